@@ -15,11 +15,11 @@ type ListQuery struct {
 	// IDs names jobs, live or ended, such as "12,14-16,7_3". Every name is complete:
 	// in "7_3,12", the second name is job 12.
 	IDs string `query:"ids"`
-	// Array selects the tasks of an array that have become jobs.
-	// Ended limits how many ended tasks are listed.
+	// Array selects the tasks of an array that have become jobs. The field Ended limits how many
+	// ended tasks are listed.
 	Array job.ID `query:"array"`
-	// Ended is how many ended jobs are listed at most, newest first.
-	// Jobs that ended before Since are left out.
+	// Ended is the largest number of ended jobs to list, newest first. Jobs that ended before the
+	// time Since are left out.
 	Ended int       `query:"ended" in:"0-10000" wrong:"%q is not a number of ended jobs: use 0 to 10000"`
 	Since time.Time `query:"since" wrong:"%q is not a time in RFC 3339"`
 
@@ -31,20 +31,20 @@ type ListQuery struct {
 	// Tags selects jobs that have all of these tags.
 	Tags map[string]string `query:"tag" wrong:"%q is not a tag: use KEY=VALUE"`
 
-	// Reasons asks why each waiting job waits. WithReasons asks for sentences,
-	// ReasonCodes only for codes.
+	// Reasons asks why each waiting job waits. WithReasons selects sentences, ReasonCodes only
+	// codes.
 	Reasons string `query:"reasons"`
 	// Waiting is the largest number of waiting jobs to list,
 	// from the head of the queue. 0 lists all.
 	Waiting int `query:"waiting" in:"0-9223372036854775807" wrong:"%q is not a number of waiting jobs: use 0 for all of them"`
-	// Names asks only for each job's id and task. This takes a tenth of the time.
+	// Names selects a listing that has only each job's id and task. It takes a tenth of the time.
 	Names bool `query:"names"`
 	// Recent also asks how many of the caller's jobs ended within the last hour.
 	Recent bool `query:"recent"`
 
-	// Form asks for a line of text per job instead of JSON. Its values are FormIDs and FormOwners.
-	// If Form is set, For can select the jobs to which a command can be applied,
-	// in the order in which to apply it.
+	// Form selects a line of text per job instead of JSON. Its values are FormIDs and FormOwners.
+	// If Form is set, For can name a command. The listing then has only the jobs that the command
+	// can be applied to, in the order in which to apply it.
 	Form string          `query:"form"`
 	For  job.CommandKind `query:"for"`
 }
@@ -54,18 +54,18 @@ const (
 	WithReasons = "1"
 	ReasonCodes = "brief"
 
-	FormIDs    = "ids"    // each line is a job's number, or for a task "7_3"
-	FormOwners = "owners" // each line is the same, followed by the owner's uid
+	FormIDs    = "ids"    // each line is a job's number, or such as "7_3" for a task
+	FormOwners = "owners" // like FormIDs, with the owner's uid at the end of each line
 )
 
 // JobQuery lists what Show returns in addition to the job.
 type JobQuery struct {
 	Results bool `query:"results"` // how the tasks of an array ended
-	// Why asks what is ahead of a waiting job in the queue. If the caller may change the job, it
-	// also asks which changes would start the job sooner.
+	// Why asks which jobs are ahead of a waiting job in the queue. If the caller may change the
+	// job, it also asks which changes would start the job sooner.
 	Why bool `query:"why"`
-	// Printed makes journald write everything that the job has printed so far.
-	// JobReply.Printed says whether the journal then has all of it.
+	// Printed makes journald write everything that the job has printed so far. JobReply.Printed
+	// says whether the journal now has all of it.
 	Printed bool `query:"printed"`
 }
 
@@ -84,7 +84,7 @@ type MetricsQuery struct {
 	Format string `query:"format"`
 }
 
-// UsageQuery names a user. "" means the caller. Zone is the same as in ReportQuery.
+// UsageQuery names a user. "" means the caller. Zone has the same meaning as in ReportQuery.
 type UsageQuery struct {
 	User string `query:"user"`
 	Zone string `query:"zone"`
@@ -95,15 +95,15 @@ func List(ctx context.Context, e Engine, q ListQuery) (out ListReply, err error)
 	return out, e.Get(ctx, RouteList, "", q, &out)
 }
 
-// IDs returns the names of the selected jobs, one per line. It takes a tenth of the time of List.
+// IDs returns the ids of the selected jobs, one per line. It takes a tenth of the time of List.
 func IDs(ctx context.Context, e Engine, q ListQuery) (lines []byte, err error) {
 	q.Form, q.Names = FormIDs, false
 	q.Reasons, q.Recent = "", false
 	return lines, e.Get(ctx, RouteList, "", q, &lines)
 }
 
-// Takes returns the selected jobs to which a command can be applied, in the order in which to apply
-// it. It also returns how many users own them.
+// Takes returns the ids of the selected jobs that a command can be applied to, in the order in
+// which to apply it. It also returns the number of users who own these jobs.
 func Takes(ctx context.Context, e Engine, q ListQuery, command job.CommandKind) (ids []string, users int, err error) {
 	q.Form, q.For = FormOwners, command
 	var text []byte
@@ -122,8 +122,8 @@ func Takes(ctx context.Context, e Engine, q ListQuery, command job.CommandKind) 
 	return ids, len(owners), nil
 }
 
-// Show returns everything about one job, and what the query asks for.
-// Private is present only if the caller may see it.
+// Show returns everything about one job, and what the query asks for. JobReply.Private is set only
+// if the caller may see it.
 func Show(ctx context.Context, e Engine, id string, q JobQuery) (out JobReply, err error) {
 	return out, e.Get(ctx, RouteShow, id, q, &out)
 }
@@ -138,7 +138,7 @@ func Wait(ctx context.Context, e Engine, id string, timeout time.Duration) (out 
 		defer cancel()
 	}
 	err = e.Get(limited, RouteWait, id, q, &out)
-	// The connection may reach its deadline a moment before the context does.
+	// The connection may reach its deadline a moment before the context reaches its own.
 	over := timeout > 0 && (limited.Err() != nil || !time.Now().Before(end))
 	if err != nil && over && ctx.Err() == nil {
 		return out, &Error{
@@ -179,8 +179,8 @@ func Reservations(ctx context.Context, e Engine) (out ReservationsReply, err err
 	return out, e.Get(ctx, RouteReservations, "", nil, &out)
 }
 
-// Plan returns what is planned on each GPU for the next time, whose length is within.
-// This is from a minute to 7 days, and 0 means a day.
+// Plan returns what is planned on each GPU from now on. The argument within is the length of the
+// plan, from a minute to 7 days. 0 means a day.
 func Plan(ctx context.Context, e Engine, within time.Duration) (out PlanReply, err error) {
 	return out, e.Get(ctx, RoutePlan, "", PlanQuery{int(within / time.Second)}, &out)
 }
@@ -195,14 +195,14 @@ func Usage(ctx context.Context, e Engine, q UsageQuery) (out UsageReply, err err
 	return out, e.Get(ctx, RouteUsage, "", q, &out)
 }
 
-// History returns a page of the selected jobs, which have ended.
-// To get the next page, set HistoryQuery.After to HistoryReply.Next.
+// History returns a page of the selected ended jobs. To get the next page, set HistoryQuery.After
+// to HistoryReply.Next.
 func History(ctx context.Context, e Engine, q HistoryQuery) (out HistoryReply, err error) {
 	return out, e.Get(ctx, RouteHistory, "", q, &out)
 }
 
-// EachPast calls f for every selected job that has ended, in the query's order, on all pages.
-// It stops at the first error.
+// EachPast calls f for every selected ended job, in the query's order, on all pages. It stops at
+// the first error.
 func EachPast(ctx context.Context, e Engine, q HistoryQuery, f func(PastJob) error) error {
 	for {
 		page, err := History(ctx, e, q)
@@ -220,12 +220,12 @@ func EachPast(ctx context.Context, e Engine, q HistoryQuery, f func(PastJob) err
 	}
 }
 
-// ActOnJob sends a route that changes a job. Body is what the route needs, or nil.
+// ActOnJob sends a request that changes a job. The body must fit the route, or be nil.
 func ActOnJob(ctx context.Context, e Engine, r *Route, id string, body any) (out JobReply, err error) {
 	return out, e.Do(ctx, r, id, body, &out)
 }
 
-// ActOnGPU sends a route that changes a GPU. Body is a PauseRequest, or nil.
+// ActOnGPU sends a request that changes a GPU. The body is a PauseRequest, or nil.
 func ActOnGPU(ctx context.Context, e Engine, r *Route, index int, body any) (out GPUsReply, err error) {
 	return out, e.Do(ctx, r, strconv.Itoa(index), body, &out)
 }

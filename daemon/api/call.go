@@ -18,8 +18,8 @@ import (
 // A listing of 100 000 jobs has about 60 MB.
 const maxReply = 512 << 20
 
-// call sends a request and decodes the reply into out. header may be nil.
-// If the daemon has no room for the request, it is repeated.
+// call sends a request and decodes the reply into out. header may be nil. If the daemon has no room
+// for the request, call repeats the request.
 func (c *Client) call(ctx context.Context, header http.Header, method, path string, in, out any) error {
 	body, err := encodeBody(in)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) call(ctx context.Context, header http.Header, method, path stri
 	return patiently(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
 }
 
-// encodeBody returns in as JSON, or nil for nil.
+// encodeBody returns a request's body as JSON. It returns nil if there is no body.
 func encodeBody(in any) (body []byte, err error) {
 	if in == nil {
 		return nil, nil
@@ -55,7 +55,7 @@ func patiently(ctx context.Context, ask func() error) error {
 	}
 }
 
-// ask does what call does, but does not repeat the request.
+// ask is like call, but never repeats the request.
 func (c *Client) ask(ctx context.Context, header http.Header, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -14,33 +14,33 @@ import (
 )
 
 // Engine runs jobs. It is the daemon (*Client), or another scheduler that the user has chosen.
-// Errors that people should read are *Error. A job is named like "12" or "7_3".
-// If an engine can't do something, it refuses, and says what to do instead.
+// Errors that people should read are *Error. A job's name is like "12" or "7_3". If an engine can't
+// do something, it returns an error that says what to do instead.
 type Engine interface {
 	// Submit queues a job.
 	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
-	// Do sends a route that changes something, and decodes the reply into out, which may be nil.
-	// on names the job, GPU or reservation, or is "".
+	// Do sends a request that changes something, and decodes the reply into out, which may be nil.
+	// The argument on names the job, GPU or reservation, or is "".
 	Do(ctx context.Context, r *Route, on string, body, out any) error
-	// Get asks a question and decodes the reply into out. This is a pointer to a reply, or a
+	// Get asks a question and decodes the reply into out. Here out is a pointer to a reply, or a
 	// *[]byte for text. The reply to RouteWait comes when the job has ended.
 	Get(ctx context.Context, r *Route, on string, query, out any) error
-	// Stream sends a request that is answered with lines of JSON.
-	// It yields each line as it arrives. If there is an error, it is the last value.
+	// Stream sends a request that is answered with lines of JSON. It yields each line as it
+	// arrives. An error is the last value.
 	Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error]
 }
 
 var _ Engine = (*Client)(nil)
 
-// Client sends requests to the daemon. Its errors are *Error. Only if a context ends, its error is
-// returned unchanged. Several goroutines may use a Client. The zero Client uses SocketPath.
+// Client sends requests to the daemon. Its errors are *Error. The only exception is the error of a
+// context that has ended. Several goroutines may use a Client. The zero Client uses SocketPath.
 type Client struct {
 	Socket string // path of the daemon's socket; "": SocketPath
 	Own    bool   // Socket is that of a user's own scheduler (gpuschedd --user)
 }
 
-// If there is no answer within answerTime, the daemon counts as not answering.
-// An interrupted submit or wait is repeated every retryPause, for up to retryTime.
+// If no answer comes within answerTime, the daemon counts as not answering. An interrupted submit
+// or wait is repeated every retryPause, for up to retryTime.
 const (
 	answerTime = 60 * time.Second
 	retryTime  = 20 * time.Second
@@ -55,8 +55,8 @@ func (c *Client) socket() string {
 }
 
 // knock connects to the socket. While the socket's queue is full of connections that the daemon has
-// not accepted, it tries again for up to retryTime (connect(2), EAGAIN). This is safe because
-// nothing has been sent, and it lets clients in although another user floods the socket.
+// not accepted, knock tries again for up to retryTime (connect(2), EAGAIN). This is safe because
+// nothing has been sent. It lets clients in although another user floods the socket.
 func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
 	for start := time.Now(); ; {
 		conn, err := connect()
@@ -70,8 +70,9 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 }
 
 // Submit queues a job. If r has a Key, a request that was cut off after it was sent is repeated for
-// retryTime. It still queues only one job. Without a Key it is not repeated, and the caller cannot
-// know whether the job was queued. If r is Brief, only the job's ID is filled in.
+// up to retryTime. It still queues only one job. Without a Key, Submit does not repeat the request,
+// and the caller cannot know whether the job was queued. If r is Brief, only the job's ID is filled
+// in.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
 	ask := func() error { return c.call(ctx, nil, http.MethodPost, RouteSubmit.Path, r, &out) }
 	var number struct { // decoding a whole job would take a noticeable part of a short command

@@ -276,8 +276,8 @@ func TestARefusedSubmitIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The socket's queue has one place, which is taken.
-// In practice, many connections fill a longer queue.
+// The socket's queue has room for one connection, which another client takes. In practice, the
+// queue is longer, and many connections fill it.
 func TestAFullQueueIsWaitedFor(t *testing.T) {
 	addr := &unix.SockaddrUnix{Name: filepath.Join(t.TempDir(), "s")}
 	listening, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

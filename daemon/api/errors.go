@@ -45,8 +45,8 @@ func (c Code) ExitStatus() int {
 	return 1
 }
 
-// CodeOf returns the code for an exit status. If several codes have it,
-// CodeOf returns CodeInternal.
+// CodeOf returns the code that has an exit status. If several codes have that status, CodeOf
+// returns CodeInternal.
 func CodeOf(status int) Code {
 	for code, n := range exitStatus {
 		if n == status && n != CodeInternal.ExitStatus() {
@@ -64,7 +64,8 @@ func (c Code) HTTPStatus() int {
 	return 500
 }
 
-// Error says why something was refused or failed. Message says what and why, Hint what to do next.
+// Error says why something was refused or failed. Message says what and why, and Hint what to do
+// next.
 type Error struct {
 	Code    Code        `json:"code"`
 	Message string      `json:"message"`
@@ -73,7 +74,7 @@ type Error struct {
 
 	sent  bool          // the daemon may have got the request (client only)
 	retry bool          // the daemon did not carry out the request, which may be repeated (client only)
-	after time.Duration // delay before the repetition
+	after time.Duration // time to wait before the request is repeated
 }
 
 // Text returns the message for a reader, with the hint in brackets.

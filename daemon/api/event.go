@@ -2,7 +2,7 @@ package api
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// Event is one change, in the form that everybody may see.
+// Event is one change, with the fields that everybody may see.
 type Event struct {
 	Schema string `json:"schema"`
 	job.Event

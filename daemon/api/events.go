@@ -11,18 +11,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// EventsQuery says which events to send, and whether to send new events as they happen.
+// EventsQuery says which past events to send, and whether to send new events as they happen.
 type EventsQuery struct {
 	Since  *int64 `query:"since" in:"0-9223372036854775807" wrong:"%q is not the number of an event: use 0 for all that are kept"` // nil: only new events
 	Follow bool   `query:"follow" wrong:"%q is neither 0 nor 1"`
 }
 
-// Events yields events until ctx ends, and continues when the daemon restarts. It begins
-// after the event with the number since. With 0 it yields all events that the daemon has kept.
-// With -1 it yields only new events, after a position, which has the current number.
+// Events yields events until ctx ends. It continues when the daemon restarts. The argument since is
+// the number of the last event that the caller has, and the next event is the first that it yields.
+// If since is 0, it yields all events that the daemon has kept. If since is -1, it yields a
+// position with the current number, and then only new events.
 //
 // An event of the kind gap means that some events are lost. List the jobs again, and expect only
-// events after the number of the gap. An error comes without an event, as the last value.
+// events after the number of the gap. An error is the last value, and comes without an event.
 //
 // To keep a list of jobs up to date, call Events with -1, list the jobs after the position, and
 // then apply every event. An event that the list already includes does no harm.
@@ -45,7 +46,8 @@ func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] 
 	}
 }
 
-// PastEvents returns the kept events after the number since. With 0 it returns all of them.
+// PastEvents returns the kept events whose numbers are above since. If since is 0, it returns all
+// kept events.
 func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err error) {
 	f := follower{e: e, last: since, yield: func(e Event, _ error) bool {
 		list = append(list, e)
@@ -58,15 +60,15 @@ func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err e
 // follower reads events over several connections.
 type follower struct {
 	e     Engine
-	last  int64     // number of the last event; -1: begin with new events
-	begun bool      // a request was answered
+	last  int64     // number of the last event; -1: only new events are wanted
+	begun bool      // at least one request was answered
 	lost  time.Time // time at which requests began to fail
 	yield func(Event, error) bool
 	done  bool // the caller wants no more events
 }
 
-// mayComeBack reports whether to ask again. This makes sense if the daemon is
-// restarting or has no room now.
+// mayComeBack reports whether to repeat the request after an error. This makes sense if the daemon
+// is restarting or has no room now.
 func (f *follower) mayComeBack(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || !f.begun {
@@ -78,7 +80,7 @@ func (f *follower) mayComeBack(err error) bool {
 	return e.Code == CodeUnavailable || e.Code == CodeUnreachable && time.Since(f.lost) < retryTime
 }
 
-// follow reads one answer until its end.
+// follow reads one answer until its end. If on is true, the answer goes on with new events.
 func (f *follower) follow(ctx context.Context, on bool) error {
 	q := EventsQuery{Follow: on}
 	if f.last >= 0 {
@@ -104,8 +106,8 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 	return nil
 }
 
-// take yields an event. It drops a position that says nothing new.
-// It returns false if the caller wants no more events.
+// take yields an event. It does not yield a position that says nothing new. It returns false if the
+// caller wants no more events.
 func (f *follower) take(e Event) bool {
 	if e.Kind == job.EventPosition && e.Number == f.last {
 		return true

@@ -111,7 +111,7 @@ func ExampleGPUs() {
 // jobs after the first position, and then apply the events.
 func ExampleEvents() {
 	client := &api.Client{Socket: socket}
-	for e, err := range api.Events(context.Background(), client, 0) { // with -1: only new events
+	for e, err := range api.Events(context.Background(), client, 0) { // -1 instead of 0 would give only new events
 		if err != nil {
 			fmt.Println(err)
 			return

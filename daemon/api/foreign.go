@@ -10,7 +10,7 @@ import (
 // Foreign sums up the foreign processes on a GPU, which belong to no job.
 type Foreign struct {
 	Count, PID int   // PID is the pid of the last foreign process
-	Bytes      int64 // as far as the driver reports their memory
+	Bytes      int64 // sum of their memory, as far as the driver reports it
 	Users      []string
 }
 

@@ -9,7 +9,7 @@ import (
 // GPU is one GPU, together with an administrator's orders about it.
 type GPU struct {
 	job.GPU
-	Host         string      `json:"host,omitempty"` // machine of the GPU, if several were asked; set by the command line
+	Host         string      `json:"host,omitempty"` // machine of the GPU, if the user named several machines
 	Engine       string      `json:"-"`              // see Job.Engine
 	StateDetail  string      `json:"state_detail,omitempty"`
 	StateWhy     job.Message `json:"state_why,omitzero"` // StateDetail as a code with arguments
@@ -17,8 +17,8 @@ type GPU struct {
 	PausedReason string      `json:"paused_reason,omitempty"`
 	PausedBy     string      `json:"paused_by,omitempty"`
 	PausedAt     time.Time   `json:"paused_at,omitzero"`
-	PausedUntil  time.Time   `json:"paused_until,omitzero"` // absent: until somebody resumes it
-	Drain        bool        `json:"drain,omitempty"`       // paused in order to take the GPU out of service
+	PausedUntil  time.Time   `json:"paused_until,omitzero"` // absent: the pause lasts until somebody resumes the GPU
+	Drain        bool        `json:"drain,omitempty"`       // the GPU is paused to take it out of service
 }
 
 // GPUsReply lists the GPUs.
@@ -26,11 +26,11 @@ type GPUsReply struct {
 	Schema string `json:"schema"`
 	job.GPUSource
 	GPUs  []GPU         `json:"gpus"`
-	Links []job.GPULink `json:"links,omitempty"` // a missing pair is unknown
+	Links []job.GPULink `json:"links,omitempty"` // pairs of GPUs that are missing here are unknown
 
 	Reservations []Reservation `json:"reservations,omitempty"`
 
-	Hosts []HostAnswer `json:"hosts,omitempty"` // set if several machines were asked
+	Hosts []HostAnswer `json:"hosts,omitempty"` // the command line sets it if it asked several machines
 }
 
 // PauseRequest pauses or drains a GPU, or all of them.

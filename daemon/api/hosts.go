@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HostAnswer is the answer of one machine, if several were asked.
-// The jobs and GPUs are not in it, but in the lists of all machines, with the machine's name.
-// The command line makes HostAnswers, daemons do not.
+// HostAnswer is the answer of one machine, if several machines were asked. It leaves out the jobs
+// and GPUs: they are in the lists of all machines, with the machine's name. The command line makes
+// HostAnswers. Daemons do not.
 type HostAnswer struct {
 	Host  string `json:"host"`            // name that the user typed; "." is this machine
 	Error *Error `json:"error,omitempty"` // why this machine's part is missing
@@ -21,10 +21,10 @@ type HostAnswer struct {
 	View      *job.HostView     `json:"view,omitempty"`
 	Problem   *job.Check        `json:"problem,omitempty"`
 
-	// The number of selected waiting jobs that were left out, from a listing.
+	// Omitted comes from a listing. It is the number of selected waiting jobs that were left out.
 	Omitted int `json:"omitted,omitempty"`
 
-	// Present while no job may start there, from a listing or a status.
+	// Drain comes from a listing or a status. It is set while no job may start on the machine.
 	Drain *Drain `json:"drain,omitempty"`
 
 	// These fields are from a listing of GPUs.

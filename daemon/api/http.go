@@ -21,13 +21,13 @@ var (
 	errLongHead = errors.New("a header of more than 64 KiB")
 )
 
-// send makes a request over a new connection and returns the response,
-// whose body the caller must close. If ctx ends before that, the connection is closed.
-// send does not use http.Transport, whose goroutines take longer than a short request.
+// send makes a request over a new connection and returns the response, whose body the caller must
+// close. If ctx ends before that, send closes the connection. send does not use http.Transport,
+// whose goroutines take longer than a short request.
 func (c *Client) send(
 	ctx context.Context, header http.Header, method, path string, body []byte,
 ) (*http.Response, error) {
-	address := "http://gpusched" + path // the connection goes to the socket, whatever the host's name is
+	address := "http://gpusched" + path // send connects to the socket whatever host the address names
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
 type answerBody struct {
 	io.Reader
 	conn net.Conn
-	stop func() bool // prevents that the context closes the connection
+	stop func() bool // stops ctx from closing the connection
 }
 
 func (b *answerBody) Close() error {
@@ -79,8 +79,8 @@ func (b *answerBody) Close() error {
 	return b.conn.Close()
 }
 
-// readAnswer reads a whole response. If the response has more than most bytes,
-// the error is errTooLong.
+// readAnswer reads a whole response. If the response has more bytes than the limit, the error is
+// errTooLong.
 func readAnswer(a *http.Response, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(a.Body, most+1))
 	if int64(len(text)) > most {

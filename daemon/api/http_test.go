@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// says serves connections with the texts. Connection N gets text N after it
-// has sent the header of a request, and later connections get the last text.
-// If a text ends with "END", the connection is closed after it, which is reported on the channel.
+// says is a server that sends the texts. Connection N gets text N after the client has sent the
+// header of a request. Connections after the last text get the last text. If a text ends with
+// "END", the server closes the connection after it and reports that on the channel.
 func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, closed <-chan struct{}) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")

@@ -10,8 +10,8 @@ import (
 )
 
 // Many applies a command to many jobs in one request. It calls told with outcomes as they arrive.
-// These outcomes are valid even if Many returns an error.
-// If the daemon has no room for the request, Many repeats it, because nothing was done.
+// These outcomes are valid even if Many returns an error. If the daemon has no room for the
+// request, it has done nothing, and Many repeats the request.
 func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {
 		var part ManyPart
@@ -34,7 +34,7 @@ func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) err
 	return leftOpen(&Error{Code: CodeUnreachable, Message: "the scheduler closed the connection before all was done", sent: true})
 }
 
-// leftOpen adds to the error of an answer that was cut off which outcomes are unknown.
+// leftOpen is called if an answer was cut off. It adds to the error which outcomes are unknown.
 func leftOpen(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeUnreachable && e.Hint == "" {
@@ -43,7 +43,7 @@ func leftOpen(err error) error {
 	return err
 }
 
-// One applies the command of a request to one job instead of the request's jobs.
+// One applies the command of r to one job. It ignores the jobs in r.
 func One(ctx context.Context, e Engine, id string, r ManyRequest) (JobReply, error) {
 	switch r.Command {
 	case job.CommandCancel, job.CommandSignal:

@@ -34,12 +34,12 @@ const (
 	secondPart = `{"refused":[{"job":"2","error":{"code":"forbidden","message":"m"}}]}` + "\n"
 )
 
-// If an answer is cut off, the outcomes that arrived before are reported,
-// and the request is not repeated.
+// If an answer is cut off, Many reports the outcomes that arrived before the cut, and does not
+// repeat the request.
 func TestManyReportsWhatArrivedBeforeTheCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, told string
-		code       Code // "": none
+		code       Code // "" means no error
 		hint       string
 	}{
 		"whole":         {firstPart + secondPart + `{"done":true}` + "\n", "1 2:forbidden", "", ""},

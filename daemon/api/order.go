@@ -2,8 +2,8 @@ package api
 
 import "slices"
 
-// InListOrder sorts the jobs of several listings like the jobs of one.
-// Running jobs are first, in the given order, or in their present order if running is nil.
+// InListOrder sorts the jobs of several listings in the order of a single listing. Running jobs are
+// first, in the order of the function running. If running is nil, they keep their present order.
 // Waiting jobs follow in their present order, and then ended jobs, newest first.
 func InListOrder(list []Job, running func(x, y *Job) int) {
 	order := func(x, y *Job) int {

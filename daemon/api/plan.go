@@ -8,5 +8,5 @@ import "github.com/gpusched/gpusched/daemon/job"
 type PlanReply struct {
 	Schema string `json:"schema"`
 	job.Course
-	Planned int `json:"planned"` // number of waiting jobs that start on GPUs by Until; only the first 200 are planned
+	Planned int `json:"planned"` // number of the first 200 waiting jobs that start on GPUs by Until
 }

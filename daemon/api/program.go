@@ -15,7 +15,7 @@ type Program struct {
 	Dir     Bytes            `json:"dir"`
 	Umask   int              `json:"umask"`
 	Setup   contract.Setup   `json:"setup,omitzero"`
-	Log     contract.Log     `json:"log,omitzero"` // path with sequences such as %j; for a shown job, the file's own path
+	Log     contract.Log     `json:"log,omitzero"` // path with sequences such as %j; in a reply, the actual path
 	TTY     bool             `json:"tty,omitempty"`
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The query of a route is a struct. The tag "query" of a field is the field's word in the URL.
-// The tag "wrong" is the message for a text that the field cannot have.
-// The tag "in" has the inclusive limits of a number. Zero values and nil pointers are left out.
+// The query of a route is a struct. A field's tag "query" is the name of the field in the URL. The
+// tag "wrong" is the message for a text that the field does not accept. The tag "in" has the
+// inclusive limits of a number. Zero values and nil pointers are left out.
 
 // EncodeQuery returns the words of a query for the URL. query may be nil.
 func EncodeQuery(query any) url.Values {
@@ -135,8 +135,8 @@ func decodeStates(list *[]job.State, text string) error {
 	return nil
 }
 
-// UnknownWord returns the refusal of an unknown word.
-// It names the known word that was probably meant.
+// UnknownWord returns an error about an unknown word. The error suggests the known word that was
+// probably meant.
 func UnknownWord(kind, word string, known []string) *Error {
 	e := &Error{Code: CodeUsage, Message: fmt.Sprintf("unknown %s %q", kind, word)}
 	if near := job.Nearest(word, known); near != "" {
@@ -154,7 +154,7 @@ var otherStates = map[string]job.State{
 	"f": job.Failed, "killed": job.Cancelled, "ca": job.Cancelled, "timeout": job.TimedOut, "to": job.TimedOut, "oom": job.OutOfMemory,
 }
 
-// unknownState returns the refusal of an unknown state. It lists all states.
+// unknownState returns an error about an unknown state. The error lists all states.
 func unknownState(word string) *Error {
 	names := stateNames(job.States())
 	hint := "the states are " + strings.Join(names, ", ")

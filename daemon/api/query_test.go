@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filled sets a field of a query to a value that no other field has.
+// filled sets a query's field to a value that differs from the values of all other fields.
 func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
 	t.Helper()
 	if v.Kind() == reflect.Pointer {
@@ -86,7 +86,7 @@ func arrives(t *testing.T, sent reflect.Value) bool {
 	return true
 }
 
-// If a word cannot have a text, the refusal quotes that text. An unknown word is also refused.
+// If a field does not accept a text, the error quotes that text. An unknown field is also an error.
 func TestWrongQueriesAreRefused(t *testing.T) {
 	for _, r := range Routes() {
 		eachWord(r.Query, func(f reflect.StructField, v reflect.Value) {

@@ -11,13 +11,13 @@ type Queue struct {
 	Ahead   []Ahead `json:"ahead"`                   // jobs that the job may not pass, in order
 	Omitted int     `json:"ahead_omitted,omitempty"` // number of further jobs ahead
 
-	// Changes that would start the job sooner, best first, and how many changes were tried in the
-	// scheduler's plan. Only users who may change the job get these.
+	// Sooner has the changes that would start the job sooner, best first. Tried is the number of
+	// changes that were tried in the scheduler's plan. Only users who may change the job get these.
 	Sooner []Sooner `json:"sooner,omitempty"`
 	Tried  int      `json:"sooner_tried,omitempty"`
 }
 
-// Ahead is a waiting job that is ahead of another, with the reason.
+// Ahead is a waiting job that is ahead of the queried job, with the reason.
 type Ahead struct {
 	job.Ahead
 	Sentence string `json:"sentence"` // why it is ahead
@@ -27,7 +27,7 @@ type Ahead struct {
 type Sooner struct {
 	Options []string `json:"options,omitempty"` // options of 'gpusched update', such as "--gpus 2"
 	Without []string `json:"without,omitempty"` // options to leave out of a new submission, such as "--gpu-type"
-	If      string   `json:"if,omitempty"`      // condition for a lower limit, which would end a job that needs more
+	If      string   `json:"if,omitempty"`      // condition under which the job still succeeds with a lower limit
 	Now     bool     `json:"now,omitempty"`
 
 	ExpectedStart     time.Time `json:"expected_start"`

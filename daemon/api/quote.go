@@ -18,7 +18,7 @@ func Quote(argv ...string) string {
 	return strings.Join(words, " ")
 }
 
-// plainPunctuation has characters that mean nothing to a shell, anywhere in a word.
+// plainPunctuation has characters that have no meaning for a shell, anywhere in a word.
 const plainPunctuation = "%+,-./:=@_"
 
 func quoteWord(s string) string {

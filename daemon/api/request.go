@@ -12,15 +12,15 @@ import (
 
 // NewKey returns a new, unique request key.
 func NewKey() string {
-	// The key need not be secret, since it is valid only for its user.
-	// The tables of crypto/rand would take time at each start.
+	// The key is valid only for its user, so it need not be secret. Making the tables of
+	// crypto/rand would delay each start of the command.
 	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 }
 
-// NewRequest returns a request for one GPU and a command.
-// The command will run as the calling process would run it: in its directory, with environ
-// (os.Environ()), and with its umask. The program is looked up in PATH when the job starts.
-// The caller can change the request before it is sent.
+// NewRequest returns a request for one GPU and a command. The command will run as the calling
+// process would run it: in its directory, with its umask, and with environ (os.Environ()). The
+// program is looked up in PATH when the job starts. The caller can change the request before
+// sending it.
 func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	if len(argv) == 0 {
 		return SubmitRequest{}, fmt.Errorf("there is no command to run")

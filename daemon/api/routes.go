@@ -36,7 +36,8 @@ func declared(r *Route) *Route {
 	return r
 }
 
-// The routes. In a path, {id} is a job such as "12" or "7_3", or the number of a reservation.
+// The routes. In a path, {id} stands for a job such as "12" or "7_3", or for the number of a
+// reservation.
 var (
 	RouteSubmit  = post("submit", "/v1/jobs", SubmitRequest{}, SubmitReply{})
 	RouteList    = get("list", "/v1/jobs", ListQuery{}, ListReply{})
@@ -78,7 +79,7 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// at returns the path of a request, in which on replaces {id} or {index}.
+// at returns the path of a request. The argument on replaces {id} or {index}.
 func (r *Route) at(on string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {

@@ -11,17 +11,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// alike is the key of tasks that have a row in common.
+// alike is the key of a row. Tasks with the same key share a row.
 type alike struct {
 	queue string
 	array job.ID
 	state string
 }
 
-// ByState returns the rows of a listing as people see them.
-// All tasks of an array in the same state become one row, at the place of the first of them.
-// Completed tasks are left out if their array has completed. ended is the number of ended jobs that
-// the scheduler was asked for. If the listing has so many, it may lack tasks that ended earlier.
+// ByState returns the rows of a listing in the form that people see. All tasks of an array in the
+// same state become one row, at the place of the first of them. Completed tasks are left out if
+// their array has completed. ended is the number of ended jobs that the client asked for. If the
+// listing has so many, it may lack tasks that ended earlier.
 func ByState(jobs []Job, ended int) []Job {
 	InEndOrder(jobs)
 	over, groups := map[alike]bool{}, map[alike][]*Job{}
@@ -83,7 +83,7 @@ func oneRow(list []*Job) Job {
 		}
 	}
 	row.StartedAt, row.SuspendedAt, row.SuspendedTime = longest.StartedAt, longest.SuspendedAt, longest.SuspendedTime
-	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the end of the row is that of the newest task
+	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row has the end of the newest task
 		row.StartedAt, row.SuspendedTime = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
@@ -111,7 +111,7 @@ func ranLonger(a, b *Job) bool {
 	return a.Elapsed(a.EndedAt) > b.Elapsed(b.EndedAt)
 }
 
-// withShare adds an allocation to a list with one entry per GPU.
+// withShare adds an allocation to a list that has one entry per GPU.
 func withShare(list []Allocation, g Allocation) []Allocation {
 	for i := range list {
 		if list[i].Index == g.Index {
@@ -127,7 +127,7 @@ func withShare(list []Allocation, g Allocation) []Allocation {
 func InEndOrder(jobs []Job) {
 	first := slices.IndexFunc(jobs, func(j Job) bool { return j.State.Terminal() })
 	if first < 0 || slices.ContainsFunc(jobs[first:], func(j Job) bool { return !j.State.Terminal() }) {
-		return // the jobs are listings of several machines, one after another
+		return // several machines' listings follow each other in jobs
 	}
 	slices.SortStableFunc(jobs[first:], func(a, b Job) int { return NewestFirst(&a, &b) })
 }
@@ -158,8 +158,8 @@ func (j *Job) taskIndex() int {
 // It returns "" if the job belongs to the scheduler that was asked.
 func (j *Job) Queue() string { return cmp.Or(j.Host, j.Engine) }
 
-// Called returns the job's name in the form that people and commands use: its machine or engine,
-// and its number, or "7_3" for a task. Several tasks in one row have the number of their array.
+// Called returns the job's name in the form that people and commands use. It has the job's machine
+// or engine, and its number, or for a task "7_3". A row of several tasks has the array's number.
 func (j *Job) Called() string {
 	name := j.ID.String()
 	switch {
@@ -175,11 +175,11 @@ func (j *Job) Called() string {
 	return name
 }
 
-// longestTasks limits the columns of the task numbers after an array's number.
+// longestTasks is the largest width of the task numbers that follow an array's number.
 const longestTasks = 16
 
-// WithTasks returns Called for a table. If the row is an array or several tasks, and their numbers
-// are short, it adds these numbers. Commands accept the result.
+// WithTasks returns Called for a table. If the row is an array or several tasks, it also has the
+// tasks' numbers, unless these are too long. Commands accept the result.
 func (j *Job) WithTasks() string {
 	tasks := j.Together
 	if j.Array != nil {
@@ -203,7 +203,7 @@ func (j *Job) Several() string {
 	return ""
 }
 
-// StateWord returns the state, followed in brackets by what is happening to the job.
+// StateWord returns the state. In brackets follows what is happening to the job.
 func (j *Job) StateWord() string {
 	word := string(j.State)
 	switch live := !j.State.Terminal(); {
@@ -239,7 +239,7 @@ func warningWords(list []job.Warning) string {
 // Suspended reports whether the job is suspended.
 func (j *Job) Suspended() bool { return !j.SuspendedAt.IsZero() }
 
-// Held reports whether the job is held. An array is held if all its waiting tasks are.
+// Held reports whether the job is held. An array is held if all its waiting tasks are held.
 func (j *Job) Held() bool {
 	a := j.Array
 	switch {
@@ -251,8 +251,8 @@ func (j *Job) Held() bool {
 	return a.Waiting > 0 && a.Held == a.Waiting
 }
 
-// Elapsed returns how long the job's present or last attempt has run.
-// The time in which it was suspended does not count. A job that has not run has 0.
+// Elapsed returns the time that the job's present or last attempt has run. Suspended time does not
+// count. For a job that has not run, Elapsed returns 0.
 func (j *Job) Elapsed(now time.Time) time.Duration {
 	end := now
 	switch {

@@ -144,8 +144,8 @@ func (g schemas) define(t reflect.Type) node {
 	return ref
 }
 
-// fieldsOf returns the fields that a struct has in JSON. They include those of embedded structs,
-// unless a nearer field has the same name.
+// fieldsOf returns the fields that a struct has in JSON. These include the fields of embedded
+// structs, unless the struct has a field of the same name itself.
 func fieldsOf(t reflect.Type) (list []reflect.StructField) {
 	near := map[string]bool{}
 	var embedded []reflect.StructField

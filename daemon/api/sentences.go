@@ -8,7 +8,7 @@ import (
 // Programs that show a reply to a person use these methods to make sentences for that reader.
 // The sentences in the JSON are meant for scripts.
 
-// Text returns why a job waits, without naming the GPU.
+// Text returns a sentence that says why a job waits. The sentence does not name the GPU.
 func (x *Reason) Text(r words.Reader) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
@@ -19,7 +19,7 @@ func (x *Reason) Text(r words.Reader) string {
 // coded converts the reason to a job.Reason, with its detail as a job.Message.
 func (x *Reason) coded() job.Reason {
 	out := x.Reason
-	if out.Detail = x.Why; x.Why.IsZero() { // the reason is from an older gpusched on another machine
+	if out.Detail = x.Why; x.Why.IsZero() { // an older gpusched on another machine sent the reason without a code
 		out.Detail = job.Text(x.Detail)
 	}
 	return out
@@ -47,7 +47,7 @@ func (j *Job) Cause(r words.Reader) string {
 	switch {
 	case j.Result != nil:
 		return r.Shown(j.Result)
-	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // several tasks in one row, with different causes
+	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // this row has several tasks with different causes
 		return j.Why
 	case j.Suspended():
 		return r.Say(job.Say("detail/suspended", j.SuspendedBy, j.SuspendedAt))
@@ -57,7 +57,7 @@ func (j *Job) Cause(r words.Reader) string {
 	return j.Because(r)
 }
 
-// Note returns Cause without the part that the job's state already says.
+// Note is like Cause, but leaves out what the job's state already says.
 func (j *Job) Note(r words.Reader) string {
 	r.Host = j.Host
 	if j.Result == nil || !j.Result.Said.IsZero() {
@@ -74,7 +74,7 @@ func (d *Drain) Text(r words.Reader) string {
 
 // Detail returns why the GPU is in its state.
 func (g *GPU) Detail(r words.Reader) string {
-	if g.StateWhy.IsZero() { // another scheduler's GPU, with that scheduler's words
+	if g.StateWhy.IsZero() { // the GPU belongs to another scheduler, which sends only a text
 		return g.StateDetail
 	}
 	return r.Say(g.StateWhy)

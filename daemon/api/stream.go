@@ -14,12 +14,12 @@ import (
 const maxLine = 16 << 20
 
 // Stream sends one request. asked is the query of a GET, or the body of any other method. If the
-// daemon has no room for the request, it is repeated. The lines end when the connection ends.
+// daemon has no room for the request, Stream repeats it. It yields lines until the connection ends.
 func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		limited, cancel := context.WithCancel(ctx)
 		defer cancel()
-		silent := time.AfterFunc(answerTime, cancel) // without a line for so long, the daemon counts as hanging
+		silent := time.AfterFunc(answerTime, cancel) // if no line comes for this long, the daemon counts as hanging
 		defer silent.Stop()
 		resp, err := c.open(ctx, limited, r, asked, silent)
 		if err != nil {

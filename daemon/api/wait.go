@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// longPoll is how long one request of a wait stays open. It is shorter than answerTime, so that a
-// daemon that hangs can be distinguished from a job that runs long.
+// longPoll is the time for which one request of a wait stays open. It is shorter than answerTime,
+// so that the client can distinguish a daemon that hangs from a job that runs long.
 const longPoll = 50 * time.Second
 
 // askUntilEnded calls ask until the job has ended or the request fails for good.

@@ -16,7 +16,7 @@ const SocketPath = "/run/gpusched/gpusched.sock"
 // UserManager is the value of Job.Manager for a unit of a user's own systemd (systemctl --user).
 const UserManager = "user"
 
-// SubmitRequest asks to queue one job. For absent fields, the site's defaults apply.
+// SubmitRequest asks to queue one job. For absent fields the site's defaults are used.
 type SubmitRequest struct {
 	Key string `json:"key,omitempty"` // request key: a second submission with the same key returns the same job
 	job.Label
@@ -25,9 +25,9 @@ type SubmitRequest struct {
 
 	DryRun bool `json:"dry_run,omitempty"`
 
-	// Brief asks only for the job's number. It leaves out why the job waits and
-	// when it is expected to start, which would take time if the queue is long.
-	// Brief is sent as a Prefer header (RFC 7240). A dry run ignores it.
+	// Brief selects a reply with only the job's number. The reply then lacks why the job waits and
+	// when it is expected to start, which would take time if the queue is long. The client sends
+	// Brief as a Prefer header (RFC 7240). A dry run ignores it.
 	Brief bool `json:"-"`
 }
 
@@ -42,7 +42,7 @@ const (
 type SubmitReply struct {
 	Schema string         `json:"schema"`
 	Job    Job            `json:"job"`
-	Known  bool           `json:"known,omitempty"` // nothing was queued: this job has the same request key or content
+	Known  bool           `json:"known,omitempty"` // nothing was queued, because Job has the same request key or content
 	Unit   []job.Property `json:"unit,omitempty"`
 	// Sentence says where the job starts or why it waits. The command line fills it in for people.
 	Sentence string `json:"sentence,omitempty"`
@@ -52,8 +52,9 @@ type SubmitReply struct {
 // The embedded Request lacks the fields that would show the command.
 type Job struct {
 	ID   job.ID `json:"id,omitempty"`
-	Host string `json:"host,omitempty"` // machine of the job, if several were asked; set by the command line
-	// Engine is shown before the number of a job that is not this machine's own.
+	Host string `json:"host,omitempty"` // machine of the job; the command line sets it if it asked several machines
+	// Engine is the name of the scheduler that the job belongs to, if that is not this machine's.
+	// It is shown before the job's number.
 	Engine string `json:"-"`
 	Unit   string `json:"unit,omitempty"`
 	// Manager is UserManager if the unit belongs to the user's own systemd. It is absent if the
@@ -64,7 +65,7 @@ type Job struct {
 	job.Label
 	User        string       `json:"user"`
 	UID         int          `json:"uid"`
-	UIDNow      string       `json:"uid_now,omitempty"` // account that has UID now, if it is not User
+	UIDNow      string       `json:"uid_now,omitempty"` // account that has the uid now, if this is not the account User
 	State       job.State    `json:"state"`
 	SubmittedAt time.Time    `json:"submitted_at"`
 	PlacedAt    time.Time    `json:"placed_at,omitzero"`
@@ -79,12 +80,12 @@ type Job struct {
 	Array        *Array           `json:"array,omitempty"` // only for an array
 	Task         *Task            `json:"task,omitempty"`  // only for a task of an array; before its start it has no id
 
-	QueuedAt  time.Time `json:"queued_at,omitzero"` // time at which its wait began
+	QueuedAt  time.Time `json:"queued_at,omitzero"` // time at which the job's wait began
 	HeldBy    string    `json:"held_by,omitempty"`
-	NotBefore time.Time `json:"not_before,omitzero"` // the job does not start earlier, after a failure
-	// These fields describe the suspension of a running job:
-	// since when, by whom, and when it resumes by itself (absent: never). The last one is how long
-	// the attempt was suspended earlier, which does not count against the time limit.
+	NotBefore time.Time `json:"not_before,omitzero"` // after a failure: time before which the job does not start
+	// These fields describe the suspension of a running job: since when, by whom, and when it
+	// resumes by itself (absent: never). The last field is the time for which the attempt was
+	// suspended earlier, which does not count against the time limit.
 	SuspendedAt    time.Time `json:"suspended_at,omitzero"`
 	SuspendedBy    string    `json:"suspended_by,omitempty"`
 	SuspendedUntil time.Time `json:"suspended_until,omitzero"`
@@ -94,8 +95,8 @@ type Job struct {
 	Requeues int `json:"requeues,omitempty"` // how often the job was queued again after an attempt began, for any cause
 
 	ExpectedStart     time.Time `json:"expected_start,omitzero"`      // from predicted run times; absent: unknown
-	ExpectedStartFrom time.Time `json:"expected_start_from,omitzero"` // the chance of a start from then to By is about 4 in 5
-	ExpectedStartBy   time.Time `json:"expected_start_by,omitzero"`   // see above; absent: unknown
+	ExpectedStartFrom time.Time `json:"expected_start_from,omitzero"` // start of a range that is right in 4 of 5 cases
+	ExpectedStartBy   time.Time `json:"expected_start_by,omitzero"`   // end of that range; absent: unknown
 	StartUnknown      bool      `json:"start_unknown,omitempty"`      // the run times of jobs before this job are unknown
 	StartUnknownWhy   string    `json:"start_unknown_why,omitempty"`  // which jobs these are, and why
 
@@ -103,7 +104,7 @@ type Job struct {
 	Expected    job.Span  `json:"expected_seconds,omitempty"` // predicted run time
 
 	GPUMemAuto       bool  `json:"gpu_mem_auto,omitempty"`        // gpu_mem_bytes was derived from earlier runs
-	GPUMemKnownBytes int64 `json:"gpu_mem_known_bytes,omitempty"` // highest use on one GPU in earlier runs of the command
+	GPUMemKnownBytes int64 `json:"gpu_mem_known_bytes,omitempty"` // highest memory on one GPU in the command's past runs
 
 	PromisedCPUs int           `json:"promised_cpus,omitempty"` // CPUs that count as taken while the job has an allocation
 	PeakMemBytes int64         `json:"peak_mem_bytes,omitempty"`
@@ -124,8 +125,8 @@ type Job struct {
 	Command string `json:"-"`
 
 	// These fields are for one row of several tasks of an array in the same state (ByState).
-	// They are the tasks' numbers, such as "0-2,7", how many tasks there are,
-	// and whether more tasks may have ended before those of the listing.
+	// Together has the tasks' numbers, such as "0-2,7". Alike is the number of tasks. Older says
+	// whether more tasks may have ended before those in the listing.
 	Together string `json:"-"`
 	Alike    int    `json:"-"`
 	Older    bool   `json:"-"`
@@ -137,23 +138,23 @@ type Job struct {
 
 // Array describes an array of tasks and its progress.
 type Array struct {
-	Spec   string `json:"spec"` // numbers of the tasks and the limit, such as "0-9%2"
+	Spec   string `json:"spec"` // numbers of the tasks, and after % the Limit, such as "0-9%2"
 	Size   int    `json:"size"`
 	Limit  int    `json:"limit,omitempty"` // most tasks that may run at once; 0: no limit
 	Next   int    `json:"next"`            // number of tasks that have become jobs
-	Live   int    `json:"live"`            // number of those jobs that have not ended
-	Failed int    `json:"failed"`          // number of those jobs that ended without completing
+	Live   int    `json:"live"`            // number of these jobs that have not ended
+	Failed int    `json:"failed"`          // number of these jobs that ended without completing
 
 	Cancelled int `json:"cancelled,omitempty"` // tasks that were cancelled before they became jobs
 
 	// Tasks that wait again after an attempt, and all other live tasks.
 	// Each list is like "0-2,7", and is shortened if long.
 	Waiting      int    `json:"waiting,omitempty"`
-	Held         int    `json:"held,omitempty"` // number of the waiting tasks that are held
+	Held         int    `json:"held,omitempty"` // number of Waiting that are held
 	WaitingTasks string `json:"waiting_tasks,omitempty"`
 	RunningTasks string `json:"running_tasks,omitempty"`
 
-	TooManyFailed bool `json:"too_many_failed,omitempty"` // no task starts until the array is released (max_failures)
+	TooManyFailed bool `json:"too_many_failed,omitempty"` // no task starts until someone releases the array (max_failures)
 }
 
 // Task says which task of an array a job is.
@@ -170,8 +171,8 @@ type Allocation struct {
 	UsedBytes int64    `json:"used_bytes,omitempty"`   // memory in the last sample, while the job runs; -1: unknown
 	PeakBytes int64    `json:"peak_bytes,omitempty"`   // highest memory in any sample
 	Seen      job.Span `json:"seen_seconds,omitempty"` // time for which the GPU was sampled
-	Busy      job.Span `json:"busy_seconds,omitempty"` // part of it in which the GPU computed, for any job
-	Idle      job.Span `json:"idle_seconds,omitempty"` // time up to now in which the job has not used the GPU
+	Busy      job.Span `json:"busy_seconds,omitempty"` // part of Seen in which the GPU computed, for any job
+	Idle      job.Span `json:"idle_seconds,omitempty"` // time since the job last used the GPU
 
 	BusyPeakPercent *int     `json:"busy_peak_percent,omitempty"` // highest utilization in a sample; absent: unknown
 	MeanBytes       *int64   `json:"mean_bytes,omitempty"`        // average memory over time; absent: unknown
@@ -180,10 +181,10 @@ type Allocation struct {
 
 // Private is the part of a job that only its owner and administrators see.
 type Private struct {
-	Command string `json:"command"` // Argv as people read it: quoted for a shell, and printable
+	Command string `json:"command"` // Argv in a form for people: quoted for a shell, and printable
 	Program
 	Screen string      `json:"screen,omitempty"` // GNU screen session of the latest attempt
-	Params []job.Param `json:"params,omitempty"` // an array has all values, a task its own
+	Params []job.Param `json:"params,omitempty"` // all values for an array, the task's own for a task
 
 	LogPattern string `json:"log_pattern,omitempty"` // path of the log as submitted, with its sequences
 	SetupCut   bool   `json:"setup_cut,omitempty"`   // the set-up was too long to be kept after the job's end
@@ -191,7 +192,7 @@ type Private struct {
 	NotifyTo []string `json:"notify_to,omitempty"` // addresses and URLs for Request.Notify, in the same order
 }
 
-// Result says how a job ended. Its cause is never cancel or time-limit, which are outcomes.
+// Result says how a job ended. Its cause is never cancel or time-limit: these are outcomes.
 type Result = job.ShownResult
 
 // Reason is one reason why a job waits.
@@ -200,7 +201,7 @@ type Reason struct {
 	Detail   string      `json:"detail,omitempty"`
 	Why      job.Message `json:"why,omitzero"` // Detail as a code with arguments
 	Sentence string      `json:"sentence"`
-	Said     job.Message `json:"said,omitzero"` // the reason in another scheduler's words
+	Said     job.Message `json:"said,omitzero"` // the reason in the words of another scheduler (Engine)
 }
 
 // ListReply answers a listing. Live jobs are first, in queue order,
@@ -210,13 +211,13 @@ type ListReply struct {
 	Jobs   []Job  `json:"jobs"`
 	GPUs   []GPU  `json:"gpus"`
 
-	Omitted int `json:"omitted,omitempty"` // selected waiting jobs left out because of ListQuery.Waiting
+	Omitted int `json:"omitted,omitempty"` // number of selected waiting jobs that ListQuery.Waiting left out
 
 	Drain *Drain `json:"drain,omitempty"` // present while no job may start
 
-	Recent *Recent `json:"recent,omitempty"` // set if asked for
+	Recent *Recent `json:"recent,omitempty"` // set if the query asked for it
 
-	Hosts []HostAnswer `json:"hosts,omitempty"` // set if several machines were asked
+	Hosts []HostAnswer `json:"hosts,omitempty"` // the command line sets it if it asked several machines
 }
 
 // Recent counts the caller's jobs that ended recently. The tasks of an array count, not the array.
@@ -241,16 +242,16 @@ type JobReply struct {
 	Job      Job       `json:"job"`
 	Attempts []Attempt `json:"attempts,omitempty"` // only for show, oldest first
 	Messages []Message `json:"messages,omitempty"` // only for show, if the caller may see the private part
-	Results  *Results  `json:"results,omitempty"`  // for an array, if asked for
-	Queue    *Queue    `json:"queue,omitempty"`    // for a waiting job, if asked for
-	Printed  bool      `json:"printed,omitempty"`  // the journal has all output so far; only for show, if asked for
+	Results  *Results  `json:"results,omitempty"`  // for an array, if the query asked for it
+	Queue    *Queue    `json:"queue,omitempty"`    // for a waiting job, if the query asked for it
+	Printed  bool      `json:"printed,omitempty"`  // the journal has all output so far; for show, if asked for
 }
 
 // Results says how the tasks of an array ended.
 type Results struct {
 	Tasks     []TaskGroup `json:"tasks"`
 	Forgotten int         `json:"forgotten,omitempty"` // ended tasks that are no longer on record
-	Runs      *RunTimes   `json:"run_times,omitempty"` // absent: no task has completed
+	Runs      *RunTimes   `json:"run_times,omitempty"` // absent if no task has completed
 
 	ForgottenTasks string `json:"forgotten_tasks,omitempty"`
 
@@ -261,7 +262,7 @@ type Results struct {
 // Ended tasks are divided further by how they ended.
 type TaskGroup struct {
 	State    job.State `json:"state"`
-	Code     int       `json:"code,omitempty"`     // exit status of 'gpusched wait'
+	Code     int       `json:"code,omitempty"`     // exit status that 'gpusched wait' would have
 	Signal   int       `json:"signal,omitempty"`   // signal that ended the tasks
 	Sentence string    `json:"sentence,omitempty"` // how the first of the tasks ended, or what the tasks wait for
 	Started  bool      `json:"started,omitempty"`  // the tasks have become jobs
@@ -300,12 +301,12 @@ type Message struct {
 // WebhookMessage is the document that is posted to a webhook. Chat programs show its text.
 type WebhookMessage struct {
 	Schema string          `json:"schema"`
-	ID     string          `json:"id"`    // the same each time the message is delivered
+	ID     string          `json:"id"`    // the same at every try to deliver the message
 	Event  job.NotifyEvent `json:"event"` // start or end
 	At     time.Time       `json:"at"`
 	Host   string          `json:"host"`
 	Text   string          `json:"text"` // whole message in one line, without characters that chat programs interpret
-	Job    Job             `json:"job"`  // the public part
+	Job    Job             `json:"job"`  // only the public part
 }
 
 // CancelRequest ends a job. If it has a signal, it only sends that signal.
@@ -313,8 +314,8 @@ type CancelRequest struct {
 	Signal int  `json:"signal,omitempty"`
 	Main   bool `json:"main,omitempty"` // send the signal only to the main process
 
-	// Grace is the time from SIGTERM to SIGKILL. The job's own grace is the default and the
-	// maximum. Grace is not allowed with a signal.
+	// Grace is the time from SIGTERM to SIGKILL. Its default and its maximum are the job's own
+	// grace time. Grace is not allowed with a signal.
 	Grace *job.Span `json:"grace_seconds,omitempty"`
 
 	// Unawaited cancels the job only if no other job depends on it.
@@ -330,12 +331,12 @@ type ManyRequest struct {
 	Main    bool            `json:"main,omitempty"`          // send the signal only to the main process
 	Change  *job.Change     `json:"change,omitempty"`        // only for update
 	Grace   *job.Span       `json:"grace_seconds,omitempty"` // only for cancel
-	Brief   bool            `json:"brief,omitempty"`         // answer only with each job's name, owner, state and result
+	Brief   bool            `json:"brief,omitempty"`         // answer with only each job's name, owner, state and result
 }
 
-// ManyPart is one line of the answer to a ManyRequest, with the outcomes of some jobs.
-// The last line has Done or Error. After an Error,
-// the command may have changed some of the remaining jobs, and will change no others.
+// ManyPart is one line of the answer to a ManyRequest, with the outcomes of some jobs. The last
+// line has Done or Error. If it has Error, the command may have changed some of the remaining jobs,
+// and will not change the others.
 type ManyPart struct {
 	Schema  string       `json:"schema"`
 	Jobs    []Job        `json:"jobs,omitempty"`
@@ -356,7 +357,7 @@ type LogLevelRequest struct {
 	Level string `json:"level"`
 }
 
-// LogLevelReply has the present level of the daemon's log and the configured level.
+// LogLevelReply has the present log level of the daemon and the configured level.
 type LogLevelReply struct {
 	Schema   string `json:"schema"`
 	Level    string `json:"level"`
@@ -379,7 +380,7 @@ type StatusReply struct {
 	Totals  *job.Totals `json:"totals,omitempty"`
 	Problem *job.Check  `json:"problem,omitempty"` // first of the checks with the worst health
 
-	Hosts []HostAnswer `json:"hosts,omitempty"` // set if several machines were asked
+	Hosts []HostAnswer `json:"hosts,omitempty"` // the command line sets it if it asked several machines
 }
 
 // HealthReply lists the daemon's checks of its parts.

@@ -1,14 +1,14 @@
 package config
 
-// Change is a key whose value differs between two values of Config. Before or Now is "" if that
-// Config does not have the key.
+// Change is a key whose values in two Configs differ. Before or Now is "" if that Config does not
+// have the key.
 type Change struct{ Key, Before, Now string }
 
 // hidden appears in place of a secret value.
 const hidden = "(not shown)"
 
-// Changes returns the keys whose values differ, in the order of the file. Keys that no longer exist
-// come last.
+// Changes returns the keys whose values differ, in the order of the file. Keys that are missing in
+// the new Config come last.
 func Changes(before, now Config) (list []Change) {
 	was, order := spelled(before)
 	is, names := spelled(now)
@@ -25,7 +25,7 @@ func Changes(before, now Config) (list []Change) {
 	return list
 }
 
-// spelling is a key's value as a file spells it.
+// spelling is a key's value in the form in which a file has it.
 type spelling struct {
 	text   string
 	secret bool

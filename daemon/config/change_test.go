@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Changes returns the keys that differ, as a file spells them. Sections that are added or removed
-// are included. No secret is shown.
+// Changes returns the keys that differ, with the values as a file has them. Keys of sections that
+// are added or removed are included. No secret is shown.
 func TestChanges(t *testing.T) {
 	before, now := Default(), Default()
 	if list := Changes(before, now); list != nil {

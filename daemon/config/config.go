@@ -17,7 +17,7 @@ const (
 // Config has all settings of the site. The zero Config is not valid: start from Default.
 type Config struct {
 	Jobs       Jobs
-	Classes    map[job.Class]Class // the classes that a file names
+	Classes    map[job.Class]Class // the classes that have a section in a file
 	Scheduling Scheduling
 	Quotas     job.Quotas
 	GPUs       GPUs
@@ -34,19 +34,19 @@ type Config struct {
 type Jobs struct {
 	DefaultMem          DefaultMem    // host memory of a job that requests none
 	DefaultTime         time.Duration // time limit of a job that requests none; 0: MaxTime
-	MaxTime             time.Duration // the longest time limit; 0: any
-	DefaultGrace        time.Duration // time from SIGTERM to SIGKILL for a job that requests none
-	MaxGrace            time.Duration // the longest grace
-	MaxMem              int64         // the most host memory of a job; 0: any amount
+	MaxTime             time.Duration // the longest time limit; 0: no maximum
+	DefaultGrace        time.Duration // time from SIGTERM to SIGKILL for a job that requests no grace
+	MaxGrace            time.Duration // the longest grace that a job may request
+	MaxMem              int64         // the most host memory of a job; 0: no maximum
 	AllowedPaths        []string      // places, with patterns, of the programs that jobs may run; empty: everywhere
 	CPUs                job.Part      // part of the machine's CPUs that jobs together may request; zero: not counted
-	DefaultCPUs         job.Part      // part of CPUs that jobs without --cpus count for if they have all GPUs
-	TasksMax            int           // processes and threads of one job
-	MaxRunning          int           // number of jobs that run at once
+	DefaultCPUs         job.Part      // part of the CPUs that a job with all GPUs and without --cpus counts for
+	TasksMax            int           // maximum number of processes and threads of one job
+	MaxRunning          int           // maximum number of jobs that run at once
 	ShareWithoutGPU     int           // percent of MaxRunning and of the host's memory for jobs without a GPU
-	MaxQueued           int           // number of jobs that wait at once
-	Requeue             bool          // whether a job starts again after a reboot unless it says otherwise
-	MaxSuspend          time.Duration // the longest suspension by a job's owner; 0: any
+	MaxQueued           int           // maximum number of jobs that wait at once
+	Requeue             bool          // whether a job runs again after a reboot, unless it says otherwise
+	MaxSuspend          time.Duration // the longest suspension by a job's owner; 0: no maximum
 	MaxRetries          int           // the most retries that a job may request
 	DefaultRetries      int           // retries of a job that requests none
 	DefaultBackoff      time.Duration // delay of the first retry of a job that requests none
@@ -58,17 +58,17 @@ type Jobs struct {
 
 // Class has the limits of the jobs of one class.
 type Class struct {
-	MaxTime time.Duration // the longest time limit; 0: the class sets none
+	MaxTime time.Duration // the longest time limit; 0: only Jobs.MaxTime applies
 }
 
 // Scheduling says in which order jobs start.
 type Scheduling struct {
 	Policy           Order
-	HalfLife         time.Duration // the time in which usage decays by half in fair share; 0: usage does not count
+	HalfLife         time.Duration // the time in which usage decays by half; 0: usage does not count
 	GuardAfter       time.Duration // the wait after which a job precedes others of its class and priority number; 0: never
-	GuardPercent     int           // part of the machine for such jobs
+	GuardPercent     int           // percent of the machine for such jobs
 	ReservationDepth int           // the number of jobs for which GPUs are kept free
-	Slice            time.Duration // the time for which a preemptible job surely runs before it is stopped
+	Slice            time.Duration // time that a preemptible job can run before it may be stopped
 }
 
 // Order says how jobs of one class are ordered.
@@ -85,13 +85,13 @@ type GPUs struct {
 	SampleInterval  time.Duration // time between two samples if nothing else happens
 	SampleTimeout   time.Duration // if a sample takes longer, the GPUs are unknown
 	Only            []int         // physical indexes of the GPUs that gpusched may use, ascending; empty: all
-	Slurm           SlurmGPUs     // what to do with GPUs that this machine's Slurm gives to jobs
+	Slurm           SlurmGPUs     // what to do with GPUs that Slurm on this machine gives to jobs
 	SmallestPart    int           // the smallest part of a GPU that a job may request, in thousandths
 	PartsOn         []int         // physical indexes of the GPUs that jobs may use in parts, ascending; empty: all
 	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may also open
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // time that cleaning after a job may take before the GPU counts as suspect
-	MemorySlack     int64         // if no more bytes are in use, a GPU counts as empty
+	MemorySlack     int64         // number of bytes in use up to which a GPU counts as empty
 	Strays          StrayAction   // what to do with a job's processes on GPUs that it does not have
 	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
 	KernelLog       string        // absolute path, read like /dev/kmsg; "": driver errors are not read
@@ -101,7 +101,7 @@ type GPUs struct {
 	LoadWindow      time.Duration // the time over which the load is averaged; 0: only the last sample counts
 	MaxUsed         int           // percent of a GPU's memory; if more is in use, the GPU takes no job
 	MinFreeMemory   int64         // bytes; if less memory is free, a GPU takes no job
-	MaxForeign      int64         // bytes of a foreign process that keep whole-GPU jobs off; 0: any, see maxForeign
+	MaxForeign      int64         // bytes of a foreign process that keep whole-GPU jobs off; 0: no limit, see maxForeign
 	DriverCheck     bool          // whether GPUs take no job while the loaded driver is not the installed one
 	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
@@ -124,7 +124,7 @@ const (
 	InhibitNone     Inhibit = "none"
 )
 
-// SlurmGPUs says what to do with GPUs that this machine's Slurm gives to jobs.
+// SlurmGPUs says what to do with GPUs that Slurm on this machine gives to jobs.
 type SlurmGPUs string
 
 const (
@@ -141,7 +141,8 @@ const (
 	StrayTell StrayAction = "tell"
 )
 
-// BadMemory is a state of a GPU's memory. Each state except never includes the worse states.
+// BadMemory is a state of a GPU's memory. As a setting it also means all worse states. The value
+// "never" means no state.
 type BadMemory string
 
 // The states, worst first.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The largest file that is read must not make the parser descend deeper than a goroutine's stack
-// allows, nor take more than a moment.
+// Even the largest file that is read does not make the parser exceed a goroutine's stack, and takes
+// only a moment.
 func TestDeepestFile(t *testing.T) {
 	for _, piece := range []string{"[", "{a=", "a."} {
 		data := "a = " + strings.Repeat(piece, (MaxFileBytes-4)/len(piece))

@@ -13,16 +13,16 @@
 //	config.Schema()            config schema: JSON Schema of the file
 //	config.Default()           the settings without any file
 //
-// The error of Load and Read is of type Problems: everything that is wrong in all files, one
-// problem a line, as file:line:column, what is wrong, why, and what to write instead. A reload
-// calls Load again: if that fails, none of the new settings apply.
+// The error of Load and Read is of type Problems. It lists everything that is wrong in all files,
+// one problem a line: file:line:column, what is wrong, why, and what to write instead. A reload
+// calls Load again. If Load fails, none of the new settings apply.
 //
 // Most sections exist once. [class.CLASS], [quota.user.NAME] and [quota.group.NAME] exist once for
-// each name that the site writes. Keys, Sections and the schema list them with the placeholder,
-// Show with their names.
+// each name that the site writes. Keys, Sections and the schema have these sections with the
+// placeholder; Show has them with the site's names.
 //
-// The package never writes a file, never logs and keeps no state. It knows how settings about GPUs
-// and systemd are spelled, and nothing else about them.
+// The package never writes a file, never logs and keeps no state. It knows the notation of settings
+// about GPUs and systemd, and nothing else about GPUs and systemd.
 //
 // Invariants, cited by tests:
 //

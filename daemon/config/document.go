@@ -20,15 +20,15 @@ type entry struct {
 // parseDocument returns the entries of a file in order. If a file is not TOML, that is one problem,
 // at the place where the decoder gave up.
 //
-// The values come from the decoder, which knows the whole language. The places come from a second
-// walk over the syntax, after the decoder has accepted it.
+// The decoder knows the whole language, and gives the values. After it has accepted the file, a
+// walk over the syntax gives the places.
 func parseDocument(name string, data []byte, problems *Problems) []entry {
 	var values map[string]any
 	if err := toml.Unmarshal(data, &values); err != nil {
 		if first, again, rest, ok := repeated(data); ok {
 			problems.addf(Origin{File: name, Line: again.Line, Column: again.Column}, "",
 				"[%s] already exists: write what follows it under the [%s] of line %d", again.name, again.name, first.Line)
-			return parseDocument(name, rest, problems) // to find further problems
+			return parseDocument(name, rest, problems) // without the repeated table, to find further problems
 		}
 		at := Origin{File: name}
 		var decodeErr *toml.DecodeError
@@ -52,8 +52,8 @@ type header struct {
 	name string
 }
 
-// repeated finds the first table that a file begins twice, which TOML forbids. rest is the file,
-// with the lines under the second header made blank.
+// repeated finds the first table that a file begins twice, which TOML forbids. rest is the file
+// with blank lines in place of the second header and its lines.
 func repeated(data []byte) (first, again header, rest []byte, ok bool) {
 	w, seen := walk{}, map[string]header{}
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -117,8 +117,8 @@ func (w *walk) expression(n *unstable.Node) {
 	}
 }
 
-// pair adds a key with its value. It treats section = { key = value } as the key in its section,
-// however deep the braces are.
+// pair adds a key with its value. If the value is a table in braces that is a section, pair adds
+// the keys in it to that section. Braces may be nested.
 func (w *walk) pair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)

@@ -24,7 +24,7 @@ func timeBetween(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, false)
 }
 
-// timeOrNone returns a setting that is a duration between two limits, or 0. A file spells 0 as the
+// timeOrNone returns a setting that is a duration between two limits, or 0. In a file, 0 is the
 // empty text.
 func timeOrNone(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, true)

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// MaxFileBytes limits the size of one file, and so the depth of nesting that the parser can meet.
+// MaxFileBytes limits the size of one file. So it also limits how deep the parser must nest.
 const MaxFileBytes = 256 << 10
 
-// Files returns the files that apply, in order: main, then the *.toml of dir by name. It leaves out
-// files that do not exist, hidden files, and files with other suffixes, such as those that editors
-// and package managers leave.
+// Files returns the files that apply, in order: first main, then the *.toml files of dir, by name.
+// It leaves out files that do not exist, hidden files, and files with other suffixes, such as those
+// that editors and package managers leave.
 func Files(main, dir string) ([]string, error) {
 	var files []string
 	switch _, err := os.Lstat(main); {
@@ -38,7 +38,7 @@ func Files(main, dir string) ([]string, error) {
 	return slices.Clip(files), nil
 }
 
-// OwnerCheck returns an error if users other than the permitted ones can change an open file.
+// OwnerCheck returns an error if anybody else than the permitted users can change an open file.
 type OwnerCheck func(fs.FileInfo) error
 
 // OwnedBy accepts files that belong to root or to one user, and that nobody else can change.
@@ -76,11 +76,11 @@ func RootOnly(info fs.FileInfo) error {
 	return nil
 }
 
-// AnyOwner accepts every file. It serves to check drafts, which have no effect.
+// AnyOwner accepts every file. It is used to check drafts, which have no effect.
 func AnyOwner(fs.FileInfo) error { return nil }
 
-// readFile reads one file. It checks the owner of the open descriptor, not of the name, so it
-// surely reads the file that it checked.
+// readFile reads one file. It checks the owner of the open file and not of the path, so it reads
+// exactly the file that it checked.
 func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	// Without O_NONBLOCK a FIFO would block the daemon for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

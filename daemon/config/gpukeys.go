@@ -1,11 +1,11 @@
 package config
 
 // maxForeign is more memory than one desktop process uses on the GPU that displays the desktop.
-// Published tables of nvidia-smi show Xorg with 2 to 293 MiB, gnome-shell 2 to 97, kwin_wayland 1
-// to 335, plasmashell 82 to 145, and a virtual keyboard 374 (maliit/keyboard#226). With drivers
-// that leak the memory of windows, Xwayland had 1.3 GiB (NVIDIA/egl-wayland#126), and gnome-shell
-// grew in steps of 500 MiB (NVIDIA/open-gpu-kernel-modules#390). Computing processes count with
-// less memory (gpu.Process.Computes).
+// Published outputs of nvidia-smi show 2 to 293 MiB for Xorg, 2 to 97 for gnome-shell, 1 to 335 for
+// kwin_wayland, 82 to 145 for plasmashell, and 374 for a virtual keyboard (maliit/keyboard#226).
+// With drivers that leak the memory of windows, Xwayland had 1.3 GiB (NVIDIA/egl-wayland#126), and
+// gnome-shell grew in steps of 500 MiB (NVIDIA/open-gpu-kernel-modules#390). Processes that compute
+// on the GPU count even with less memory (gpu.Process.Computes).
 const maxForeign = 2 << 30
 
 func gpuKeys(in, _ string) []key {

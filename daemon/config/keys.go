@@ -4,15 +4,15 @@ package config
 type key struct {
 	section, name string
 	doc           string
-	fallback      string // full name of the key that gives the value if this key is not set; "": there is a default
-	part          string // the part of that value, such as "a quarter of"; "": all
+	fallback      string // full name of the key whose value is used if this key is not set; "": there is a default
+	part          string // part of fallback's value that is used, such as "a quarter of"; "": all
 	secret        bool   // its value is never logged
 	bind          func(*Config) value
 }
 
 func (k key) full() string { return k.section + "." + k.name }
 
-// keys returns the list of settings (invariant 6). Placeholders stand in it for the names of
+// keys returns the list of settings (invariant 6). It has placeholders in place of the names of
 // accounts and classes.
 func keys() []key {
 	var list []key

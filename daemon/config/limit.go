@@ -4,13 +4,13 @@ import "time"
 
 // Limits limits the load that one user's clients may put on the daemon.
 type Limits struct {
-	Requests     int           // requests of one user per second, on average
-	Burst        int           // requests of one user at once
-	AtOnce       int           // requests of one user that are being answered at once
-	Connections  int           // in total, not counting root's
+	Requests     int           // maximum number of requests of one user per second, on average
+	Burst        int           // maximum number of requests of one user at once
+	AtOnce       int           // number of one user's requests that are answered at the same time
+	Connections  int           // maximum number of all connections except root's
 	UserConns    int           // connections of one user
 	UserWaits    int           // connections of one user that wait for the end of a job
-	RequestBytes int64         // the largest submission
+	RequestBytes int64         // bytes of the largest submission
 	UserState    int64         // bytes of one user's jobs that have not ended
 	UserHistory  int64         // bytes of one user's jobs that have ended
 	HistoryAge   time.Duration // time since a job's end after which the job is forgotten; 0: never

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fromList returns a function that reads lists. Its errors contain example, which is such a list,
-// and what, which is a word for the items.
+// fromList returns a function that reads lists. In its errors, example is an example of such a
+// list, and what is a word for the items.
 func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) ([]T, error) {
 	return func(raw any) (list []T, err error) {
 		items, ok := raw.([]any)
@@ -43,7 +43,7 @@ func listed[T any](write func(T) string) func([]T) string {
 	}
 }
 
-// gpuIndexes returns a setting that is a list of GPU indexes, kept ascending.
+// gpuIndexes returns a setting that is a list of GPU indexes in ascending order.
 func gpuIndexes(to *[]int) value {
 	lo, hi := 0, job.MaxGPUs-1
 	fits := func(n int64) (int, bool) { return int(n), n >= 0 && n <= int64(hi) }
@@ -65,7 +65,7 @@ func gpuIndexes(to *[]int) value {
 	return setting[[]int]{to, read, wrong, listed(strconv.Itoa), form}
 }
 
-// ascending refuses a number that is repeated or out of order.
+// ascending returns an error if a number is repeated or out of order.
 func ascending(list []int, called string) error {
 	for i, n := range list {
 		switch {
@@ -82,12 +82,12 @@ func ascending(list []int, called string) error {
 type paths struct {
 	example, noun string
 	most          int
-	tidy          func(string) string // nil: paths stay as written
+	tidy          func(string) string // brings a path into its usual form; nil: paths stay as written
 	wrong         func(string) error  // checks one path
 	form          shape
 }
 
-// list returns a setting of this kind.
+// list returns a setting of the kind k.
 func (k paths) list(to *[]string) value {
 	read := fromList(k.example, "paths in quotes only", func(s string) (string, bool) {
 		if k.tidy != nil {
@@ -112,7 +112,7 @@ func (k paths) list(to *[]string) value {
 	return setting[[]string]{to, read, wrong, listed(strconv.Quote), k.form}
 }
 
-// maxDevices limits the length of the list, because every start of a job goes through it.
+// maxDevices limits the length of the list, because each start of a job reads the whole list.
 const maxDevices = 64
 
 // devices returns a setting that is a list of device nodes.

@@ -1,11 +1,11 @@
 package config
 
-// Load reads the files in order over the defaults. As in the daemon, root alone may be able to
-// change the files. The error is of type Problems, with the zero Config and no Origins. An empty
-// list is not an error.
+// Load reads the files in order over the defaults. It accepts only files that root alone can
+// change, as the daemon does. The error is of type Problems; the Config is then zero and the
+// Origins are nil. An empty list of files is not an error.
 func Load(paths []string) (Config, Origins, error) { return Read(paths, RootOnly) }
 
-// Read is Load with another rule about the files' owners.
+// Read is like Load, but checks the owners of the files with the function owner.
 func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 	m := newMerge()
 	for _, path := range paths {
@@ -31,8 +31,8 @@ type merge struct {
 	cfg      Config
 	origins  Origins
 	problems Problems
-	bad      map[string]bool // keys with a problem, which are not checked by rules
-	said     map[string]bool // sections that have been reported
+	bad      map[string]bool // keys that have a problem; rules about them are not checked
+	said     map[string]bool // wrong sections that have been reported
 }
 
 func newMerge() merge {
@@ -58,7 +58,7 @@ func (m *merge) file(name string, data []byte) {
 	}
 }
 
-// result fills in values that follow from others, and checks the whole.
+// result fills in values that follow from other values, and checks the rules between keys.
 func (m *merge) result() (Config, Origins, error) {
 	inherit(&m.cfg.Quotas, m.origins, m.cfg.Jobs.MaxRunning)
 	m.rules()
@@ -86,8 +86,8 @@ func (m *merge) rules() {
 	}
 }
 
-// Validate returns everything that is wrong with a Config that was not made by Load: values, and
-// the rules between keys. The result of Load is always valid. The error is of type Problems,
+// Validate returns everything that is wrong with a Config that Load has not made: wrong values, and
+// violated rules between keys. The result of Load is always valid. The error is of type Problems,
 // without positions.
 func (c Config) Validate() error {
 	var m merge

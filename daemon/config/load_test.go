@@ -62,7 +62,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	for _, s := range sections() { // so that a new key cannot be forgotten here
+	for _, s := range sections() { // so that this test cannot miss a new key
 		for _, k := range s.keysOf("") {
 			if _, ok := origins[k.full()]; !ok && s.placeholder == "" {
 				t.Errorf("%s is not in the test's file", k.full())
@@ -101,7 +101,7 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 }
 
 // Unless the site sets another quota, one user may not fill all of jobs.max_running (if that is
-// more than one). The quota that results is shown as a number.
+// more than one). Show prints the resulting quota as a number.
 func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {
 		cfg, origins, err := Parse("f", fmt.Appendf(nil, "[jobs]\nmax_running = %d\n[quota.user.bob]\ngpus = 1\n[quota.user.ann]\njobs = 7\n", places))
@@ -119,8 +119,8 @@ func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	}
 }
 
-// Invariant 5 for named sections: if a user's section leaves out a key, the default in the last
-// file that sets it applies.
+// Invariant 5 for named sections: if a user's section leaves out a key, the user gets the default.
+// The last file that sets the default decides.
 func TestLaterFilesWinInNamedSections(t *testing.T) {
 	paths := write(t,
 		"[quota.user.alice]\ngpus = 2\njobs = 3\n[quota.group.lab]\ngpus = 8\n[class.low]\nmax_time = \"1h\"\n",

@@ -8,34 +8,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// MemKind says how to find the host memory of a job that requests none.
+// MemKind says how the host memory of a job that requests none is computed.
 type MemKind string
 
 // The kinds of DefaultMem.
 const (
 	MemAuto  MemKind = "auto"  // depends on the machine's size, see DefaultMem.For
 	MemNone  MemKind = "none"  // no limit
-	MemFixed MemKind = "fixed" // Bytes
+	MemFixed MemKind = "fixed" // DefaultMem.Bytes
 )
 
 // DefaultMem is the host memory of a job that requests none.
 type DefaultMem struct {
 	Kind  MemKind
-	Bytes int64 // for MemFixed
+	Bytes int64 // only used for MemFixed
 }
 
-// Limits of the automatic default of a job without a GPU.
+// Limits of MemAuto for a job without a GPU.
 const (
 	autoMinBytes = 512 << 20
 	autoMaxBytes = 8 << 30
 )
 
 // For returns the host memory in bytes of a job with gpuMilli thousandths of a GPU; 0 means no
-// limit. The machine has ramBytes of memory and gpus GPUs, and one user may have userBytes (0:
-// all). The automatic value is 75 % of the memory, or what a user may have if that is less, divided
-// by the number of GPUs, times the job's GPUs. A job without GPUs gets a 32nd of the memory, at
-// least 512 MiB and at most 8 GiB, so that jobs on all GPUs leave room for some jobs without GPUs.
-// For never returns more than the machine has.
+// limit. The machine has ramBytes of memory and gpus GPUs. One user may have userBytes of memory,
+// or all of it if userBytes is 0. For MemAuto, the result is 75 % of the memory, or userBytes if
+// that is less, divided by the number of GPUs, times the job's GPUs. A job without GPUs gets a 32nd
+// of the memory, at least 512 MiB and at most 8 GiB, so that jobs on all GPUs leave room for some
+// jobs without GPUs. For never returns more than the machine has.
 func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64 {
 	switch m.Kind {
 	case MemNone:
@@ -54,7 +54,7 @@ func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64
 	return min(perGPU/job.WholeGPU*int64(gpuMilli), ramBytes)
 }
 
-// String returns the value as a file spells it.
+// String returns the value as it is written in a file.
 func (m DefaultMem) String() string {
 	if m.Kind == MemFixed {
 		return spellSize(m.Bytes)
@@ -80,7 +80,7 @@ type Share struct {
 	Bytes   int64 // used if above 0
 }
 
-// maxSharePercent makes sure that something is left for jobs.
+// maxSharePercent is the largest percentage, so that something is left for jobs.
 const maxSharePercent = 90
 
 // Of returns the share of a total in bytes, never more than the total.
@@ -91,7 +91,7 @@ func (s Share) Of(total int64) int64 {
 	return total / 100 * int64(s.Percent)
 }
 
-// String returns the share as a file spells it.
+// String returns the share as it is written in a file.
 func (s Share) String() string {
 	if s.Bytes > 0 {
 		return spellSize(s.Bytes)

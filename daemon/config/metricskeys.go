@@ -1,6 +1,6 @@
 package config
 
-// Metrics has the settings about what monitoring systems see.
+// Metrics has the settings about data for monitoring systems.
 type Metrics struct {
 	Users int // the number of users whose names are shown; 0: none
 }

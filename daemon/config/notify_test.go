@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each setting, by itself, prevents the messages that it should.
+// Each setting by itself prevents the messages that it forbids.
 func TestNotifyBars(t *testing.T) {
 	all := Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, Webhooks: map[string]string{"chat": "https://x.example"}}
 	mail, address := job.Notify{Way: job.NotifyMail}, job.Notify{Way: job.NotifyMail, To: "a@b"}

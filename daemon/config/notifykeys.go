@@ -12,17 +12,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Notify has the settings about the ways in which messages about jobs may be sent.
+// Notify has the settings about messages that users get about their jobs.
 type Notify struct {
-	Ways           []job.NotifyWay   // the ways that jobs may use; empty: none
-	OtherAddresses bool              // whether mail may go to other addresses than the owner's account
+	Ways           []job.NotifyWay   // ways of sending that jobs may use; empty: none
+	OtherAddresses bool              // whether mail may go to addresses other than the owner's account
 	OwnURLs        bool              // whether messages may be posted to the owner's URLs
 	Webhooks       map[string]string // the site's URLs by name
-	WebhookPace    time.Duration     // least time between messages of one user to the site's URLs; 0: any
+	WebhookPace    time.Duration     // least time between one user's messages to the site's URLs; 0: no limit
 }
 
-// Bars returns the reason why the site does not send a message, whose To is filled in; zero if the
-// site sends it. It is called at the submission, and again before each message is sent.
+// Bars returns the reason why the site does not allow a message, or zero if it allows the message.
+// The field To must be filled in. Bars is called at the submission, and again before each message
+// is sent.
 func (n *Notify) Bars(m *job.Notify) job.Message {
 	_, named := n.Webhooks[m.Webhook]
 	switch {
@@ -51,8 +52,7 @@ func notifyKeys(in, _ string) []key {
 	}
 }
 
-// webhookSection is the section of the site's webhooks. Users know only the names of these
-// webhooks.
+// webhookSection is the section of the site's webhooks. Users see only the names of webhooks.
 func webhookSection() section {
 	return section{path: []string{"notify", "webhook"}, placeholder: "HOOK", wrongName: webhookName,
 		doc:     "A webhook of the site, which users name and whose URL they do not see (--notify-to HOOK). The process that posts to it runs as neither root nor the user.",

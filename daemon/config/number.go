@@ -28,8 +28,8 @@ func numberBetween(to *int, lo, hi int) value {
 	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
-// numberOrNone returns a setting that is a whole number between two limits, or 0. A file spells 0
-// as none.
+// numberOrNone returns a setting that is a whole number between two limits, or 0. In a file, 0 is
+// the word none.
 func numberOrNone(to *int, lo, hi int) value {
 	wrong := func(n int64) error {
 		if n < int64(lo) || n > int64(hi) {
@@ -57,7 +57,7 @@ func numberOrNone(to *int, lo, hi int) value {
 	return setting[int]{to, read, set, orNone(strconv.Itoa), form}
 }
 
-// orNone returns a function that writes 0 as none.
+// orNone returns a function that writes 0 as none and other numbers with write.
 func orNone(write func(int) string) func(int) string {
 	return func(n int) string {
 		if n == 0 {
@@ -67,8 +67,8 @@ func orNone(write func(int) string) func(int) string {
 	}
 }
 
-// percent returns a setting that is a percentage from 1 to 100. A file may also spell it as a
-// fraction with a decimal point, of at most 1.0, or as "80%".
+// percent returns a setting that is a percentage from 1 to 100. In a file it may also be a fraction
+// with a decimal point, up to 1.0, or a text such as "80%".
 func percent(to *int) value {
 	wrong := func(n int64) error {
 		if n < 1 || n > 100 {
@@ -103,7 +103,7 @@ func percent(to *int) value {
 	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
-// spelledNumber returns the spelling of a number in a file, as people write it.
+// spelledNumber returns a number in the form in which people write it.
 func spelledNumber(raw any) (string, bool) {
 	switch raw := raw.(type) {
 	case int64:
@@ -114,7 +114,8 @@ func spelledNumber(raw any) (string, bool) {
 	return "", false
 }
 
-// gpusOrNone returns a setting that is an amount of GPUs in thousandths. A file spells 0 as none.
+// gpusOrNone returns a setting that is an amount of GPUs in thousandths. In a file, 0 is the word
+// none.
 func gpusOrNone(to *int) value {
 	read := func(raw any) (int, error) {
 		spelled, ok := spelledNumber(raw)

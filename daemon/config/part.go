@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// cpusOrNone returns a setting that is a number of CPUs, or a percentage of the machine's. A file
-// spells zero as none.
+// cpusOrNone returns a setting that is a number of CPUs, or a percentage of the machine's CPUs. In
+// a file, zero is the word none.
 func cpusOrNone(to *job.Part) value {
 	lo, hi := 1, job.MaxCPUs
 	read := func(raw any) (job.Part, error) {
@@ -42,7 +42,7 @@ func cpusOrNone(to *job.Part) value {
 }
 
 // memOrNone returns a setting that is host memory in bytes, or a percentage of the memory that jobs
-// may have. A file spells zero as none.
+// may have. In a file, zero is the word none.
 func memOrNone(to *job.Part) value {
 	read := func(s string) (job.Part, error) {
 		if p, err := parsePercent(s); err == nil || strings.HasSuffix(s, "%") {

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A limit of memory or CPUs is an amount, a percentage or none. Reading what Show has written gives
+// A limit of memory or CPUs is an amount, a percentage or none. Reading the output of Show gives
 // the same limit.
 func TestParts(t *testing.T) {
 	for text, want := range map[string]string{

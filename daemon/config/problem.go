@@ -7,7 +7,7 @@ import (
 
 // Problem is one fault of a file: the place, what is wrong, why, and what to write instead.
 type Problem struct {
-	Origin        // File is set if the problem is in a file, Line if it is in a line
+	Origin        // Origin.File is set if the problem is in a file, Origin.Line if it is in a line
 	Key    string // full name of the key, such as "jobs.max_time"; "" if the problem is not about one key
 	Text   string
 }
@@ -47,7 +47,7 @@ func (p Problems) err() error {
 	return p
 }
 
-// Origin is the place where a value was written.
+// Origin is the place in a file where a key is set.
 type Origin struct {
 	File   string
 	Line   int // from 1

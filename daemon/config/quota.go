@@ -54,11 +54,11 @@ func defaultQuotaKeys(section string) []key {
 	return list
 }
 
-// defaultJobs is the key of the quota that follows jobs.max_running unless the key is set.
+// defaultJobs is the key of a quota that is computed from jobs.max_running unless the key is set.
 const defaultJobs = "quota.default.jobs"
 
-// jobsOf returns that quota. It leaves at least one place for other users, however few places there
-// are.
+// jobsOf computes the default of defaultJobs. It leaves at least one place for other users, if
+// there is more than one place.
 func jobsOf(maxRunning int) int { return max(1, min(max((maxRunning+3)/4, 8), maxRunning-1)) }
 
 // userQuotaKeys returns the keys of one user's section. If the section leaves out a key,
@@ -85,8 +85,8 @@ func groupQuotaKeys(section, name string) []key {
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
-// accountKeys returns the keys of one account's section. of returns the map that has the account's
-// quota.
+// accountKeys returns the keys of one account's section. The argument of is a function that returns
+// the map with the account's quota.
 func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {
@@ -99,7 +99,7 @@ func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas)
 	return list
 }
 
-// written is a value in a copy of a map's entry. After parsing, it stores the copy in the map.
+// written is a value in a copy of a map's entry. After parsing, it puts the copy back into the map.
 type written struct {
 	value
 	store func()
@@ -113,8 +113,8 @@ func (v written) parse(raw any) error {
 	return nil
 }
 
-// inherit gives each user the default of every limit that the user's section leaves out. The
-// default number of running jobs follows maxRunning.
+// inherit gives each user the default of every limit that the user's section leaves out. It also
+// computes the default number of running jobs from maxRunning, unless a file sets this default.
 func inherit(q *job.Quotas, origins Origins, maxRunning int) {
 	if _, set := origins[defaultJobs]; !set {
 		q.Default.Running = jobsOf(maxRunning)

@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// resolve returns the key that an entry sets; ok is false if it sets nothing. An unknown name is a
-// problem that suggests the nearest known name. If the name of a section has a typing error, its
-// keys are checked as if the name were right, so that their own faults are reported at once.
+// resolve returns the key that an entry sets; ok is false if it sets none. An unknown name is a
+// problem, which suggests the nearest known name. If a section's name has a typing error, its keys
+// are checked as if the name were right, so that their own faults are reported at once.
 func (m *merge) resolve(e entry) (k key, ok bool) {
 	if len(e.path) == 1 && !e.table {
 		hint := "; the sections are " + sectionNames()
@@ -39,8 +39,9 @@ func (m *merge) resolve(e entry) (k key, ok bool) {
 	return known[i], true
 }
 
-// section returns the section that a path names or most likely should have named, and makes its
-// table; ok is false if there is no such section. It reports each wrong path once per file.
+// section returns the section at a path, or else the section that was most likely meant. It makes
+// the section's table; ok is false if there is no such section. It reports each wrong path once per
+// file.
 func (m *merge) section(path []string, e entry) (s section, name string, ok bool) {
 	right := corrected(path)
 	s, name, ok = find(right)
@@ -65,7 +66,7 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	return s, name, ok
 }
 
-// sectionHint returns what to write instead of an unknown section. right is the nearest path, or
+// sectionHint suggests what to write instead of an unknown section. right is the nearest path, or
 // nil.
 func sectionHint(path, right []string) string {
 	if right != nil {
@@ -84,7 +85,7 @@ func sectionHint(path, right []string) string {
 	return "; the sections are " + sectionNames()
 }
 
-// keyHint returns what to write instead of an unknown key of a section.
+// keyHint suggests what to write instead of an unknown key of a section.
 func keyHint(known []key, name string) string {
 	if near := job.Nearest(name, names(known)); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
@@ -92,8 +93,8 @@ func keyHint(known []key, name string) string {
 	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
 }
 
-// belongs returns the section that a misplaced key belongs to. If there is none, it returns
-// otherwise.
+// belongs names the section that a misplaced key belongs to. If there is none, it returns its
+// second argument.
 func belongs(name, otherwise string) string {
 	for _, k := range keys() {
 		if k.name == name {

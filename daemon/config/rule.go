@@ -2,14 +2,14 @@ package config
 
 import "fmt"
 
-// rule is a condition on two keys. A violation is reported where key is set, or, if it is not set,
-// where other is.
+// rule is a condition on two keys. A violation is reported at the place where the first key is set.
+// If no file sets the first key, the violation is reported at the place of the second key.
 type rule struct {
 	key, other string
-	check      func(*Config) string // returns what is wrong; "" for nothing
+	check      func(*Config) string // returns what is wrong, or ""
 }
 
-// rules returns the rules between keys. Each quota section has one of its own.
+// rules returns the rules between keys. This includes a rule for each quota section.
 func rules(c *Config) []rule {
 	list := []rule{
 		{"jobs.default_time", "jobs.max_time", func(c *Config) string {
@@ -57,8 +57,8 @@ func rules(c *Config) []rule {
 	return list
 }
 
-// hoursCount refuses a quota of GPU-hours if usage does not count. It skips a user's limit that
-// comes from the default, because the default was already reported.
+// hoursCount forbids a quota of GPU-hours if the site does not count usage. It skips a user's quota
+// that equals the default, because the rule for the default reports the fault.
 func hoursCount(k key) rule {
 	return rule{"scheduling.half_life", k.full(), func(c *Config) string {
 		bound, common := k.bind(c).spell(), ""

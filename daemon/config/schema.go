@@ -9,13 +9,13 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Key is one setting as the manual page lists it.
+// Key is one setting in the form that the manual page needs.
 type Key struct {
-	Section string // for named sections with the placeholder, such as "quota.user.NAME"
+	Section string // with the placeholder if the section is named, such as "quota.user.NAME"
 	Name    string
 	Doc     string
 	Form    string // such as "a duration from 1s to 1d"
-	Default string // as a file spells it, or "that of" another key
+	Default string // in the form that a file has, or "that of" and another key
 }
 
 // Keys returns all settings in the order of the file.
@@ -85,8 +85,8 @@ func table() node {
 	return node{"type": "object", "additionalProperties": false, "properties": node{}}
 }
 
-// place puts the section's node at the section's place in the file. It makes nodes for the tables
-// above it.
+// place adds n, the schema of the section, at the section's path. It makes nodes for the tables
+// above the section.
 func (s section) place(at, n node) {
 	for i, part := range s.path {
 		members := at["properties"].(node)
@@ -102,7 +102,7 @@ func (s section) place(at, n node) {
 	at["patternProperties"] = node{s.namePattern(): n}
 }
 
-// namePattern returns the pattern of the names of a section's tables.
+// namePattern returns the regular expression for the names of a section's tables.
 func (s section) namePattern() string {
 	if s.allowed != nil {
 		return "^(" + strings.Join(s.allowed, "|") + ")$"
@@ -140,7 +140,7 @@ func (sh shape) node() node {
 	return n
 }
 
-// decoded returns a value in JSON, given its spelling in a file.
+// decoded returns the JSON value of a spelling in a file.
 func decoded(spelling string) any {
 	var doc map[string]any
 	if err := toml.Unmarshal([]byte("v = "+spelling), &doc); err != nil {

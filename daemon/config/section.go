@@ -10,17 +10,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// section is a table of the file or, with a placeholder, any number of tables that differ in their
-// last name.
+// section is a table of the file. If it has a placeholder, it is any number of tables whose paths
+// differ only in the last name.
 type section struct {
-	path        []string // path of the table, or of the table above the named tables
+	path        []string // path of the table; for named tables, the path of the table above them
 	placeholder string   // shown in place of the name; "" for a single table
 	doc         string
 	wrongName   func(string) error     // checks a name; nil: accountName
 	allowed     []string               // the only possible names; nil: names of accounts
 	example     string                 // a named table that the sample shows
 	used        func(*Config) []string // the names in use, in the order of Show
-	add         func(*Config, string)  // makes the table of a name unless the table exists
+	add         func(*Config, string)  // makes the table with a name if it does not exist
 	keys        func(title, name string) []key
 }
 
@@ -105,12 +105,12 @@ func classNames() []string {
 	return list
 }
 
-// classOf returns the class of a name from classNames.
+// classOf returns the class with a name from classNames.
 func classOf(name string) job.Class {
 	return job.Scavenger + job.Class(slices.Index(classNames(), name))
 }
 
-// name returns the section as people write it, with the placeholder.
+// name returns the section's name as people write it, with the placeholder.
 func (s section) name() string {
 	if s.placeholder == "" {
 		return title(s.path...)
@@ -118,7 +118,7 @@ func (s section) name() string {
 	return title(append(slices.Clone(s.path), s.placeholder)...)
 }
 
-// keysOf returns the keys of the table with a name; "" for a single table.
+// keysOf returns the keys of the table with a name. For a section without placeholder, name is "".
 func (s section) keysOf(name string) []key {
 	if s.placeholder == "" {
 		return s.keys(title(s.path...), "")
@@ -126,7 +126,8 @@ func (s section) keysOf(name string) []key {
 	return s.keys(title(append(slices.Clone(s.path), name)...), name)
 }
 
-// inUse returns the names of the tables that a Config has; "" for a single table.
+// inUse returns the names of the section's tables in a Config. For a section without placeholder
+// this is "".
 func (s section) inUse(c *Config) []string {
 	if s.placeholder == "" {
 		return []string{""}
@@ -160,7 +161,7 @@ func title(path ...string) string {
 // bare has the characters of names that need no quotes.
 const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// find returns the section at a path, and the name of its table according to the path.
+// find returns the section at a path, and the table's name if the section has a placeholder.
 func find(path []string) (s section, name string, ok bool) {
 	for _, s := range sections() {
 		switch {
@@ -184,7 +185,7 @@ func leadsToSection(path []string) bool {
 	return here || (path != nil && (len(known) > 0 || free))
 }
 
-// below returns the names that may follow a path. If free is true, any name may follow.
+// below returns the names that may follow a path. If free is true, any other name may follow, too.
 func below(path []string) (known []string, free bool) {
 	for _, s := range sections() {
 		switch {
@@ -201,7 +202,7 @@ func hasPrefix(path, prefix []string) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
-// corrected returns the path that was most likely meant; nil if no path is near.
+// corrected returns the path that was most likely meant, or nil if no known path is similar.
 func corrected(path []string) []string {
 	var right []string
 	for _, part := range path {
@@ -218,7 +219,7 @@ func corrected(path []string) []string {
 	return right
 }
 
-// sectionNames lists the sections for messages.
+// sectionNames returns the list of sections for messages.
 func sectionNames() string {
 	var list []string
 	for _, s := range sections() {

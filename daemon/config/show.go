@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// width is the number of columns of text in comments.
+// width is the number of columns of a comment in the output.
 const width = 76
 
 // Show returns the settings in force as TOML. Reading that TOML gives the same settings. If origins
@@ -42,8 +42,8 @@ func (o Origins) of(k key) string {
 
 func (o Origin) line() string { return fmt.Sprintf("%s:%d", printKey([]string{o.File}), o.Line) }
 
-// Sample returns the file that the package installs. Every key is in it with its meaning and its
-// default, commented out. There are examples of the named sections.
+// Sample returns the file that the package installs. It has every key with its meaning and its
+// default, commented out, and examples of the named sections.
 func Sample() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Settings of gpusched. Every key is shown with its default. To change one,

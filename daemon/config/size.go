@@ -12,7 +12,7 @@ func size(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "0", shape{Form: "a size, or 0", Pattern: `^(0|[0-9.]+ ?[A-Za-z]+)$`})
 }
 
-// sizeOrNone returns a setting that is a number of bytes. A file spells 0 as none.
+// sizeOrNone returns a setting that is a number of bytes. In a file, 0 is the word none.
 func sizeOrNone(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "none", shape{Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]+)$`})
 }

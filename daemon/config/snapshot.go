@@ -28,7 +28,7 @@ func TakeSnapshot(main, dropIns string) (Snapshot, error) {
 	return s, nil
 }
 
-// Changes returns, for people, what is different in now.
+// Changes returns the differences between two snapshots, as texts for people.
 func (s Snapshot) Changes(now Snapshot) []string {
 	var changed []string
 	for _, f := range now.Files {

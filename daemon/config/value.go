@@ -7,29 +7,29 @@ import (
 
 // value reads and writes one setting of a Config.
 type value interface {
-	parse(raw any) error // takes a decoded TOML value; after an error the Config is unchanged
+	parse(raw any) error // takes a value from a TOML file; after an error the Config is unchanged
 	check() error        // checks the present value
-	spell() string       // returns the present value as a file spells it
+	spell() string       // returns the present value in the form that a file has
 	schema() shape
 }
 
 // shape describes a value for the schema and the manual.
 type shape struct {
-	Type    string // of JSON Schema
-	Form    string // for people: "a duration"
+	Type    string // type in JSON Schema
+	Form    string // form in words, such as "a duration"
 	Enum    []string
-	Min     *int // of numbers
+	Min     *int // limits of numbers
 	Max     *int
 	Pattern string
-	Word    string // pattern of texts that are also allowed, in addition to Type
+	Word    string // pattern of texts that are allowed in addition to Type
 	Items   *shape
 }
 
-// setting is a value of type T. The kinds of settings differ in the functions.
+// setting is a value of type T. Its functions make the different kinds of settings.
 type setting[T any] struct {
 	to    *T
 	read  func(raw any) (T, error)
-	wrong func(T) error // checks a value
+	wrong func(T) error // returns what is wrong with a value
 	write func(T) string
 	form  shape
 }
@@ -63,7 +63,7 @@ func fromText[T any](example string, read func(string) (T, error)) func(any) (T,
 	}
 }
 
-// asWritten returns the text itself.
+// asWritten returns its argument unchanged.
 func asWritten[T ~string](s string) (T, error) { return T(s), nil }
 
 // quoted returns a function that writes text in quotes.

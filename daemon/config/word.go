@@ -76,11 +76,11 @@ func pathOrNone(to *string) value {
 	}, "an absolute path, or empty", "^(/.*)?$")
 }
 
-// shortPath reports whether the kernel accepts the path and a terminal can show it.
+// shortPath reports whether the kernel accepts the path's length and a terminal can show the path.
 func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }
 
-// templateUnit is compiled only when it is needed, because compiling is costly and few sites set
-// the key.
+// templateUnit is the pattern of a template unit's name. It is compiled only when it is needed,
+// because that is costly and few sites set the key.
 const templateUnit = `^([A-Za-z0-9:_.-]{1,200}@\.(service|target))?$`
 
 // templateOrNone returns a setting that is a systemd template unit, or empty.

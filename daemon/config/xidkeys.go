@@ -23,7 +23,8 @@ func xidKeys(in, _ string) []key {
 	}
 }
 
-// xids returns a setting that is a set of Xids in ascending order; an empty set is nil.
+// xids returns a setting that is a set of Xids (NVIDIA's error numbers) in ascending order. An
+// empty set is nil.
 func xids(to *[]int) value {
 	form := shape{
 		Type: "string", Form: "numbers of Xids and ranges of them, or empty",

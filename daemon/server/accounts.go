@@ -22,7 +22,8 @@ func (a *accounts) actor(p peer) job.Actor {
 	return who
 }
 
-// person returns the uid whose limits apply to a uid, as far as that is known.
+// person returns the uid of the person whose limits apply to an account. It returns this uid even
+// if the server is not certain about the person.
 func (a *accounts) person(uid int) int {
 	person, _ := a.opt.Person(uid)
 	return person
@@ -36,14 +37,14 @@ func (a *accounts) administers(p peer) bool {
 	return ok && p.has(gid) && a.opt.Holds(p.uid, gid)
 }
 
-// member reports whether the host knows that the person behind the peer is in a group.
+// member reports whether the host knows that the peer's person is in a group.
 func (a *accounts) member(p peer, gid int) bool {
 	in, known := a.opt.Member(a.person(p.uid), gid)
 	return in && known
 }
 
-// quotaGroups returns the sorted groups with a quota that the peer or its person is in.
-// It checks both, because a process may lack groups that its user is in.
+// quotaGroups returns the names, sorted, of the groups that have a quota and that the peer or its
+// person is in. It checks both, because a process may lack groups that its user is in.
 func (a *accounts) quotaGroups(p peer) []string {
 	var in []string
 	for _, name := range a.opt.Config().QuotaGroups() {

@@ -20,11 +20,11 @@ const (
 	Done    Outcome = "done"
 	Refused Outcome = "refused" // the user lacks the right
 	Failed  Outcome = "failed"  // it failed for another reason
-	Unknown Outcome = "unknown" // it was begun, and nobody waited for the end
+	Unknown Outcome = "unknown" // the request was begun, and the client left before its end
 )
 
-// AuditEvent is one line of the audit log. Such a line is about something that needed the right of
-// an administrator, or that was refused because the user lacked a right.
+// AuditEvent is one line of the audit log. Such a line is about a request that needed an
+// administrator's right, or that was refused because the user lacked a right.
 type AuditEvent struct {
 	UID     int
 	User    string
@@ -32,18 +32,18 @@ type AuditEvent struct {
 	Target  Target
 	Outcome Outcome
 	Code    string // the error's code if it failed
-	Asked   []any  // what the request asked for: names and values in turns
+	Asked   []any  // arguments of the request: names and values in turn
 }
 
-// Target is what a command acts on, such as job 7_3 or GPU 0. Without a name, it is everything of
-// its kind. Without a kind, the name of the action says what it is.
+// Target is what a command acts on, such as job 7_3 or GPU 0. If Name is empty, the command acts on
+// everything of that Kind. If Kind is empty, the name of the action says what the target is.
 type Target struct{ Kind, Name string }
 
 func (t Target) String() string { return strings.TrimSuffix(t.Kind+" "+t.Name, " ") }
 
-// Audit writes a line of the audit log. Fields in upper case can be searched for in the journal,
-// and are not in the line's text. Refusals above the log's rate limit are only counted (invariant
-// 7). All other lines are always written.
+// Audit writes a line of the audit log. The fields in upper case are not in the line's text, but
+// the journal can be searched for them. Refusals above the log's rate limit are only counted
+// (invariant 7). All other lines are always written.
 func (s *Server) Audit(d AuditEvent) {
 	args := []any{"uid", d.UID, "user", d.User, "action", d.Action}
 	if d.Target != (Target{}) {
@@ -88,8 +88,8 @@ func (s *Server) audit(rt route, r *request, reply any, err error) {
 	}
 }
 
-// auditArgs returns names and values of what the body of a request asks for.
-// It returns nothing for a submission, because the daemon logs the public part of new jobs.
+// auditArgs returns the names and values in the body of a request. It returns nothing for a
+// submission, because the daemon logs the public part of new jobs.
 func auditArgs(body any) (args []any) {
 	add := func(name, value string) {
 		if value != "" {
@@ -145,8 +145,8 @@ func clock(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// maxTargetBytes limits how much of a path a client can write into the log.
-// Job names such as 7_3 are far shorter.
+// maxTargetBytes limits the part of a request's path that is written into the log. Job names such
+// as 7_3 are far shorter.
 const maxTargetBytes = 32
 
 // auditTarget returns the target that the request's path names.

@@ -23,7 +23,7 @@ func TestAudit(t *testing.T) {
 	for _, c := range []struct {
 		who                peer
 		method, path, body string
-		want               string // "": no line
+		want               string // "" means that no line is written
 	}{
 		{bob, "POST", "/v1/jobs/1/cancel", "", `level=WARN msg=audit uid=1002 user=bob action=cancel target="job 1" outcome=refused GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
 		{bob, "POST", "/v1/jobs/3_1/hold", "", `level=WARN msg=audit uid=1002 user=bob action=hold target="job 3_1" outcome=refused GPUSCHED_AUDIT=1`},
@@ -76,8 +76,8 @@ func auditLines(log string) []string {
 	return list
 }
 
-// The backend refuses requests by what it knows beyond the table.
-// These refusals are logged like all others.
+// The backend can refuse requests that the route table allows. These refusals are logged like all
+// others.
 func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
 	b := queue()
 	b.Fail = job.Refuse("forbidden/priority")
@@ -106,8 +106,8 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// Invariant 7, over a real socket: many refusals are all answered, but only a few are logged.
-// At the end, the log has the number of the others.
+// Invariant 7, over a real socket: many refusals are all answered, but only a few are logged. At
+// the end, the log says how many refusals were not logged.
 func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	const asked = 2000
 	log := &safeBuffer{}
@@ -135,8 +135,8 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	}
 }
 
-// Omitted lines are reported after a while, even if no more requests are refused.
-// The limit of one user leaves room for others.
+// Omitted lines are reported after a while, even if no more requests are refused. After one user's
+// limit is reached, lines about other users are still written.
 func TestOmittedLinesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}

@@ -14,20 +14,20 @@ type Backend interface {
 	// Submit queues a job that has passed Submission.Validate. It returns once the job is on disk.
 	// A dry run returns the same, but queues nothing.
 	Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error)
-	// Do carries out a command. It checks rights on jobs, because it knows their owners.
-	// All other rights were checked before, by the route table.
+	// Do carries out a command. It checks rights on jobs, because the backend knows their owners.
+	// The server has checked all other rights before, by the route table.
 	Do(ctx context.Context, who job.Actor, c job.Command) error
-	// DoMany carries out commands about jobs, and checks the rights on these jobs.
-	// It passes the outcomes to told in pieces, in the order of the commands,
-	// once they are on disk. After an error it begins no more commands.
-	// begun is how many commands were passed to told or are still in progress.
+	// DoMany carries out commands about jobs, and checks the rights on these jobs. It calls told
+	// with the outcomes in pieces, in the order of the commands, once the outcomes are on disk.
+	// After an error it begins no more commands. begun is the number of commands whose outcomes
+	// were passed to told or that are still in progress.
 	DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (begun int, err error)
 	// Query returns the selected jobs. The answer includes every change
 	// that was acknowledged before.
 	Query(ctx context.Context, q job.Query) (job.View, error)
-	// FindRenamed looks for selected waiting jobs whose account was renamed,
-	// or whose uid now belongs to another account, unless the daemon knew that before.
-	// It holds these jobs and returns a refusal.
+	// FindRenamed looks for selected waiting jobs whose account was renamed, or whose uid now
+	// belongs to another account. It ignores jobs about which the daemon already knew that. It
+	// holds the jobs that it finds, and returns a refusal.
 	FindRenamed(ctx context.Context, q job.Query) error
 
 	// Names returns the names of the live jobs that a query selects, in the order of Query.
@@ -38,23 +38,24 @@ type Backend interface {
 	Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error)
 	// Course returns what is planned on each GPU for the next days.
 	Course(ctx context.Context) (job.Course, error)
-	// Wait blocks until the job is at rest, or ctx is done.
+	// Wait blocks until ctx is done or the job is at rest: it has ended, or it is an array that
+	// starts no more tasks because too many failed.
 	Wait(ctx context.Context, id job.ID) (job.JobView, error)
-	// Task returns the id of the job, live or ended, that a task of an array became.
-	// It returns 0 if there is no such job yet. It refuses an unknown array or task.
+	// Task returns the id of the live or ended job that a task of an array became. It returns 0 if
+	// the task has not become a job. It refuses an unknown array or task.
 	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
-	// AwaitTask waits until a task has become a job or will not do so by itself, or until ctx is
-	// done. It then returns what Task returns.
+	// AwaitTask waits until a task has become a job, until it is certain that the task will not do
+	// so by itself, or until ctx is done. It then returns the same as Task.
 	AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Results returns the results of an array's ended tasks.
 	Results(ctx context.Context, array job.ID) (job.Results, error)
-	// Lately counts an account's jobs that ended at since or later.
+	// Lately counts an account's jobs that have ended since the given time.
 	Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error)
 	// Past returns a page of ended jobs. The page includes every change
 	// that was acknowledged before.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
-	// Runs calls f for each attempt in the time of the query.
-	// An attempt that still runs has what it has used so far.
+	// Runs calls f for each attempt in the period of the query. A running attempt has its usage so
+	// far.
 	Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error
 	// Entitlement returns a user's usage, quotas and limits.
 	Entitlement(ctx context.Context, uid int) (job.Entitlement, error)
@@ -62,9 +63,9 @@ type Backend interface {
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	// Measure adds the scheduler's metrics to a page. users limits the users with metrics of their own.
 	Measure(ctx context.Context, p *metrics.Page, users int) error
-	// Events returns the events after a number. If there are none, it waits for one,
-	// or until ctx is done. For the number -1 it returns at once, with no events,
-	// but with the oldest and newest number that are kept.
+	// Events returns the events whose numbers are above after. If there are none, it waits for one,
+	// or until ctx is done. If after is -1, it returns no events at once, but the numbers of the
+	// oldest and newest event that are kept.
 	Events(ctx context.Context, after int64) (job.Events, error)
 	// Health returns the checks of all parts.
 	Health(ctx context.Context) []job.Check

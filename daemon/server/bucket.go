@@ -11,7 +11,7 @@ type rateLimit struct{ rate, burst float64 }
 // bucket is a token bucket. Its level can be negative.
 type bucket struct {
 	level float64
-	at    time.Time // time of level; zero: never used, so the bucket is full
+	at    time.Time // time at which level was computed; zero: never used, so the bucket is full
 }
 
 // fill adds the tokens for the time that has passed.
@@ -28,14 +28,14 @@ func (b *bucket) fill(p rateLimit, now time.Time) {
 type buckets struct {
 	mu     sync.Mutex // guards the fields below
 	byUser map[int]*bucket
-	room   int // at this number of buckets, the next sweep deletes full ones
+	room   int // number of buckets at which the next sweep deletes full buckets
 }
 
 // manyBuckets is the least number of buckets that causes a sweep.
 const manyBuckets = 256
 
 // take takes a token from the user's bucket, now or in advance. It returns how long the user must
-// wait for that token. If that is longer than maxDelay, take takes none.
+// wait for that token. If the user would wait longer than maxDelay, take takes no token.
 func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +54,7 @@ func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Durati
 // maxDebt is the longest time that charge can make a user wait, in seconds.
 const maxDebt = 2
 
-// charge takes tokens for something that the user has already got.
+// charge takes tokens for something that the user has already received.
 func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

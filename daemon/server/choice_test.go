@@ -41,7 +41,7 @@ func TestParseChoice(t *testing.T) {
 	}
 }
 
-// choiceIn returns the choice that the query of a URL makes.
+// choiceIn returns the job.Choice in the query of a URL.
 func choiceIn(query string) (job.Choice, error) {
 	words, _ := url.ParseQuery(query)
 	var q api.ListQuery

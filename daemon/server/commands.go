@@ -30,7 +30,7 @@ func (s *Server) cancel(r *request) (any, error) {
 	return s.jobCommand(r, c)
 }
 
-// checkGrace refuses a grace that is out of range, or that a request other than a cancel has.
+// checkGrace refuses a grace time that is out of range, or in a request that is not a cancel.
 func checkGrace(grace *job.Span, cancels bool) error {
 	switch {
 	case grace == nil:
@@ -85,8 +85,8 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, err
 }
 
-// taskNotStarted returns the refusal of a command about a task that is not a job yet.
-// The command would apply to a job or a whole array.
+// taskNotStarted refuses a command about a task that is not a job yet. Such a command can apply
+// only to a job or a whole array.
 func taskNotStarted(t job.Task, kind job.CommandKind) *api.Error {
 	return &api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started", t),

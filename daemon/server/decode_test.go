@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 5: what the server does not know is refused.
+// Invariant 5: the server refuses fields and words that it does not know.
 func TestRequestsAreReadStrictly(t *testing.T) {
 	for _, c := range []struct{ method, path, body, message, hint string }{
 		{"POST", "/v1/jobs", `{"nam":"x"}`, `unknown field "nam"`, `did you mean "name"?`},

@@ -12,14 +12,14 @@ import (
 )
 
 // Limits for clients that follow the events. Each follower also counts as one of its user's waits.
-// A follower costs no memory but that of its connection, however slowly it reads.
+// A follower takes no memory except for its connection, however slowly the client reads.
 const (
 	maxFollowers     = 256
 	maxUserFollowers = 16
-	aliveTime        = 15 * time.Second // if there is no event for this long, the current number is sent
+	aliveTime        = 15 * time.Second // time without an event after which the current number is sent
 )
 
-// events answers with past events. If the request asks for that, it also sends new events.
+// events answers with past events. If the request asks to follow, it also sends new events.
 func (s *Server) events(r *request) (any, error) {
 	now, err := s.backend(r.Context()).Events(r.Context(), -1)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Server) events(r *request) (any, error) {
 	return f, nil
 }
 
-// eventStream is a reply with the events after a number. It ends at another number, or never if the
-// client follows the events.
+// eventStream is a reply with the events after a number. It ends at a second number. If the client
+// follows the events, it never ends.
 type eventStream struct {
 	s     *Server
 	r     *request
@@ -59,7 +59,7 @@ type eventStream struct {
 }
 
 // send writes a line for each event. It ends when the client leaves or stops reading, or when the
-// server stops. Events from before the request count against the user's rate.
+// server stops. Events that happened before the request count against the user's rate.
 func (f eventStream) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	ctx, cancel := context.WithCancel(f.r.Context())
@@ -105,13 +105,13 @@ func (f eventStream) write(w http.ResponseWriter, to *counter, lines ...api.Even
 	return sendLines(w, to, text)
 }
 
-// position returns a line with a number. The client has all events up to that number.
-// After a gap, the line says from which number on the client can have all events again.
+// position returns a line with an event's number. The client has all events up to that number. If
+// the client missed events, the line also says from which number on all events are kept.
 func (f eventStream) position(kind job.EventKind) api.Event {
 	return f.s.accounts.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }
 
-// renderEvent adds the sentence to an event.
+// renderEvent converts an event, and adds a sentence about it.
 func (a *accounts) renderEvent(e job.Event) api.Event {
 	if e.UID != nil && e.User == strconv.Itoa(*e.UID) { // a directory service hung when the job was submitted
 		e.User = a.knownName(*e.UID)

@@ -26,7 +26,7 @@ func announced(n int) *servertest.Backend {
 	return b
 }
 
-// heard returns the events of an answer in short form.
+// heard returns the events of an answer in a short form.
 func heard(t *testing.T, body string) string {
 	t.Helper()
 	var list []string
@@ -91,7 +91,7 @@ func TestAnEventOnTheWire(t *testing.T) {
 	}
 }
 
-// follow reads the events from a connection as they arrive, in short form.
+// follow reads the events from a connection as they arrive, in the short form of heard.
 func follow(t *testing.T, socket, words string) (next func() string) {
 	t.Helper()
 	resp, err := overSocket(socket).Get("http://x/v1/events?" + words)
@@ -109,8 +109,8 @@ func follow(t *testing.T, socket, words string) (next func() string) {
 	}
 }
 
-// An event is sent when it is announced. A stop of the server ends the answer and frees
-// the places of its connections.
+// The server sends an event when the event is announced. A stop of the server ends the answer and
+// frees the places of the connections.
 func TestFollowing(t *testing.T) {
 	b := announced(2)
 	s := testServer(b, nil)
@@ -174,8 +174,8 @@ func (w recorded) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// If there is no event, the current number is sent again, to show that the connection works.
-// A client that reads too slowly gets a gap and is disconnected. Nobody waits for it.
+// If there is no event, the server sends the current number again, to show that the connection
+// works. A client that reads too slowly gets a gap and is disconnected. Other clients do not wait.
 func TestSlowFollowersAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := announced(1)

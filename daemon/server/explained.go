@@ -6,11 +6,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// trialPart is the part of one CPU that a user's trials may use on average.
+// trialPart is the share of one CPU that a user's trials of changes may use on average.
 const trialPart = 0.2
 
-// explained returns what is ahead of a job. If the caller may change the job, it also tries which
-// changes would start the job sooner. The time that this takes counts against the user.
+// explained returns what is ahead of a job in the queue. If the caller may change the job,
+// explained also tries which changes would start the job sooner. The computing time counts against
+// the user.
 func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
 	e, err := s.backend(r.Context()).Explain(r.Context(), v.ID, r.person, r.who.MayControl(&v.Job))
 	if err != nil {

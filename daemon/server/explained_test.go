@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// asked returns the backend of queue, with explanations for alice's waiting job 2.
+// asked returns the backend of the function queue, with explanations for alice's waiting job 2.
 func asked() *servertest.Backend {
 	b, gpus := queue(), 500
 	b.Explained = map[job.ID]job.Explained{2: {
@@ -44,7 +44,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// A user with long trials is throttled for as long as they took. Other users are not.
+// A user whose trials take long is throttled for the same time. Other users are not.
 func TestTrialsAreThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := asked()
@@ -61,7 +61,8 @@ func TestTrialsAreThrottled(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		// 20 trials of 0.1 s need 10 s at a fifth of a CPU; the burst covers a part of that
+		// 20 trials of 0.1 s at a fifth of a CPU take 10 s, less the part that the burst allows at
+		// once
 		if d := took(alice); d < 8*time.Second || d > 10*time.Second {
 			t.Errorf("alice's took %v", d)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// connLimiter counts and limits the places of each user, such as connections.
-// The last quarter of the places is kept for users who have few.
-// For root only root's own limit counts, so that other users together cannot lock root out.
+// connLimiter counts and limits the places of each user, such as connections. The last quarter of
+// the places is kept for users who have few places. For root only root's own limit counts, so that
+// other users together cannot lock root out.
 type connLimiter struct {
 	bounds func() (most, perUID int)
 
@@ -26,7 +26,7 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
-// A user who has fewPlaces places or more gets none of the last quarter.
+// fewPlaces is the number of places from which on a user gets none of the last quarter.
 const fewPlaces = 4
 
 // enter takes a place for the user. It returns false if no place is free for that user.
@@ -53,8 +53,9 @@ func (g *connLimiter) leave(uid int) {
 	}
 }
 
-// rejectConn answers a connection for which there is no place, without reading from it. The answer
-// should always fit into the socket's buffer. If it does not, the deadline ends the write.
+// rejectConn answers a connection for which there is no place. It reads nothing from the
+// connection. The answer should always fit into the socket's buffer. If it does not fit, the
+// deadline ends the write.
 func rejectConn(c net.Conn) {
 	defer c.Close()
 	body, _ := json.Marshal(api.ErrorReply{Schema: api.Schema, Error: *errTooMany("connections")})
@@ -63,8 +64,8 @@ func rejectConn(c net.Conn) {
 		http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable), len(body), body)
 }
 
-// retryAfter is the header that says when to repeat a request.
-// A request that is answered with it was not carried out.
+// retryAfter is the header that says when to repeat a request. If the server answers a request with
+// this header, it has not carried out the request.
 const retryAfter = "Retry-After"
 
 func errTooMany(what string) *api.Error {

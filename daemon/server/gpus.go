@@ -26,7 +26,7 @@ func (s *Server) gpus(r *request) (any, error) {
 }
 
 // control returns the handler of a command that pauses, drains or resumes one GPU or all GPUs.
-// The handler answers like show.
+// After the command, the handler answers with the reply of show.
 func control(kind job.CommandKind, show func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
 		c := job.Command{Kind: kind}
@@ -53,7 +53,8 @@ func control(kind job.CommandKind, show func(*Server, *request) (any, error)) fu
 	}
 }
 
-// renderDrain converts an order that no job may start. It returns nil if there is none.
+// renderDrain converts an administrator's order that no job may start. It returns nil if there is
+// no such order.
 func renderDrain(g *job.GPUControl) *api.Drain {
 	if g == nil {
 		return nil
@@ -76,7 +77,7 @@ func (a *accounts) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
 		out[i].GPU, out[i].StateDetail, out[i].StateWhy = g.GPU, words.Say(g.StateDetail), g.StateDetail
-		if c := g.Control; c.Paused { // otherwise the control says who resumed the GPU
+		if c := g.Control; c.Paused { // if the GPU is not paused, the control says who resumed it
 			out[i].Paused, out[i].Drain, out[i].PausedReason = true, c.Drain, c.Reason
 			out[i].PausedBy, out[i].PausedAt, out[i].PausedUntil = c.By, moment(c.At), moment(c.Until)
 		}

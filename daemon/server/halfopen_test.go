@@ -22,11 +22,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// TestHalfOpenClients runs hostile clients, which stop in the middle of everything, together with
-// honest ones. The daemon restarts meanwhile, and its backend is slow or unavailable at times.
-// Each honest request is answered, and each acknowledged job exists once. No user has more
-// connections than the site allows, and a silent client loses its place. Nothing is left of a
-// server that has stopped. A random seed decides what happens. The test is not in daemon/dst,
+// TestHalfOpenClients runs hostile clients, which stop in the middle of requests and answers,
+// together with honest clients. Meanwhile the daemon restarts, and at times its backend is slow or
+// unavailable. Each honest request is answered, and each acknowledged job exists once. No user has
+// more connections than the site allows, and a silent client loses its place. A server that has
+// stopped leaves nothing. A random seed decides what happens. The test is not in daemon/dst,
 // because net/http has goroutines of its own, and the clock of a synctest bubble waits for nobody.
 func TestHalfOpenClients(t *testing.T) {
 	for seed := range uint64(30) {
@@ -58,7 +58,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	return c
 }
 
-// below draws a random number, and upTo a random duration.
+// below returns a random number, and upTo a random duration.
 func (c *crowd) below(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ type life struct {
 	done chan error
 }
 
-// restart runs one server after another, and sends the last one to the channel.
+// restart runs one server after another, and sends the last server to the channel last.
 func (c *crowd) restart(last chan<- *life) {
 	for {
 		l := c.begin()
@@ -185,8 +185,8 @@ func newDoor(c *crowd) *door {
 	return d
 }
 
-// Accept checks the limits of invariant 4. One more connection may be open,
-// if it is about to be refused.
+// Accept checks the limits of invariant 4. One connection above the limit may be open, if the
+// server is about to refuse it.
 func (d *door) Accept() (net.Conn, error) {
 	select {
 	case <-d.done:
@@ -278,7 +278,7 @@ func (f *faulty) run() {
 // longest is the longest delay of faulty.
 const longest = 10 * time.Second
 
-// trouble runs before and after each call, and delays it or makes it fail.
+// trouble runs before and after each call. At times it delays the call or returns an error.
 func (f *faulty) trouble(ctx context.Context) error {
 	switch f.mood.Load() {
 	case sluggish:
@@ -340,7 +340,7 @@ func submitBody(key string) string {
 	return string(body)
 }
 
-// patient limits the time of an honest request, which restarts and delays make long.
+// patient is the time limit of an honest request, which may meet several restarts and delays.
 const patient = 4 * time.Minute
 
 // again repeats a request until it gets an answer.

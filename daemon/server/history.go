@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// historyTime limits the time to make a page of history or a report.
-// A filter that few of many jobs match takes longest.
+// historyTime limits the time to make a page of history or a report. A page takes longest if few of
+// very many jobs match its filter.
 const historyTime = 20 * time.Second
 
 // history answers with a page of ended jobs.
@@ -48,7 +48,7 @@ func (s *Server) history(r *request) (any, error) {
 	return reply, nil
 }
 
-// jobAtAttempt returns the job as it was at the end of an attempt.
+// jobAtAttempt returns the job in the state that it had at the end of an attempt.
 func jobAtAttempt(j *job.Job, a *job.Attempt) *job.Job {
 	one := *j
 	one.Attempt = a
@@ -82,8 +82,8 @@ func (n *namer) renderPast(j *job.Job) api.PastJob {
 	return out
 }
 
-// addUses adds what the job used, as a sum over its GPUs.
-// If a part of a sum is unknown, so is the sum.
+// addUses adds what the job used, as a sum over its GPUs. If the use of one GPU is unknown, the sum
+// is unknown.
 func addUses(out *api.PastJob, gpus []job.Allocation) {
 	if len(gpus) == 0 {
 		return
@@ -100,7 +100,7 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 	}
 }
 
-// sumKnown returns the sum, or -1 if a part is unknown.
+// sumKnown returns sum + part, or -1 if either is below 0, which means unknown.
 func sumKnown[T int64 | float64](sum, part T) T {
 	if sum < 0 || part < 0 {
 		return -1

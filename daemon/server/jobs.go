@@ -95,7 +95,7 @@ func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err erro
 	return q, err
 }
 
-// maxPattern limits the length of a pattern, which is compared with every job's name.
+// maxPattern limits the length of a pattern. Every job's name is compared with the pattern.
 const maxPattern = 2 * job.MaxNameBytes
 
 // choice converts and checks the conditions that all jobs of a listing must meet.
@@ -109,7 +109,7 @@ func choice(in *api.ListQuery) (job.Choice, error) {
 	return job.Choice{Name: in.Name, Like: in.Like, States: in.States, Tags: in.Tags, Since: in.Since}, nil
 }
 
-// recentTime is how long an ended job is news to its owner.
+// recentTime is the time for which a user's listings count an ended job as recent.
 const recentTime = time.Hour
 
 // recent counts the caller's jobs that ended recently.
@@ -155,17 +155,17 @@ func (s *Server) show(r *request) (any, error) {
 	return reply, err
 }
 
-// defaultPoll is how long a long poll lasts if the request does not say.
+// defaultPoll is the length of a long poll if the request does not give one.
 const defaultPoll = 60 * time.Second
 
-// wait answers when the job has ended, or with wait-timeout.
+// wait answers when the job has ended. If the poll's time passes first, it answers wait-timeout.
 func (s *Server) wait(r *request) (any, error) {
 	limit := defaultPoll
 	if n := r.query.(*api.WaitQuery).Seconds; n != nil {
 		limit = time.Duration(*n) * time.Second
 	}
 	if !s.limits.waits.enter(r.person) {
-		// A request that does not wait gets the place of this connection.
+		// The connection is closed, so that a request that does not wait gets its place.
 		return nil, later(r, time.Second, errTooMany("waits"))
 	}
 	r.release() // a wait does not delay other requests

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// leftOutAfter is the delay before omitted lines are reported.
+// leftOutAfter is the time after which omitted lines are reported.
 const leftOutAfter = time.Minute
 
 // nobody is the uid of peers without an identity. In a limitedLog it also means all users together.
@@ -56,7 +56,7 @@ func (l *limitedLog) skip(uid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, counted := l.leftOut[uid]; !counted && len(l.leftOut) >= manyBuckets {
-		uid = nobody // so many users are reported together
+		uid = nobody // after too many users, the lines of all others are counted together
 	}
 	l.leftOut[uid]++
 	if l.pending == nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The last change decides. A chosen level survives a reload that does not change the configured
-// level, and a new configured level replaces it.
+// The last change of the level decides. A chosen level survives a reload with the same configured
+// level. A new configured level replaces the chosen level.
 func TestVerbosity(t *testing.T) {
 	v := NewVerbosity(new(slog.LevelVar))
 	is := func(now, settings slog.Level) {

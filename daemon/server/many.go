@@ -59,13 +59,13 @@ func (s *Server) many(r *request) (any, error) {
 	return m, nil
 }
 
-// Limits for tasks in one request, because each task is looked up.
+// Limits for the tasks that one request names. The server looks up each task.
 const (
 	maxManyTasks = 10_000
-	tasksForOne  = 10 // number of tasks that count as one more request
+	tasksForOne  = 10 // looking up so many tasks costs as much as one more request
 )
 
-// manyReply carries out the command while it sends the outcomes.
+// manyReply is a reply that carries out the command while it sends the outcomes.
 type manyReply struct {
 	s     *Server
 	r     *request
@@ -73,13 +73,13 @@ type manyReply struct {
 	names *namer
 
 	list    []job.Command
-	named   []string         // names in the request of the commands' jobs
+	named   []string         // name of each command's job, as the request has it
 	refused []api.RefusedJob // jobs that were refused before any command was carried out
 	sent    int              // number of outcomes sent so far
-	tasks   int              // number of tasks named so far
+	tasks   int              // number of tasks that the request has named so far
 }
 
-// add adds a job to the list. If the name is wrong, the reply gets the refusal.
+// add adds a command about the named job to the list. If the name is wrong, add stores a refusal.
 func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	if err := m.mayLookUp(name); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	return nil
 }
 
-// mayLookUp charges the user for a task. It refuses the request if it names too many tasks.
+// mayLookUp charges the user for looking up a task. It refuses a request that names too many tasks.
 func (m *manyReply) mayLookUp(name string) error {
 	if !strings.Contains(name, "_") {
 		return nil
@@ -125,8 +125,8 @@ const (
 // errClientGone ends the work for a client that has stopped reading the answer.
 var errClientGone = errors.New("the client has left")
 
-// send writes a line for each piece that is on disk. If the client leaves,
-// nothing happens to the remaining jobs.
+// send writes a line for each piece of the outcomes, once the piece is on disk. If the client
+// leaves, nothing happens to the remaining jobs.
 func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	for some := range slices.Chunk(m.refused, refusedInLine) {
@@ -142,7 +142,7 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 		}
 		return nil
 	})
-	if m.r.who.Admin { // whoever owns these jobs
+	if m.r.who.Admin { // an administrator may do it, whoever owns these jobs
 		m.audit(m.named[m.sent:max(begun, m.sent)], Unknown)
 	}
 	switch {
@@ -159,8 +159,8 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-// part returns the line for the next outcomes. It audits the outcomes that
-// needed an administrator's right.
+// part returns the line for the next outcomes. It audits those outcomes that needed an
+// administrator's right.
 func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 	var part api.ManyPart
 	var others, refused []string
@@ -204,10 +204,10 @@ func (m *manyReply) audit(jobs []string, outcome Outcome) {
 	m.s.Audit(d)
 }
 
-// row converts a job for the reply. In a brief reply,
-// a job has only the fields that show its outcome.
+// row converts a job for the reply. If the client asked for a brief reply, the row has only the
+// fields that show the outcome.
 func (m *manyReply) row(v *job.JobView, task *int) api.Job {
-	if task != nil && v.Task == nil { // the task of an array was not a job yet
+	if task != nil && v.Task == nil { // the command was about a task that was not a job yet
 		t := futureTask(*v, job.Task{Array: v.ID, Index: *task})
 		return m.names.renderJob(&t)
 	}
@@ -226,9 +226,9 @@ func (m *manyReply) row(v *job.JobView, task *int) api.Job {
 	return out
 }
 
-// splitPart divides a part into two.
+// splitPart divides a line of outcomes into two lines.
 func splitPart(p api.ManyPart) (first, second api.ManyPart) {
-	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // one job and one refusal end up in different parts
+	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // one job and one refusal get separate lines
 	first.Jobs, second.Jobs = p.Jobs[:jobs], p.Jobs[jobs:]
 	first.Refused, second.Refused = p.Refused[:refused], p.Refused[refused:]
 	return first, second

@@ -55,8 +55,8 @@ func TestManyIsRefusedJobByJob(t *testing.T) {
 	}
 }
 
-// The command is carried out where possible, in the given order, and only once for a job that is
-// named twice. The rest is refused.
+// The command is carried out for each job that allows it, in the given order, and only once for a
+// job that is named twice. For all other jobs it is refused.
 func TestMany(t *testing.T) {
 	for _, brief := range []string{"", `,"brief":true`} {
 		b := sweep()
@@ -119,7 +119,8 @@ func TestManyAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// The audit log shows what was asked, and what was begun if the client left.
+// The audit log shows the request. If the client left, the log also shows which commands were
+// begun.
 func TestTheAuditLogSaysWhatWasAskedOfMany(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"command":"update","jobs":["2"],"change":{"time_limit_seconds":60}}`: "outcome=done time=1m jobs=2",

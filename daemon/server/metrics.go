@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// measureTime limits the time for the scheduler's part of the metrics.
-// If that part takes longer, the page says that the scheduler does not answer.
+// measureTime limits the time in which the scheduler must give its metrics. If it takes longer, the
+// page says that the scheduler does not answer.
 const measureTime = 3 * time.Second
 
 // metrics answers with all metrics, for a monitoring system.

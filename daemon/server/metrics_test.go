@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// A page is text in the requested format. It has nothing about single jobs.
+// A page is text in the requested format. It shows no single job.
 func TestMetricsArePages(t *testing.T) {
 	b := sweep()
 	s := testServer(b, nil)
@@ -53,7 +53,7 @@ func TestMetricsArePages(t *testing.T) {
 	}
 }
 
-// If the scheduler can't start, the page still has its health.
+// If the scheduler can't start, the page still shows the scheduler's health.
 func TestMetricsOfASchedulerThatIsDown(t *testing.T) {
 	b := queue()
 	b.Fail = job.Refuse("unavailable/broken", errors.New("no disk"))

@@ -31,7 +31,7 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 	}
 	now := n.name(v.Owner.UID)
 	taken := now != strconv.Itoa(v.Owner.UID) && !v.Owner.Is(v.Owner.UID, now)
-	// A directory service that hung when the job was submitted may answer now.
+	// A directory service that did not answer when the job was submitted may answer now.
 	if v.Owner.User == strconv.Itoa(v.Owner.UID) {
 		v.Owner.User = now
 	}

@@ -23,8 +23,8 @@ func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
 	return public, to
 }
 
-// allowNotify fills in the ways of messages that the submitter left to the site.
-// It refuses ways that the site does not allow or have.
+// allowNotify chooses a way of sending for each message whose submitter chose none. It refuses ways
+// that the site forbids or does not have.
 func (s *Server) allowNotify(sub *job.Submission) error {
 	site, mail := s.opt.Config().Notify, s.opt.HasMail == nil || s.opt.HasMail()
 	for i := range sub.Request.Notify {

@@ -6,10 +6,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// owns reports whether this scheduler is the peer's own.
+// owns reports whether this scheduler is a user's own, and the peer is that user.
 func (a *accounts) owns(p peer) bool { return a.opt.Own != nil && p.uid == a.opt.Own.UID }
 
-// serves refuses all peers of a user's own scheduler, except that user and root.
+// serves returns a refusal if this is a user's own scheduler, and the peer is neither that user nor
+// root.
 func (a *accounts) serves(p peer) error {
 	if a.opt.Own == nil || a.owns(p) || p.uid == 0 {
 		return nil
@@ -38,7 +39,7 @@ func (s *Server) ownership() ownership {
 	return o
 }
 
-// render adds where the job's unit is, and which of its limits are not enforced.
+// render adds which systemd manages the job's unit, and which of its limits are not enforced.
 func (o ownership) render(out *api.Job) {
 	if !o.own {
 		return

@@ -83,9 +83,9 @@ func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 	}
 }
 
-// At first it may be unknown whether a client's uid belongs to an account or to a container.
-// Until then the client cannot queue jobs, which might count as the wrong person's.
-// Its private data are shown to neither of the persons to whom the uid may belong.
+// At first it may be unknown whether a client's uid belongs to an account or to a container. Until
+// that is known, the client cannot queue jobs, because they might count as the wrong person's.
+// Neither of the two possible persons can see the client's private data.
 func TestSubmitOfAnUncertainPerson(t *testing.T) {
 	const dirk = 165_600
 	b := queue()

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A test of client and rate limits together, over a real socket. The client repeats submissions
+// This tests client and rate limits together, over a real socket. The client repeats submissions
 // that were refused because of the rate, even large ones. Each submission queues exactly one job.
 func TestTheClientComesBack(t *testing.T) {
 	const submissions = 9

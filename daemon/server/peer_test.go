@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Invariant 2, with the real kernel: the peer is the process that connected.
+// Invariant 2, with the real kernel: the peer is the process that called connect().
 func TestThePeerIsWhoTheKernelSays(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// defaultHorizon is how far a plan looks ahead if the request does not say.
+// defaultHorizon is the length of a plan if the request does not give one.
 const defaultHorizon = 24 * time.Hour
 
 // plan answers with what is planned on each GPU.
@@ -25,8 +25,8 @@ func (s *Server) plan(r *request) (any, error) {
 	return renderPlan(c, horizon), nil
 }
 
-// renderPlan converts a course, without the jobs that begin after the horizon.
-// It changes only copies, because other replies share the course.
+// renderPlan converts a plan, without the jobs that begin after the horizon. It changes only
+// copies, because other replies share the job.Course.
 func renderPlan(c job.Course, horizon time.Duration) api.PlanReply {
 	if until := c.At.Add(horizon); until.Before(c.Until) {
 		c.Until = until

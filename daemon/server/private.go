@@ -46,8 +46,9 @@ func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, e
 	}, nil
 }
 
-// shownLog returns where a job's log is, as people see it. Sequences in the path are replaced,
-// unless the job is an array. The path is the same for every reader and working directory.
+// shownLog returns the path of a job's log in the form that readers see. Sequences such as %j are
+// replaced, unless the job is an array. Every reader sees the same path, in every working
+// directory.
 func shownLog(v job.JobView, y job.Payload) contract.Log {
 	l := y.Log
 	if l.Path == "" {

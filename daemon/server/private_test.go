@@ -15,7 +15,7 @@ func recorder(s *Server, method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Invariant 3: on every route that reads, only the owner and administrators get private data.
+// Invariant 3: every route that reads shows private data only to the owner and to administrators.
 func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 	const argv, env, comm = "c2VjcmV0LnB5", "S0VZPXNlY3JldA==", "secretproject" // base64 of secret.py, KEY=secret
 	for _, rt := range routes() {

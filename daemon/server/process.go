@@ -15,10 +15,10 @@ type process struct {
 	sandbox string // result of sandbox.Process.Restricted
 }
 
-// newProcessOf returns a function that compares the peer's process with the first process of
-// the machine. The daemon can't compare it with itself, since the daemon runs in a sandbox.
-// The rights of the first process rarely change (its root does when a subvolume is renamed).
-// They are read again only before a process is called restricted.
+// newProcessOf returns a function that compares the rights of the peer's process with those of
+// process 1. The daemon runs in a sandbox itself, so its own rights are no measure. The rights of
+// process 1 rarely change (its root does when a subvolume is renamed). The function reads them
+// again only before it calls a process restricted.
 func newProcessOf() func(peer) (process, error) {
 	var known atomic.Pointer[sandbox.Reference]
 	return func(p peer) (process, error) {
@@ -68,8 +68,8 @@ func (s *Server) mayEnter(r *request) error {
 	return s.refuseSandboxed("commands beside a job", p)
 }
 
-// refuseSandboxed refuses a process in a sandbox,
-// if what it asks for would run outside the sandbox.
+// refuseSandboxed refuses a process in a sandbox, if the requested command would run outside the
+// sandbox.
 func (s *Server) refuseSandboxed(what string, p process) error {
 	if p.sandbox == "" || s.opt.Config().Jobs.AllowSandboxed {
 		return nil

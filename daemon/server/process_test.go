@@ -15,8 +15,8 @@ import (
 
 func thisPeer() peer { return peer{pid: os.Getpid(), uid: os.Getuid(), seen: sandbox.SinceBoot()} }
 
-// A submission is refused with a hint, and logged, if the limits of its process can't be read or
-// the process is in a sandbox. The site may allow sandboxes.
+// If the limits of the submitting process can't be read, or the process is in a sandbox, the
+// submission is refused with a hint, and the refusal is logged. The site may allow sandboxes.
 func TestSubmitFromNowhere(t *testing.T) {
 	var log bytes.Buffer
 	s := testServer(queue(), &log)

@@ -9,11 +9,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// checkProgram checks that a command is in one of the places that the site allows for programs.
-// An empty list of places allows everything. The check compares only words. It looks at no file,
-// because root must not follow paths that a user chose. It therefore guards against mistakes,
-// not against attackers: it does not see what an allowed program runs, where a link leads,
-// or what was copied into an allowed place.
+// checkProgram checks that a command is in one of the places that the site allows for programs. An
+// empty list of places allows everything. The check compares only texts. It looks at no file,
+// because root must not follow paths that a user chose. It therefore guards against mistakes, not
+// against attackers: it cannot know what an allowed program runs, where a link leads, or what was
+// copied into an allowed place.
 func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 	if len(allowed) == 0 || len(p.Argv) == 0 {
 		return nil
@@ -41,8 +41,9 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 	}
 }
 
-// program returns the path that must be allowed for a command. This is the path of the script if
-// the command is a known interpreter with a script. Otherwise it is the path of the program.
+// program returns the path to compare with the allowed places. If the command is a known
+// interpreter with a script, this is the path of the script. Otherwise it is the path of the
+// program.
 func program(argv []string, dir string) (name, fault string) {
 	first := argv[0]
 	if job.IsWrapper(first) {
@@ -66,8 +67,8 @@ func absolute(name, dir string) string {
 	return path.Join(dir, name)
 }
 
-// scriptFile returns the script among the arguments.
-// It returns "" if the code comes from an argument (-c) or from a module (-m).
+// scriptFile returns the script among an interpreter's arguments. It returns "" if the code comes
+// from an argument (-c) or from a module (-m).
 func scriptFile(args []string) string {
 	file := script(args)
 	for _, arg := range args {
@@ -81,7 +82,7 @@ func scriptFile(args []string) string {
 	return file
 }
 
-// within reports whether a path is one of the places, or below one.
+// within reports whether a path is one of the places, or below one of them.
 func within(places []string, name string) bool {
 	parts := strings.Split(name, "/")
 	for _, place := range places {
@@ -99,7 +100,7 @@ func within(places []string, name string) bool {
 	return false
 }
 
-// maxPlaces limits the places that a refusal names.
+// maxPlaces limits the number of places that a refusal lists.
 const maxPlaces = 4
 
 func listed(places []string) string {

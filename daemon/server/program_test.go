@@ -81,7 +81,7 @@ func allow(s *Server, places []string) {
 	s.opt.Config = func() *config.Config { return &cfg }
 }
 
-// Set-up commands are refused where places are listed, because they could run anything.
+// If the site lists allowed places, set-up commands are refused, because they could run anything.
 func TestNoSetupWherePlacesAreListed(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)

@@ -60,7 +60,7 @@ func publicPart(r job.Request) job.Request {
 	return out
 }
 
-// renderLife adds times from a job's history, and its expected future.
+// renderLife adds times from a job's history, and the expected times of its start and end.
 func renderLife(out *api.Job, v *job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
@@ -82,8 +82,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 	}
 }
 
-// endless returns a job that another job waits for and whose end nobody knows, and why.
-// It returns "" if there is no such job.
+// endless returns a sentence about a job whose end nobody knows and that another job waits for. The
+// sentence names the job, and says why. If there is no such job, endless returns "".
 func endless(why []job.Reason) string {
 	for _, r := range why {
 		if !r.Endless.IsZero() {
@@ -130,12 +130,13 @@ func renderUse(out *api.Allocation, u job.GPUUse) {
 	renderMeters(out, u)
 }
 
-// renderMeters adds the figures that may be unknown.
+// renderMeters adds those measurements that may be unknown.
 func renderMeters(out *api.Allocation, u job.GPUUse) {
 	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = known(u.PeakPercent()), known(u.MeanBytes()), known(u.Joules())
 }
 
-// known returns a pointer to a figure, or nil if it is unknown, which a value below 0 means.
+// known returns a pointer to a measurement. It returns nil for a value below 0, which means
+// unknown.
 func known[T int | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil

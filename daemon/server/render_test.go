@@ -68,7 +68,7 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	if got := strings.Join(zeroFields(array), " "); got != "Host Engine Unit UIDNow Task Private Params MainPID Command Together Alike Older" {
 		t.Errorf("empty in an array: %s", got)
 	}
-	// these show the command, or the wire has them in another form
+	// these fields show the command, or have another form in a reply
 	if got := strings.Join(zeroFields(task.Request), " "); got != "After Array Dedup Derived" {
 		t.Errorf("empty in a public request: %s", got)
 	}

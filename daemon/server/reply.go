@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asError converts an error to its form on the wire.
-// An error that is not meant for people becomes an internal error.
+// asError converts an error to the form that clients get. An error that is not meant for people
+// becomes an internal error.
 func asError(err error) *api.Error {
 	var e *api.Error
 	var refusal *job.Refusal
@@ -33,7 +33,8 @@ func asError(err error) *api.Error {
 	return &api.Error{Code: api.CodeInternal}
 }
 
-// internalError returns an error that refers to an entry in the log by a number, and that number.
+// internalError returns an error for the client, and the number by which the error refers to an
+// entry in the log.
 func (s *Server) internalError() (*api.Error, string) {
 	var b [4]byte
 	rand.Read(b[:])

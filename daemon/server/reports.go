@@ -19,10 +19,10 @@ const (
 	maxReportsEver = 2
 )
 
-// takeReportSlot waits for a slot to read much of the state file.
-// It first waits for one of the user's own slots, so that a user with many requests does not
-// take common slots from others. The caller frees the common slot when the answer is made,
-// so that a slow reader does not delay others.
+// takeReportSlot waits for a slot to read much of the state file. It first waits for one of the
+// user's own slots, so that a user with many requests does not take common slots from others. The
+// caller calls leave once the answer is made. This frees the common slot, so that a client that
+// reads slowly does not delay others.
 func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	if !r.reports {
 		if err := l.takeSlot(r, &l.reports, maxReports); err != nil {
@@ -39,7 +39,7 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	return leave, nil
 }
 
-// tooLong replaces an error by a clearer one, if the time limit was the cause.
+// tooLong replaces an error that the time limit caused by a clearer error.
 func tooLong(ctx context.Context, err error) error {
 	var refusal *job.Refusal // the backend had no free slot
 	if errors.As(err, &refusal) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {

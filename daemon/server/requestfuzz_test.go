@@ -64,7 +64,8 @@ func read(method, target, body string) *http.Request {
 	return r
 }
 
-// sendAs serves a request of a peer. A wait ends at once, as if the client had left.
+// sendAs serves a request as if the peer had sent it. A wait ends at once, as if the client had
+// left.
 func sendAs(s *Server, p peer, r *http.Request) *httptest.ResponseRecorder {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), peerKey{}, p))
 	defer cancel()
@@ -76,8 +77,8 @@ func sendAs(s *Server, p peer, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// checkSubmission checks an accepted submission. It must be valid, belong to its sender, and be the
-// same after it was stored and read.
+// checkSubmission checks an accepted submission. It must be valid and belong to its sender. Storing
+// and reading it must not change it.
 func checkSubmission(t *testing.T, s job.Submission) {
 	t.Helper()
 	if err := s.Validate(); err != nil || s.Owner.UID != bob.uid || s.Admin {

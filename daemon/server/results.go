@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// results returns how the tasks of an array ended, or in which state they are.
-// A task that runs again counts with its last result.
+// results returns the states of an array's tasks, and how the ended tasks ended. A task that runs
+// again counts with its last result.
 func (f *jobFinder) results(ctx context.Context, array *job.JobView) (*api.Results, error) {
 	live, err := f.backend(ctx).Query(ctx, job.Query{Array: array.ID})
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *jobFinder) results(ctx context.Context, array *job.JobView) (*api.Resul
 	return out, nil
 }
 
-// endRank sorts completed tasks first and cancelled tasks last.
+// endRank is an order of task groups: completed tasks come first, and cancelled tasks last.
 func endRank(g api.TaskGroup) int {
 	switch g.State {
 	case job.Completed:
@@ -78,8 +78,8 @@ func liveGroups(list []job.JobView, known map[int]bool) (out []api.TaskGroup) {
 	return out
 }
 
-// addUnstarted adds the tasks that are not jobs. They wait, were cancelled before they started, or
-// had jobs that have been forgotten.
+// addUnstarted adds the tasks that are not jobs. These tasks wait, were cancelled before they
+// started, or had jobs that have been forgotten.
 func addUnstarted(out *api.Results, array *job.JobView, known map[int]bool) {
 	n, a := array.Tasks, array.Request.Array
 	if n == nil || a == nil {

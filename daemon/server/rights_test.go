@@ -13,7 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 1: the test checks every row of the table, and therefore also new routes.
+// Invariant 1: the test checks every row of the route table. This includes routes that are added
+// later.
 func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	may := map[right]map[string]bool{
 		ownersOrAdmin: {"bob": true, "alice": true, "operator": true, "primary": true, "root": true}, // see TestManyIsRefusedJobByJob
@@ -55,8 +56,8 @@ func pathOf(rt route) string {
 	return path
 }
 
-// Invariants 1 and 3: strangers see in an answer what the table says,
-// and never a job's private part.
+// Invariants 1 and 3: an answer shows strangers what the route table says, and never a job's
+// private part.
 func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 	for _, rt := range routes() {
 		b := sweep()
@@ -147,7 +148,8 @@ func TestTasksBelongToTheArraysOwner(t *testing.T) {
 	}
 }
 
-// Routes that change something must not be open to anyone. These two are the only exceptions.
+// A route that changes something must not be open to anyone. The two routes here are the only
+// exceptions.
 func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right == anyone && rt.Method != "GET" && rt.Path != "/v1/jobs" {
@@ -188,8 +190,8 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 	}
 }
 
-// Invariant 2: a user who left the group has no right by an older session.
-// An account that nobody knows to be in the group has no right either.
+// Invariant 2: a user who left the group has no right, even in a session from before. If nobody
+// knows whether an account is in the group, the account has no right either.
 func TestAdministratorsAreCheckedToday(t *testing.T) {
 	s := testServer(queue(), nil)
 	for name, in := range map[string]bool{"a member": true, "no member more": false} {
@@ -205,8 +207,8 @@ func TestAdministratorsAreCheckedToday(t *testing.T) {
 	}
 }
 
-// While the directory service is silent, an unknown name does not mean that there is no such
-// account. The question about the name counts against the caller's person.
+// If the directory service does not answer, an unknown name does not mean that there is no such
+// account. The look-up of the name counts against the caller's person.
 func TestNameOfASilentDirectory(t *testing.T) {
 	s := testServer(queue(), nil)
 	asker := 0

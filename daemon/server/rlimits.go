@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// limitNames maps the rows of /proc/PID/limits (Linux, fs/proc/base.c) to systemd's names, which
-// follow "Limit". The numbers are those of getrlimit(2).
+// limitNames maps the rows of /proc/PID/limits (Linux, fs/proc/base.c) to the part of systemd's
+// names after "Limit". The numbers are those of getrlimit(2).
 var limitNames = map[string]string{
 	"Max cpu time": "CPU", "Max file size": "FSIZE", "Max data size": "DATA", "Max stack size": "STACK",
 	"Max core file size": "CORE", "Max resident set": "RSS", "Max processes": "NPROC", "Max open files": "NOFILE",

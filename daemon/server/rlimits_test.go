@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// twoLimits is the head and two rows of such a table from Linux 6.1.
+// twoLimits is the head of /proc/PID/limits and two of its rows, from Linux 6.1.
 const twoLimits = `Limit                     Soft Limit           Hard Limit           Units     
 Max open files            1024                 524288               files     
 Max locked memory         8388608              unlimited            bytes     
@@ -26,7 +26,7 @@ func TestParseLimits(t *testing.T) {
 	}
 }
 
-// Every limit of this kernel has a name here, and the kernel's number.
+// limitNames has every limit of this kernel, with the kernel's number.
 func TestLimitsOfThisProcess(t *testing.T) {
 	resources := map[string]int{
 		"CPU": unix.RLIMIT_CPU, "FSIZE": unix.RLIMIT_FSIZE, "DATA": unix.RLIMIT_DATA, "STACK": unix.RLIMIT_STACK,

@@ -24,7 +24,7 @@ const (
 type visibility int
 
 const (
-	unset     visibility = iota // not allowed: the test of the table fails
+	unset     visibility = iota // not allowed: the test of the table fails for such a route
 	ownerOnly                   // nothing of other people's jobs
 	redacted                    // everything except command, parameters, environment, directory and names of processes
 )
@@ -86,13 +86,13 @@ type request struct {
 	who      job.Actor
 	received time.Time
 	person   int      // uid whose limits apply
-	certain  bool     // person is certain
+	certain  bool     // the server is certain about person
 	asAdmin  bool     // allowed only by an administrator's right
-	reports  bool     // the request has the user's report slot
+	reports  bool     // the request has one of the user's report slots
 	query    any      // pointer to the query
 	body     any      // pointer to the body
 	asked    any      // the body, if one was sent
-	leave    []func() // each frees something that the request uses
+	leave    []func() // functions that free what the request uses
 }
 
 // mount makes the handler from the table. A path that is not in the table is refused

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Each route has one row. The server answers a client's request with the reply that the route
-// declares, or refuses the request because of its content.
+// Each api.Route has one row in the table. The server answers a client's request with the reply
+// that the route declares, or refuses the request because of its content.
 func TestClientAndServerHaveTheSameRoutes(t *testing.T) {
 	rows := map[*api.Route]int{}
 	for _, rt := range routes() {

@@ -24,7 +24,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	r := &request{Request: hr, w: w, received: time.Now(), peer: p, who: s.accounts.actor(p)}
-	r.person, r.certain = s.opt.Person(p.uid) // after actor, which looks up the name
+	r.person, r.certain = s.opt.Person(p.uid) // after the call of actor, which looks up the name
 	defer r.release()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
@@ -37,7 +37,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	}
 	if l, long := reply.(streamed); long {
 		out := counter{to: w}
-		defer func() { s.limits.chargeAnswer(r.person, out.n) }() // even if the client cuts the answer off
+		defer func() { s.limits.chargeAnswer(r.person, out.n) }() // the answer counts even if the client cuts it off
 		l.send(w, &out)
 		return
 	}
@@ -89,7 +89,7 @@ func (s *Server) read(rt route, r *request) error {
 	return decode(r, r.body, limit)
 }
 
-// empty returns a pointer to a new struct of the same type, or nil for nil.
+// empty returns a pointer to a new struct of the same type as like. For nil it returns nil.
 func empty(like any) any {
 	if like == nil {
 		return nil
@@ -140,7 +140,7 @@ func (s *Server) ownersOnly() string {
 	return "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this"
 }
 
-// contain answers a request whose handler panicked (invariant 6).
+// contain answers a request after its handler panicked (invariant 6).
 func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -160,7 +160,7 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
 		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
-		w.WriteHeader(http.StatusRequestTimeout) // if the client only stopped sending, it must not read 200
+		w.WriteHeader(http.StatusRequestTimeout) // a client that only stopped sending must not get status 200
 		return
 	}
 	e := asError(err)

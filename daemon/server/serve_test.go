@@ -122,7 +122,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// When users have as many places as they can get, some places are left for a user who has none.
+// Even if some users have as many places as they can get, a user who has none gets a place.
 func TestGateLeavesPlaces(t *testing.T) {
 	g := newConnLimiter(bounds(1024, 96))
 	for uid := range 40 {

@@ -34,17 +34,18 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	Commit  string
-	// UserName returns the name of an account, "" if the host has none.
-	// Rights depend on the answers of UserName, UserID, GroupID and Member,
-	// so these may ask a directory service and wait a moment. KnownName does not wait.
-	// It is used in answers with many names. Nil means UserName.
+	// UserName returns the name of an account, or "" if the host knows none. Rights depend on the
+	// answers of UserName, UserID, GroupID and Member, so these functions may ask a directory
+	// service and wait a moment. KnownName does not wait. It is used in answers with many names. If
+	// KnownName is nil, UserName is used.
 	UserName, KnownName func(uid int) string
-	// UserID returns the uid of the account that the asker named.
-	// ok is false if there is no such account. The error says why that is unknown.
+	// UserID returns the uid of the account with this name. asker is the uid that the search is
+	// charged to. ok is false if there is no such account. err says why it is unknown whether there
+	// is one.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
-	// Person returns the uid whose limits apply to a uid:
-	// the uid itself, or the owner of a subordinate uid. certain is false if a uid of a range may
-	// be that of an account that is not known yet. Nil means that each uid is its own person.
+	// Person returns the uid whose limits apply to a uid: the uid itself, or the owner of a
+	// subordinate uid. certain is false if the uid might also belong to an account that the host
+	// does not know yet. Nil means that each uid is its own person.
 	Person func(uid int) (person int, certain bool)
 	// Config returns the settings in force, and is called for each request. Nil means the defaults.
 	Config func() *config.Config
@@ -55,12 +56,12 @@ type Options struct {
 	HasMail func() bool
 	// GroupID returns the gid of a group. ok is false if there is no such group.
 	GroupID func(name string) (gid int, ok bool)
-	// Member reports whether an account is in a group today, and whether the host knows both.
-	// The server calls it at each submission, for each group with a quota.
+	// Member reports whether an account is in a group today. known is false if the host does not
+	// know both. The server calls it at each submission, for each group with a quota.
 	Member func(uid, gid int) (in, known bool)
-	// Holds reports whether an account is still in a group that the process has according to the
-	// kernel. An unknown membership gives no right. The server calls it at each request of a
-	// process with the administrators' group. Nil means to trust the kernel.
+	// Holds reports whether an account is still in a group that one of its processes has. If the
+	// membership is unknown, Holds returns false. The server calls it at each request of a process
+	// with the administrators' group. Nil means that such a process always has the right.
 	Holds func(uid, gid int) bool
 	// Own is the user whose own scheduler this is. That user has every right.
 	// Nobody else is served except root, who may not submit. Nil means the machine's scheduler.
@@ -70,7 +71,7 @@ type Options struct {
 	Unlimited func() []string
 	// Verbosity is the daemon's log level. If it is nil, a change of the level has no effect.
 	Verbosity *Verbosity
-	// Process returns what this process uses. Nil means that the metrics do not have this.
+	// Process returns what this process uses. Nil means that the metrics leave this out.
 	Process func() metrics.Process
 }
 
@@ -137,9 +138,9 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers on the listeners until ctx is done. Then clients of long polls are told to ask
-// again, all other requests are completed, and Serve returns nil. If a listener breaks, Serve
-// returns an error earlier. It closes the listeners. It may be called only once.
+// Serve answers on the listeners until ctx is done. Then it tells clients of long polls to ask
+// again, completes all other requests, and returns nil. If a listener breaks, Serve returns an
+// error earlier. It closes the listeners. It may be called only once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := s.httpServer()
 	broken := make(chan error, len(listeners))

@@ -66,8 +66,8 @@ func queue() *servertest.Backend {
 	}
 }
 
-// sweep returns the backend of queue, with alice's array 3 added.
-// The array has eight tasks. Task 3_1 runs as job 4.
+// sweep returns the backend of the function queue, with alice's array 3 added. The array has eight
+// tasks. Task 3_1 runs as job 4.
 func sweep() *servertest.Backend {
 	b := queue()
 	b.Place = []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}}
@@ -103,7 +103,7 @@ func testServer(b Backend, log *bytes.Buffer) *Server {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	s := New(o)
-	s.processOf = func(peer) (process, error) { return process{}, nil } // these people have no process
+	s.processOf = func(peer) (process, error) { return process{}, nil } // the people of the tests have no process
 	return s
 }
 
@@ -153,8 +153,8 @@ func overSocket(socket string) *http.Client {
 	}}}
 }
 
-// listenAs is like listen, but each connection comes from one of the tests' people.
-// By itself, the kernel would say who runs the test.
+// listenAs is like listen, but the server takes each connection for one of p's. Without that, the
+// kernel would say which user runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
 	socket, stop = serveAs(t, s, p)
 	t.Cleanup(func() { stop() })

@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shapeOf returns a key. Commands with the same key probably run equally long.
-// They are commands of one user that differ only in their numbers.
-// The key is a hash, so that no part of a command stays in the scheduler's memory.
-// All tasks of an array have the key of the submitted command, with the {names} of parameters:
-// an array waits as one entry with one expected run time, so keys for each value would not change
-// which task is next. To distinguish the sizes of models, submit an array for each size.
+// shapeOf returns a key. Commands with the same key probably run equally long. These are commands
+// of one user that differ only in their numbers. The key is a hash, so that no part of a command
+// stays in the scheduler's memory. All tasks of an array have one key, made from the submitted
+// command with the {names} of its parameters. An array waits as one entry with one expected run
+// time, so a key for each value would not change which task is next. To distinguish models of
+// different sizes, users submit an array for each size.
 func shapeOf(uid int, argv []string) string {
 	h := newShape("shape", uid)
 	for _, arg := range argv {
@@ -53,8 +53,8 @@ func scriptOf(uid int, argv []string) string {
 	return shortSum(h)
 }
 
-// script returns the first argument that ends like a script.
-// If there is none, it returns the first argument that is not an option, or "".
+// script returns the first argument with the ending of a script. If there is none, it returns the
+// first argument that is not an option, or "".
 func script(args []string) string {
 	plain := ""
 	for _, arg := range args {
@@ -74,6 +74,6 @@ func newShape(kind string, uid int) hash.Hash {
 	return h
 }
 
-// shortSum returns 64 bits of the hash. Two commands of one user with the same bits would share a
-// prediction, which does no other harm.
+// shortSum returns 64 bits of the hash. If two commands of one user had the same bits, they would
+// share a prediction. This would do no other harm.
 func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }

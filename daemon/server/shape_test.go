@@ -11,7 +11,7 @@ func TestShapes(t *testing.T) {
 	base := []string{"python", "train.py", "--lr=1e-3", "--name=a"}
 	for _, tt := range []struct {
 		argv          []string
-		shape, script bool // true if equal to that of base
+		shape, script bool // whether the key equals that of base
 	}{
 		{base, true, true},
 		{[]string{"python", "train.py", "--lr=12e-45", "--name=a"}, true, true},
@@ -49,9 +49,9 @@ func TestTheScriptOfACommand(t *testing.T) {
 	}
 }
 
-// Invariant 2: a group's quota counts for users who are in the group by the connection or by the
-// host's files. A process without groups, a subordinate uid, or a session from before the
-// membership does not help anybody to escape the quota.
+// Invariant 2: a group's quota counts for a user if the connection or the host's files say that the
+// user is in the group. A process without groups, a subordinate uid, or a session from before the
+// membership does not help a user to escape the quota.
 func TestQuotaGroupsAreThePeersOwn(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.opt.Person = func(uid int) (int, bool) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// streamed is a reply that is made while it is sent.
-// The user is charged for the bytes that the counter counts.
+// streamed is a reply that is made while it is sent. The user is charged for the bytes that are
+// counted in out.
 type streamed interface {
 	send(w http.ResponseWriter, out *counter)
 }
@@ -43,7 +43,7 @@ func (l listing) stream(to io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	w.Write(append(head, '['))
-	whole := new(api.Job) // used for all rows, because it is large
+	whole := new(api.Job) // one row for all jobs, because an api.Job is large
 	for i := range l.jobs {
 		if i > 0 {
 			w.WriteByte(',')
@@ -68,8 +68,9 @@ func (l listing) stream(to io.Writer) error {
 	return w.Flush()
 }
 
-// send writes the reply through the counter. It disconnects a client that does not read. It also
-// does so if the reply cannot be completed, because the client must not take a part for the whole.
+// send writes the reply through the counter. It disconnects a client that does not read. If the
+// reply cannot be completed, it also disconnects the client, because the client must not take a
+// part for the whole.
 func (l listing) send(w http.ResponseWriter, out *counter) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 	w.Header().Set("Content-Type", "application/json")

@@ -55,8 +55,8 @@ func TestAListingOfNames(t *testing.T) {
 	}
 }
 
-// A brief listing has the parts of the reasons that a table shows,
-// and the sentence of the cause only once.
+// In a brief listing, a reason has only the parts that a table shows, and each cause's sentence is
+// there only once.
 func TestABriefListing(t *testing.T) {
 	var whole, brief api.ListReply
 	for form, reply := range map[string]*api.ListReply{"1": &whole, "brief": &brief} {

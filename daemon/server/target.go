@@ -12,8 +12,8 @@ import (
 
 // target is the job or task that a name such as "12" or "7_3" means.
 type target struct {
-	id   job.ID    // 0: a task that is not a job yet
-	task *job.Task // nil: the name has no "_"
+	id   job.ID    // 0 if the task is not a job yet
+	task *job.Task // nil if the name has no "_"
 }
 
 // jobFinder finds the jobs and tasks that requests name.
@@ -44,7 +44,7 @@ func (f *jobFinder) target(ctx context.Context, name string) (target, error) {
 	return t, err
 }
 
-// jobInPath returns the job that {id} in the path names, with the details in want.
+// jobInPath returns the job that {id} in the path names, with the details that want selects.
 func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	t, err := f.targetInPath(r)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	return f.view(r.Context(), t, want)
 }
 
-// view returns a target with the details in want, which are the expensive part.
-// If a task is not a job yet, view shows it as its array says it will be.
+// view returns a target with the details that want selects. These details are the expensive part.
+// If a task is not a job yet, view returns it as its array describes it.
 func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
 	if t.id != 0 {
 		return f.jobByID(ctx, t.id, want)
@@ -69,8 +69,8 @@ func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.Job
 	return futureTask(array, *t.task), nil
 }
 
-// pastTask returns a task that had no job when it was looked up, while its array counts it as a
-// job. Either it became a job since then, or its job has been forgotten.
+// pastTask is called if a look-up has found no job of a task, although the array counts the task as
+// a job. Either the task has become a job since then, or its job has been forgotten.
 func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
 	id, err := f.backend(ctx).Task(ctx, t.Array, t.Index)
 	if err != nil {
@@ -108,8 +108,8 @@ func (f *jobFinder) jobByID(ctx context.Context, id job.ID, want job.Query) (job
 	return v.Jobs[0], nil
 }
 
-// futureTask returns a task that is not a job. The task waits, or was cancelled before it started
-// if its array no longer waits.
+// futureTask returns a task that is not a job. The task waits. If its array no longer waits, the
+// task was cancelled before it started.
 func futureTask(array job.JobView, t job.Task) job.JobView {
 	v := array
 	v.ID, v.Attempt, v.Attempts = 0, nil, nil
@@ -127,7 +127,7 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 		v.State, v.Reasons, v.Start = job.Cancelled, nil, job.ExpectedStart{}
 		v.Result = &job.Result{Outcome: job.Cancelled, By: by}
 	case !next:
-		v.Start = job.ExpectedStart{} // the array's expected start is that of its next task, not of this one
+		v.Start = job.ExpectedStart{} // the array's expected start is that of its next task, not of this task
 	}
 	return v
 }
@@ -155,18 +155,18 @@ func (f *jobFinder) waitFor(ctx context.Context, name string) (job.JobView, erro
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}
-		// The job rests although it has not ended. Its reasons say why.
+		// v may be an array that has not ended, but starts no more tasks. Its reasons say why.
 		if v, err = f.jobByID(ctx, t.id, job.Query{Reasons: true}); err != nil || v.AtRest() {
 			return v, err
 		}
 	}
 }
 
-// maxTaskNames limits the tasks that one listing names, because each is looked up.
+// maxTaskNames limits the tasks that one listing names, because the server looks up each task.
 const maxTaskNames = 256
 
 // parseNames reads a list of names such as "12,14-16,7_3". Each name is complete: in "7_3,12", the
-// name 12 is job 12. For two tasks, people may type 7_3,5, and the command line sends 7_3,7_5.
+// name 12 means job 12. For two tasks, people may type 7_3,5. The command line then sends 7_3,7_5.
 // Tasks that are not jobs yet are left out.
 func (f *jobFinder) parseNames(ctx context.Context, text string) ([]job.ID, error) {
 	var plain []string

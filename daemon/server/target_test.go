@@ -133,8 +133,8 @@ func TestListingsSelectTasks(t *testing.T) {
 // waitsOfOne is how many waits the test server allows one user.
 const waitsOfOne = 96
 
-// A wait for a task continues when the task becomes a job. Until then nothing is polled, however
-// long it takes and however many clients wait.
+// A wait for a task continues when the task becomes a job. Until then the server does not poll the
+// backend, however long the wait takes and however many clients wait.
 func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &counted{Backend: sweep()}

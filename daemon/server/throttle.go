@@ -14,11 +14,11 @@ import (
 
 // The limits of invariant 4 that a site cannot change.
 const (
-	maxDelay    = time.Second      // longest delay of a request
+	maxDelay    = time.Second      // longest delay of a request by its user's rate
 	slotTime    = 10 * time.Second // longest wait of a request for a slot
-	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
-	maxListings = 2                // at once for one user, because answers can be large
-	dryRunCost  = 20               // requests that a dry run counts as, because the scheduler plans for it
+	answerUnit  = 2 << 10          // so many bytes of an answer count as one more request
+	maxListings = 2                // number at once for one user, because answers can be large
+	dryRunCost  = 20               // a dry run counts as so many requests, because the scheduler plans for it
 	exempt      = 0                // root's uid: root has no rate limit
 )
 
@@ -77,7 +77,7 @@ func (l *limits) charge(uid int, requests float64) {
 	}
 }
 
-// chargeAnswer counts a large answer as several requests.
+// chargeAnswer counts every answerUnit bytes of an answer as one more request.
 func (l *limits) chargeAnswer(uid, bytes int) { l.charge(uid, float64(bytes/answerUnit)) }
 
 // takeListingSlot takes one of the user's slots for requests with large answers.
@@ -89,7 +89,8 @@ func (l *limits) takeDryRunSlot(r *request) error {
 	return l.takeListingSlot(r)
 }
 
-// later adds to the reply when to ask again, and closes the connection to free its place.
+// later adds to the reply when to send the request again. It also closes the connection to free its
+// place.
 func later(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))

@@ -92,8 +92,8 @@ func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	})
 }
 
-// If throttling is not enough, a request is refused with the time to ask again,
-// and its connection is closed.
+// If a delay is not enough, the server refuses the request, says when to send it again, and closes
+// the connection.
 func TestAFloodIsTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
@@ -167,7 +167,7 @@ func (w *cutOff) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// If a client cuts a listing off, the part made before that counts.
+// If a client cuts a listing off, the part that was made by then counts.
 func TestAListingThatIsCutOffCounts(t *testing.T) {
 	b := queue()
 	for id := range job.ID(1000) {
@@ -249,8 +249,8 @@ func (b *slowPast) Past(ctx context.Context, q job.PastQuery) (job.Past, error) 
 	return b.Backend.Past(ctx, q)
 }
 
-// If no account has a name, only a search of the whole history shows whether the name is on record.
-// A user who asks for many such names takes no slot that another user's report needs (invariant 4).
+// If no account has a name, the server searches the whole history for that name. A user who asks
+// for many such names takes no slot that another user's report needs (invariant 4).
 func TestUnknownNamesTakeSlots(t *testing.T) {
 	for _, path := range []string{"/v1/jobs?user=nobody-of-us", "/v1/history?user=nobody-of-us"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -316,8 +316,8 @@ func TestALargeSubmissionIsRefused(t *testing.T) {
 	}
 }
 
-// flood sends requests as fast as it can, on many connections, until done is closed.
-// The function that it returns waits for the end, and returns the number of answers.
+// flood sends requests as fast as it can, on many connections, until done is closed. It returns a
+// function that waits for the end of the flood, and returns the number of answers.
 func flood(done <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
 	var n atomic.Int64
 	var all sync.WaitGroup
@@ -342,9 +342,9 @@ func flood(done <-chan struct{}, socket, method, path string, connections int) (
 	return func() int { all.Wait(); return int(n.Load()) }
 }
 
-// BenchmarkListUnderFlood measures how fast one user gets a listing of 1 000 jobs
-// while another user floods the server. The name of the benchmark says with what.
-// Both users are in this process, so the flood's own work makes the listing slower.
+// BenchmarkListUnderFlood measures how fast one user gets a listing of 1 000 jobs while another
+// user floods the server. Each part is named after the flood's requests. Both users are in this
+// process, so the flood's own work makes the listing slower.
 func BenchmarkListUnderFlood(b *testing.B) {
 	for _, c := range []struct{ name, method, path string }{
 		{"none", "", ""}, {"version", "GET", "/v1/version"}, {"list", "GET", "/v1/jobs"}, {"refused", "POST", "/v1/gpus/0/pause"},

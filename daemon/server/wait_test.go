@@ -68,7 +68,7 @@ func TestWaitGivesUp(t *testing.T) {
 	}
 }
 
-// A stop of the server does not wait until the jobs end that clients wait for.
+// A server that stops does not wait for the jobs that its clients wait for.
 func TestStoppingEndsLongPolls(t *testing.T) {
 	s := testServer(queue(), nil)
 	socket, stop := listen(t, s)
@@ -111,8 +111,8 @@ func TestWaitsAreBoundedPerUser(t *testing.T) {
 	}
 }
 
-// A client can ask to wait until the journal has everything that a job printed.
-// The answer says whether it has.
+// A client can ask to wait until the journal has everything that a job printed. The answer says
+// whether the journal has it.
 func TestWaitSaysWhetherAllIsPrinted(t *testing.T) {
 	for want, printed := range map[string]func(context.Context) error{
 		`"printed":true`: func(context.Context) error { return nil }, "": func(context.Context) error { return io.EOF },

@@ -82,8 +82,8 @@ func sorted(t *testing.T, doc any) []byte {
 // matches sentences, which other tests check
 var sentences = regexp.MustCompile(`"(sentence|why)": ".*"`)
 
-// The test compares the daemon's JSON with a golden file. It has a job, a task, an array and a GPU
-// with every field set, and a GPU and a job with no field set.
+// The test compares the daemon's JSON with a golden file. The file has a job, a task, an array and
+// a GPU with every field set, and a GPU and a job with no field set.
 func TestTheWireMatchesItsGolden(t *testing.T) {
 	var v job.JobView
 	distinct(reflect.ValueOf(&v).Elem(), "")

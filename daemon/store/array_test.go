@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// Each start and end of a task changes a few numbers in its array's row. Such a change writes only
-// a few pages. It does not write the array's parameters again, which can take a hundred kilobytes.
+// Each start and end of a task changes a few numbers in its array's row. SQLite then writes only a
+// few pages. It does not write the array's parameters again, which can take a hundred kilobytes.
 func TestArrayRowIsChangedInPlace(t *testing.T) {
 	disk := newDisk(t, "array")
 	p := newPlay(t, disk, lifetime{})

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// typicalPayload has an environment of a usual size, 4 KiB.
+// typicalPayload returns a payload with an environment of a usual size, 4 KiB.
 func typicalPayload() *job.Payload {
 	p := payload()
 	for i := range 60 {
@@ -61,7 +61,8 @@ func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 	}
 }
 
-// BenchmarkLoad measures how the start (open and load) grows with the queue.
+// BenchmarkLoad measures the time of the daemon's start (open and load) with queues of several
+// lengths.
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {

@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxFaults is the number of faults that a check reports at most.
+// maxFaults is the largest number of faults that a check reports.
 const maxFaults = 20
 
 // quickCheck checks the structure of the tables that the scheduler needs. It leaves out payloads,
-// by far the largest table: a damaged payload is found when its job starts, and by Check. SQLite's
-// check also reports pages that it could not read, which does not mean damage. So the file counts
-// as damaged only if every page can be read and the check still finds a fault.
+// by far the largest table: a job's start or Check finds a damaged payload. SQLite's check also
+// reports pages that it could not read, which does not mean damage. So the file counts as damaged
+// only if every page can be read and a second check still finds a fault.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 	err := checkTables(ctx, db, path)
 	if !errors.Is(err, job.ErrDamaged) {
@@ -43,7 +43,7 @@ func checkTables(ctx context.Context, db *sql.DB, path string) error {
 	return nil
 }
 
-// readAll reads every page.
+// readAll reads every page of the file.
 func readAll(ctx context.Context, db *sql.DB) error {
 	var bytes sql.NullInt64
 	return db.QueryRowContext(ctx, "SELECT sum(length(data)) FROM sqlite_dbpage").Scan(&bytes)
@@ -54,7 +54,7 @@ type fault string
 
 func (f fault) Error() string { return string(f) }
 
-// verdict reads one row of the results of SQLite's own checks.
+// verdict returns a fault if a row of SQLite's own check is not "ok".
 func verdict(rows *sql.Rows) error {
 	var text string
 	if err := rows.Scan(&text); err != nil {
@@ -85,7 +85,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// checker collects faults in one snapshot.
+// checker collects faults of one snapshot of the file.
 type checker struct {
 	each   func(query string, f func(*sql.Rows) error) error
 	faults []error
@@ -99,7 +99,7 @@ func (c *checker) fault(err error) {
 
 func (c *checker) faultf(format string, args ...any) { c.fault(fmt.Errorf(format, args...)) }
 
-// rows collects the errors that f returns for the rows of a query.
+// rows calls f for each row of a query, and collects the errors.
 func (c *checker) rows(query string, f func(*sql.Rows) error) {
 	c.fault(c.each(query, func(rows *sql.Rows) error {
 		c.fault(f(rows))
@@ -140,7 +140,7 @@ func (c *checker) jobs() {
 	})
 }
 
-// otherRows decodes every row of the other tables.
+// otherRows decodes every row of the tables that are not about jobs.
 func (c *checker) otherRows() {
 	decode(c, scanAttempt, attemptColumns, "attempts")
 	decode(c, scanGPU, gpuColumns, "gpu_controls")

@@ -85,7 +85,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 }
 
-// The SQL view for people exists and is easy to read.
+// The file has an SQL view for people, which is easy to read.
 func TestOverview(t *testing.T) {
 	s := openNew(t)
 	held := queued(1)

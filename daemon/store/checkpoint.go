@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// checkpointPages is the number of pages that the log may have before a checkpoint moves them into
-// the file: at most 16 MiB, mostly a quarter of that. The number is large because each checkpoint
-// costs two syncs, and a page that many commits write is moved only once.
+// checkpointPages is the number of pages in the log at which a checkpoint moves them into the file.
+// They take at most 16 MiB, and mostly a quarter of that. The number is large because each
+// checkpoint costs two syncs, and moves a page that many commits wrote only once.
 const checkpointPages = 4000
 
 // pagesOf estimates the number of pages that the records add to the log. A job changes its row, its
@@ -24,12 +24,12 @@ func pagesOf(records []job.Record) int {
 }
 
 // checkpoint moves the log's pages into the file, so that the log starts again from its beginning.
-// This is an optimisation: what is in the log is already durable.
+// This only saves space and time: pages in the log are already durable.
 func (s *Store) checkpoint(ctx context.Context) error {
 	var busy, pages, done int
 	err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &done)
 	if err == nil && pages == done {
-		s.dirty = 0 // otherwise a reader still reads an older state: the next commit tries again
+		s.dirty = 0 // if a reader reads an older state, the next commit tries again
 	}
 	return err
 }

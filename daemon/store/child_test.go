@@ -41,8 +41,8 @@ func childCommand(t *testing.T, name, path string) *exec.Cmd {
 	return cmd
 }
 
-// commitForever commits groups of new and changed jobs, always the same for the same file. Once a
-// group is acknowledged, it prints the last id of the group.
+// commitForever commits groups of new and changed jobs. For the same file, the groups are always
+// the same. Once a group is acknowledged, commitForever prints the last id of the group.
 func commitForever(path string) error {
 	s, err := Open(context.Background(), path, Options{})
 	if err != nil {
@@ -70,8 +70,8 @@ func commitForever(path string) error {
 	}
 }
 
-// If a process is killed at any moment, everything that it acknowledged is stored, and no group is
-// stored in part (invariant 1).
+// If a process is killed at any moment, everything that it acknowledged is stored, and each group
+// is stored whole or not at all (invariant 1).
 func TestKilledWriterLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	last := job.ID(0)
@@ -121,8 +121,7 @@ func runAndKill(t *testing.T, path string, n int) job.ID {
 	return job.ID(acked)
 }
 
-// verifyCommitted checks the jobs from first to acked and the jobs after them, and returns the last
-// id.
+// verifyCommitted checks the jobs from first to acked and all later jobs, and returns the last id.
 func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	t.Helper()
 	ctx := context.Background()
@@ -137,7 +136,7 @@ func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	for id := first; id < st.NextID; id++ {
 		j, err := s.Job(ctx, id)
 		if id == group && errors.Is(err, errNotFound) {
-			missing := id // the ids of a group that was under way are not given out again
+			missing := id // the ids of an unfinished group are not given out again
 			for ; id < st.NextID; id++ {
 				if _, err := s.Job(ctx, id); !errors.Is(err, errNotFound) {
 					t.Fatalf("job %d is there, and job %d is not: %v", id, missing, err)
@@ -162,8 +161,8 @@ func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	return st.NextID - 1
 }
 
-// commitUnderFileLimit fills the store until the kernel no longer lets files grow, then raises the
-// limit again.
+// commitUnderFileLimit fills the store until the kernel no longer lets files grow. It then raises
+// the limit again.
 func commitUnderFileLimit(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx := context.Background()
@@ -235,8 +234,8 @@ func limitFiles(bytes uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
 }
 
-// If the kernel refuses writes, the store can still be read, and can be written again once there is
-// space (invariant 2).
+// If the kernel refuses writes, the store can still be read. Once there is space, it can be written
+// again (invariant 2).
 func TestRefusedWritesRecover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	out, err := childCommand(t, "limited", path).Output()

@@ -8,12 +8,12 @@ import (
 )
 
 // Commit makes all records durable in one transaction, in the given order. It returns nil once they
-// are on disk. After an error of the disk (see Retryable) the same records may be committed again,
+// are on disk. After a disk error (see Retryable), the caller may commit the same records again,
 // whether or not the first try reached the disk. Cancelling ctx stops a Commit only before it has
 // begun.
 //
 // The first record of a job fixes its key, owner, task and submission time. Later records change
-// everything else. An array's first record must come before those of its tasks.
+// everything else. An array's first record must come before the first records of its tasks.
 func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -38,8 +38,8 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	next, err := s.transact(ctx, records)
 	if Retryable(err) && s.checkpointIfWritable(ctx) == nil {
-		// The log now starts anew in the space that it has. So changes succeed even on a full disk,
-		// and only growth fails.
+		// The checkpoint has emptied the log, which keeps its space. So changes succeed even on a
+		// full disk. Only records that make the file grow fail.
 		next, err = s.transact(ctx, records)
 	}
 	if err != nil {
@@ -56,14 +56,14 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	s.dirty += pagesOf(records)
 	if s.dirty >= checkpointPages {
-		_ = s.checkpointIfWritable(ctx) // the commit is durable in the log; the next one tries again
+		_ = s.checkpointIfWritable(ctx) // the commit is durable in the log; the next commit tries the checkpoint again
 	}
 	return nil
 }
 
-// checkpointIfWritable makes a checkpoint if the disk is not read-only. It checks that before and
-// after the checkpoint: just after the kernel has made the disk read-only, it reports a sync as
-// done that was not.
+// checkpointIfWritable makes a checkpoint if the disk is not read-only. It checks the disk before
+// and after the checkpoint: just after the kernel has made a disk read-only, it reports a sync as
+// done without making it.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	return s.writable()
 }
 
-// transact writes the records and returns the counters that are then stored.
+// transact writes the records and returns the counters that are stored after that.
 func (s *Store) transact(ctx context.Context, records []job.Record) (counters, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A group with one invalid record changes nothing, its error is not retryable, and the store goes
-// on (invariant 1).
+// A group with one invalid record changes nothing, its error is not retryable, and later commits
+// succeed (invariant 1).
 func TestBadRecordChangesNothing(t *testing.T) {
 	t.Parallel()
 	with := func(f func(j *job.Job)) *job.Job {
@@ -87,8 +87,8 @@ func TestFullDisk(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// A commit fails if its sync was the last one that the disk really made, or the first one that the
-// disk only reported as done (invariant 1).
+// A commit fails if the disk becomes read-only just after the commit's sync, or just before it, so
+// that the sync is only reported as done (invariant 1).
 func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	for _, tells := range []string{"statfs", "resize file"} {
@@ -107,7 +107,7 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		fails = asked + 2 // the call after the sync
+		fails = asked + 2 // the first call after the sync
 		records := []job.Record{{Job: queued(1), Payload: payload()}}
 		if err := s.Commit(t.Context(), records); !errors.Is(err, syscall.EROFS) || !Retryable(err) {
 			t.Errorf("%s: error %v", tells, err)
@@ -171,7 +171,7 @@ func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 // is written once the disk is writable again (invariants 1 and 2).
 func TestReadOnlyDiskGetsNothing(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"statfs", "resize file"} { // the calls that show that it is read-only
+	for _, op := range []string{"statfs", "resize file"} { // the calls that show that the disk is read-only
 		t.Run(op, func(t *testing.T) { readOnlyDiskGetsNothing(t, op) })
 	}
 }
@@ -284,7 +284,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	requireEqual(t, err, after, before)
 }
 
-// A cancelled context stops a commit before it begins, and nothing else.
+// A cancelled context stops a commit only before the commit begins.
 func TestCancelledContext(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithCancel(context.Background())

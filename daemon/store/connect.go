@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// access is the purpose of a pool of connections.
+// access is a purpose for which connections are used.
 type access int
 
 const (
@@ -18,8 +18,8 @@ const (
 	reporting        // long reads
 )
 
-// connections returns the number of reads of one kind that can run at once. On a machine with
-// several processors, long reads leave one processor to others.
+// connections returns the number of reads for one purpose that can run at once. On a machine with
+// several processors, long reads leave one processor free.
 func connections(a access) int {
 	switch a {
 	case reading:
@@ -39,7 +39,7 @@ const readCache = "cache_size(-512)"
 
 // connect opens a pool of connections. With the log (WAL), readers see the last committed state
 // without waiting for the writer. With synchronous=FULL, every commit reaches the disk. Commit
-// makes the checkpoints, and SQLite makes none, because a failed checkpoint would make a durable
+// makes the checkpoints itself. If SQLite made them, a failed checkpoint would make a durable
 // commit return an error.
 func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	q := url.Values{}

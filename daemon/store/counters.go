@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// counters are the next ids to give out, and the number of the last event. They only grow
+// counters are the next ids to give out, and the number of the last event. Counters only grow
 // (invariant 3).
 type counters struct {
 	job         job.ID
@@ -15,7 +15,7 @@ type counters struct {
 	events      int64 // the number of the last event
 }
 
-// pass moves the counters past the ids of a record.
+// pass raises the counters above the ids of a record.
 func (c *counters) pass(r job.Record) {
 	if r.Job != nil {
 		c.job = max(c.job, r.Job.ID+1)
@@ -26,7 +26,8 @@ func (c *counters) pass(r job.Record) {
 	c.events = max(c.events, r.Events)
 }
 
-// setCounters is the statement that stores the counters. Before the first event, events has no row.
+// setCounters is the statement that stores the counters. The table has no row for events before the
+// first event.
 const setCounters = "INSERT INTO meta (name, value) VALUES ('next_id', ?1), ('next_reservation', ?2), ('events', ?3) " +
 	"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 

@@ -50,9 +50,9 @@ func mend(path string, judge func(op, path string) error) error {
 
 var errDied = errors.New("the process has died")
 
-// A damaged file is moved aside and a new one is begun. Any of the store's own calls may fail
-// meanwhile, and the process may die at any of them. Then nothing is lost, one damage counts once,
-// a disk error does not count as damage, and no id is given out again (invariants 3 and 6).
+// A damaged file is moved aside and a new one is begun. Meanwhile any of the store's own calls may
+// fail, and the process may die at any of them. Even so, nothing is lost, one damage counts once, a
+// disk error does not count as damage, and no id is given out again (invariants 3 and 6).
 func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	broken, parts := brokenFile(t)
 	calls := 0
@@ -94,8 +94,8 @@ func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	t.Logf("%d calls", calls)
 }
 
-// requireKept checks that there is exactly one damaged file beside the new one, with the same
-// content as before.
+// requireKept checks that the directory of the new file has exactly one damaged file, and that the
+// content of that file has not changed.
 func requireKept(t *testing.T, what, path string, broken []byte) {
 	t.Helper()
 	list, err := Quarantined(path)

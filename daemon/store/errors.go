@@ -49,7 +49,7 @@ func Retryable(err error) bool {
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 		return true
 	}
-	var errno syscall.Errno // from the store's own calls
+	var errno syscall.Errno // the store's own calls return such errors
 	errors.As(err, &errno)
 	switch errno {
 	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE,
@@ -69,7 +69,7 @@ func primaryCode(err error) int {
 }
 
 // classify turns SQLite's error for a damaged file into a CorruptError, and the error for a broken
-// constraint into job.ErrInvalid. It returns other errors as they are.
+// constraint into job.ErrInvalid. It returns all other errors unchanged.
 func classify(path string, err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -90,7 +90,7 @@ func (s *Store) readError(err error) error {
 }
 
 // Damage returns the first damage that a read of jobs has found since the file was opened, or nil.
-// The store does not act on it, because its caller has what it needs in memory.
+// The store goes on after damage, because its caller has all needed data in memory.
 func (s *Store) Damage() error {
 	if err := s.damage.Load(); err != nil {
 		return *err

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// takeLock locks path+".lock" until unlock or the end of the process. The lock needs a file of its
-// own: closing any descriptor of the state file would release SQLite's locks on that file.
+// takeLock locks path+".lock" until unlock or the end of the process. The state file itself cannot
+// be used: closing any descriptor of it would release SQLite's locks on it.
 func (d disk) takeLock(path string) (*os.File, error) {
 	f, err := d.open(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW)
 	if err != nil {
@@ -46,12 +46,12 @@ func (d disk) prepareFile(path string) error {
 	return err
 }
 
-// begunPath returns the path of a file that exists while the state file is made anew after a loss.
-// As long as that file exists, the state file may be empty.
+// begunPath returns the path of a marker file. The marker exists while a new state file is made
+// after a loss. As long as it exists, the state file may be empty.
 func begunPath(path string) string { return path + ".begun" }
 
-// checkEmpty distinguishes an empty state file that was just made from one that was emptied. If ids
-// have been given out, jobs have been stored, so the file was emptied.
+// checkEmpty is called for an empty state file. It returns an error if ids have been given out,
+// because then jobs have been stored and the file was emptied. Without given ids, the file is new.
 func (d disk) checkEmpty(path string) error {
 	stored, err := d.exists(idsPath(path))
 	if err != nil || !stored {
@@ -64,7 +64,7 @@ func (d disk) checkEmpty(path string) error {
 	return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 }
 
-// createFile makes an empty state file. It refuses to do so if there is a log but no state file:
+// createFile makes an empty state file. If there is a log but no state file, it returns an error:
 // SQLite would delete that log, and with it the last acknowledged jobs.
 func (d disk) createFile(path string) error {
 	st, err := d.look(path + "-wal")
@@ -77,7 +77,7 @@ func (d disk) createFile(path string) error {
 	if err == nil && stored {
 		err = d.createEmpty(begunPath(path))
 	} else if err == nil {
-		err = d.syncDir(filepath.Dir(filepath.Dir(path))) // the directory may be as new as the file
+		err = d.syncDir(filepath.Dir(filepath.Dir(path))) // the directory may be as new as the state file
 	}
 	if err != nil {
 		return err

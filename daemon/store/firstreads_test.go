@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Just after a store was opened, its first reads may come all at once, however it was opened.
+// Just after a store was opened, many first reads may come at once. This works for each way of
+// opening the store.
 func TestFirstReadsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)

@@ -19,11 +19,11 @@ type History struct {
 }
 
 const (
-	keepAttempts  = 100 // number per job, because its user may requeue it without end
+	keepAttempts  = 100 // maximum per job, because its user may requeue it without end
 	olderAttempts = "DELETE FROM attempts WHERE job_id = ? AND number <= ?"
 
 	forgetAtOnce = 200 // jobs per transaction, because other transactions wait for it
-	forgetSpare  = 10  // percent of the limit that is freed at once, so that not every end must free something
+	forgetSpare  = 10  // percent of the limit that one run frees, so that not every end causes a run
 )
 
 // pastSize computes in SQL the number of bytes that an ended job takes, including its indexes.
@@ -40,16 +40,16 @@ func pastBytes(j *job.Job) int64 {
 	return n
 }
 
-// gpuBytes is the size of one GPU of an attempt.
+// gpuBytes is the size of an attempt's record of one GPU.
 const gpuBytes = 700
 
-// historyUse is the approximate size of one person's ended jobs, and the uids that they ran under.
+// historyUse is the approximate size of one person's ended jobs, and the uids under which they ran.
 type historyUse struct {
 	bytes int64
 	uids  map[int]bool
 }
 
-// historyUses has the persons with ended jobs; nil: not counted yet.
+// historyUses has an entry for each person with ended jobs. It is nil before the first count.
 type historyUses map[int]*historyUse
 
 func (p historyUses) add(person, uid int, bytes int64) {
@@ -79,7 +79,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 		return 0, err
 	}
 	err = s.withWriter(func() error {
-		if err := s.writable(); err != nil { // see Commit
+		if err := s.writable(); err != nil { // a read-only disk may lose writes, see Commit
 			return err
 		}
 		return prune(ctx, s.write, now, keepPredictions)
@@ -108,7 +108,7 @@ func (s *Store) withWriter(f func() error) error {
 	return f()
 }
 
-// countPasts adds up the sizes of everybody's ended jobs, once. Jobs that end meanwhile may be
+// countPasts adds up the sizes of all persons' ended jobs, once. Jobs that end meanwhile may be
 // counted or not, which makes little difference.
 func (s *Store) countPasts(ctx context.Context) error {
 	known := false
@@ -145,13 +145,13 @@ func (s *Store) above(most int64) (persons []int) {
 	return persons
 }
 
-// expired selects the jobs that ended before a time. It leaves out tasks of an array that has not
-// ended, because a task counts as being as old as its array. For the limit per person such tasks do
-// count.
+// expired selects the jobs that ended before a given time. It leaves out tasks of an array that has
+// not ended, because a task counts as being as old as its array. The limit per person does count
+// such tasks.
 const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 
-// expire removes the jobs that ended before a time.
+// expire removes the jobs that ended before the given time.
 func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	var ids []int64
 	err := each(ctx, s.read, expired, func(rows *sql.Rows) error {
@@ -170,7 +170,8 @@ func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 const pastOf = "SELECT j.id, " + pastSize + " FROM jobs j WHERE j.result IS NOT NULL AND j.uid IN (SELECT value FROM json_each(?))" +
 	" AND coalesce(json_extract(j.life, '$.principal.uid'), j.uid) = ? ORDER BY j.changed_at DESC, j.id DESC"
 
-// trimHistory removes a person's oldest ended jobs until the others take less than the limit.
+// trimHistory removes a person's oldest ended jobs until the remaining jobs take less than the
+// limit.
 func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, error) {
 	var uids []int
 	_ = s.withWriter(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
@@ -197,8 +198,8 @@ func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, e
 	return n, err
 }
 
-// remove deletes ended jobs in the given order. With an array it deletes what is left of the
-// array's tasks. It keeps jobs that have not ended, even if their array has ended.
+// remove deletes ended jobs in the given order. With an array it also deletes the remaining ended
+// jobs of the array's tasks. It keeps jobs that have not ended, even if their array has ended.
 func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	for some := range slices.Chunk(ids, forgetAtOnce) {
 		if ctx.Err() != nil {
@@ -216,14 +217,15 @@ func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	return n, ctx.Err()
 }
 
-// removable selects, from a list of ids, the ended jobs whose tasks have all ended. An array with
-// other tasks must stay, because a task whose array is gone could never be written again.
+// removable selects, from a list of ids, the ended jobs that have no tasks, or whose tasks have all
+// ended. An array with live tasks must stay, because a task whose array is gone could never be
+// written again.
 const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value WHERE j.result IS NOT NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs t WHERE t.array_id = j.id AND t.result IS NULL))"
 
 // removeJobs deletes these jobs in one transaction, and returns the number of deleted jobs.
 func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
-	if err := s.writable(); err != nil { // see Commit
+	if err := s.writable(); err != nil { // a read-only disk may lose writes, see Commit
 		return 0, err
 	}
 	tx, err := s.write.BeginTx(ctx, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// When a job ends, its environment is removed from the file. Of a long command, only the beginning
-// stays. An array's command stays for its tasks.
+// When a job ends, its environment is removed from the file. If a command is long, only its
+// beginning stays. An array's command stays for its tasks.
 func TestEndStripsPayload(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -55,7 +55,7 @@ func TestEndStripsPayload(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// What an array shares with its tasks is written once.
+// Data that an array shares with its tasks is written once.
 func TestTaskSharesParameters(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -107,7 +107,7 @@ func TestForget(t *testing.T) {
 		records = append(records, job.Record{Job: ended(id, job.Completed), Payload: payload()})
 	}
 	alice := &job.Account{UID: 1001, User: "alice"}
-	for id := job.ID(401); id <= 600; id++ { // alice's as well, by a subordinate uid, and newer
+	for id := job.ID(401); id <= 600; id++ { // also alice's, with a subordinate uid, and newer
 		records = append(records, job.Record{Job: owner(ended(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
 	}
 	for id := job.ID(601); id <= 700; id++ {
@@ -131,7 +131,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	mustCheck(t, s)
-	// Jobs that end from now on are counted without counting all jobs again.
+	// Jobs that end from now on are added to the counts. The store does not count all jobs again.
 	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again != 0 || err != nil {
 		t.Errorf("%d more: %v", again, err)
 	}
@@ -143,7 +143,7 @@ func TestForget(t *testing.T) {
 	}
 	mustCheck(t, s)
 
-	// The limit of age removes nothing of an array that has not ended.
+	// The limit of age removes no part of an array that has not ended.
 	task := taskOf(ended(702, job.Completed), 701, 0)
 	commit(t, s, job.Record{Job: task})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {

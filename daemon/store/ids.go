@@ -14,30 +14,28 @@ import (
 // idBlock is the number of ids that are reserved at once.
 const idBlock = 1000
 
-// idsPath returns the path of the file with the upper bound of the ids: all ids that were given out
-// are below it. The file stays if the state file beside it is damaged, removed, or replaced by an
-// older copy. So ids are not given out twice (invariant 3): users have them in scripts, and units
-// and journals are named after them.
+// idsPath returns the path of the file with an upper bound of the ids: all ids that were given out
+// are below the bound. The file stays if the state file beside it is damaged, removed, or replaced
+// by an older copy. So no id is given out twice (invariant 3). This matters because users' scripts
+// have ids, and units and journals are named after them.
 func idsPath(path string) string { return path + ".ids" }
 
 // lastPath returns the path of the file with the next ids to give out. They are below the bound in
-// idsPath. The file is written at each commit that gives out ids, but synced only when the store is
-// closed: it survives the death of the daemon, but not a power cut. The same is true for the file
-// in Options.LastIDs.
+// idsPath. Each commit that gives out ids writes the file, but only Close syncs it. So it survives
+// the death of the daemon, but not a power cut. The same is true for the file in Options.LastIDs.
 func lastPath(path string) string { return path + ".last" }
 
-// idsForm is the format of both files. Its width is fixed, so that the last ids can be overwritten
-// in place.
+// idsForm is the format of the files idsPath and lastPath. Its width is fixed, so that the last ids
+// can be overwritten in place.
 const idsForm = "job %020d\nreservation %020d\n"
 
-// idsLength is the length of such a file, an even number; see writable.
+// idsLength is the length of a text in idsForm. It is even, see writable.
 const idsLength = 58
 
-// recallIDs makes the ids continue above all that were given out, whatever state file there is: it
-// may be empty, or an older copy. The file of the last ids may be too old, too, after a power cut.
-// So the ids continue at the bound in two cases: if the state file knows no id at all, or if the
-// ids are far below the bound even with the last ids. A file of ids that is missing or invalid is
-// ignored.
+// recallIDs sets the next ids above all ids that were given out. The state file may be empty or an
+// older copy. After a power cut, the file of the last ids may be too old as well. So the ids
+// continue at the bound in two cases: if the state file has no id, or if the known ids, including
+// the last ids, are far below the bound. A file of ids that is missing or invalid is ignored.
 func (s *Store) recallIDs() (err error) {
 	if s.bound, err = s.disk.readIDs(idsPath(s.path)); err != nil {
 		return err
@@ -74,7 +72,7 @@ func (s *Store) openCopy() (last counters) {
 	return last
 }
 
-// reach raises the ids in c to at least the ids in o.
+// reach raises each id in c to the id in o if that is higher.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }
@@ -92,7 +90,7 @@ func (d disk) readIDs(path string) (counters, error) {
 	return c, nil
 }
 
-// openLast opens the file of the last ids, unless that file is open.
+// openLast opens the file of the last ids, unless it is already open.
 func (s *Store) openLast() (err error) {
 	if s.last == nil {
 		s.last, err = s.disk.open(lastPath(s.path), os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW)
@@ -100,7 +98,7 @@ func (s *Store) openLast() (err error) {
 	return err
 }
 
-// recordLast replaces the last ids in place.
+// recordLast overwrites the file of the last ids in place.
 func (s *Store) recordLast(next counters) error {
 	err := s.openLast()
 	if err == nil {
@@ -125,8 +123,8 @@ func (d disk) closeLast(f *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// reserveIDs makes sure, before the records are on disk, that their ids are in the file of the last
-// ids and below the bound on disk.
+// reserveIDs is called before the records are written. It makes sure that their ids are in the file
+// of the last ids, and below the bound on disk.
 func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {
@@ -139,8 +137,8 @@ func (s *Store) reserveIDs(records []job.Record) error {
 	return err
 }
 
-// reserveBlock raises the bound on disk long before the ids reach it, so that a full disk does not
-// stop everything at once.
+// reserveBlock raises the bound on disk long before the ids reach it, so that commits still succeed
+// for some time if the disk is full.
 func (s *Store) reserveBlock(next counters) error {
 	near := func(next, bound job.ID) bool { return next > 1 && next > bound-idBlock/2 }
 	if !near(next.job, s.bound.job) && !near(job.ID(next.reservation), job.ID(s.bound.reservation)) {
@@ -153,7 +151,7 @@ func (s *Store) reserveBlock(next counters) error {
 	if err == nil {
 		s.bound = bound
 	} else if next.job <= s.bound.job && next.reservation <= max(s.bound.reservation, 1) {
-		return nil // ids are left; the next commit tries again
+		return nil // some ids below the bound are left; the next commit tries again
 	}
 	return err
 }

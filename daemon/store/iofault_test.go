@@ -20,23 +20,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// everyCall tests every call: each call of SQLite fails once, and the daemon dies once at each of
-// them. Otherwise only some calls are tested.
+// everyCall makes the tests try every call of SQLite: each call fails once, and the daemon dies
+// once at each call. Without it, the tests try only some calls.
 var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
 
-// oneIn selects the calls that fail otherwise: one in so many.
+// oneIn is N if, without everyCall, the tests try one call in N.
 const oneIn = 37 * slower
 
-// play takes a state file through its life on a failing disk.
+// play runs the stages of a state file's life on a disk that fails.
 type play struct {
 	disk  *diskfault.Disk
 	path  string
-	known []string // schemas
+	known []string // schemas of the release that opens the file
 	s     *Store
-	cut   int // number of endings so far
+	cut   int // number of power cuts so far
 }
 
-// stage is something that the daemon does, and repeats after an error.
+// stage is one action of the daemon, which it repeats after an error.
 type stage struct {
 	name string
 	do   func(p *play) error
@@ -76,11 +76,11 @@ func folding(name string, records ...job.Record) stage {
 }
 
 var opening, closing = stage{"open", (*play).open}, stage{"close", func(p *play) error {
-	_ = p.shut() // what the checkpoint could not move is in the log
+	_ = p.shut() // changes that the checkpoint could not move are still in the log
 	return nil
 }}
 
-// life returns the stages of a short life, with each kind of record.
+// life returns the stages of a short life of a state file, with each kind of record.
 func life() []stage {
 	big := payload()
 	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
@@ -143,22 +143,22 @@ func dump(s *Store) (h held, err error) {
 	return h, err
 }
 
-// is reports whether a death left exactly this state. Ids may have been reserved without being
-// used.
+// is reports whether left, the state after a death, equals h. The ids in left may be higher,
+// because ids may have been reserved without being used.
 func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
 
-// ending says what a death leaves: some of the unsynced changes of names, and some of the unsynced
-// sectors.
+// ending is a death of the process or the machine. changed says which unsynced changes of names are
+// on disk after it, and reached which unsynced sectors.
 type ending struct {
 	name    string
 	changed func(change int) bool
 	reached func(sector int64) bool
 }
 
-// leave writes into an empty directory what an ending leaves of the state file and of the files
-// beside it.
+// leave writes into an empty directory the state file and the files beside it as they are after an
+// ending.
 func (p *play) leave(t *testing.T, e ending) string {
 	t.Helper()
 	to := t.TempDir()
@@ -168,8 +168,8 @@ func (p *play) leave(t *testing.T, e ending) string {
 	return filepath.Join(to, filepath.Base(p.path))
 }
 
-// endings returns the deaths of the process and of the machine. At a death of the machine, all,
-// some or none of the unsynced changes have reached the disk.
+// endings returns a death of the process and a death of the machine. After the death of the
+// process, all unsynced changes are on disk. After that of the machine, half or none of them are.
 func endings(r *rand.Rand) []ending {
 	cut := func(name string, percent int) ending {
 		return ending{name, func(int) bool { return r.IntN(100) < percent }, func(int64) bool { return r.IntN(100) < percent }}
@@ -178,7 +178,8 @@ func endings(r *rand.Rand) []ending {
 	return []ending{cut("the process dies", 100), cut(fmt.Sprintf("the power goes, with %d %% written", share), share)}
 }
 
-// requireWhole opens what a death leaves. The content must be one of the states, which is returned.
+// requireWhole opens the files after a death. Their content must be one of the states. requireWhole
+// returns this state.
 func (p *play) requireWhole(t *testing.T, path, what string, states ...held) held {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{known: p.known})
@@ -199,7 +200,7 @@ func (p *play) requireWhole(t *testing.T, path, what string, states ...held) hel
 	return got
 }
 
-// dieEverywhere checks all endings.
+// dieEverywhere checks all endings at the present moment.
 func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...held) {
 	t.Helper()
 	for _, e := range endings(r) {
@@ -207,7 +208,7 @@ func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...
 	}
 }
 
-// newPlay starts with a state file, or without one.
+// newPlay returns a play with the lifetime's state file, or without a file.
 func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
 	t.Helper()
 	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db"), known: l.known}
@@ -224,8 +225,8 @@ func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
 	return p
 }
 
-// reference goes through the stages without a fault. It returns the state after each stage, and
-// every call with its stage.
+// reference runs the stages without a fault. It returns the state after each stage, and every call
+// with its stage.
 func reference(t *testing.T, disk *diskfault.Disk, l lifetime) (states []held, calls []counted) {
 	t.Helper()
 	p := newPlay(t, disk, l)
@@ -256,13 +257,13 @@ func reference(t *testing.T, disk *diskfault.Disk, l lifetime) (states []held, c
 	return states, calls
 }
 
-// counted is a call in a stage.
+// counted is a call and the number of its stage.
 type counted struct {
 	diskfault.Call
 	stage int
 }
 
-// some returns one element in every so many of a list, or all of them.
+// some returns every Nth element of a list, where N is every. With everyCall it returns all.
 func some[T any](list []T, every int) (out []T) {
 	for i, v := range list {
 		if i%every == 0 || *everyCall {
@@ -276,7 +277,7 @@ func some[T any](list []T, every int) (out []T) {
 type trial struct {
 	call  int
 	fault diskfault.Fault
-	ever  bool // also every later call
+	ever  bool // later calls fail as well, see meets
 }
 
 func (tr trial) String() string {
@@ -287,7 +288,7 @@ func (tr trial) String() string {
 	return s
 }
 
-// trials returns all faults that the calls can meet.
+// trials returns every fault that each of the calls can have.
 func trials(calls []counted) (list []trial) {
 	for n, c := range calls {
 		faults := []diskfault.Fault{diskfault.IOErr}
@@ -304,15 +305,14 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// meets reports whether a call fails after the first fault. Calls of the same kind fail, and on a
-// full disk all calls that need space.
+// meets reports whether the call c fails if the fault lasts. first is the call that failed first.
+// Calls of the same kind as first fail. On a full disk, all calls that need space also fail.
 func (tr trial) meets(c, first diskfault.Call) bool {
 	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"
 	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
 }
 
-// run goes through the stages with a fault. After an error it repeats the stage, until the cause is
-// gone.
+// run runs the stages with a fault. After an error it repeats the stage, until the cause is gone.
 func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
@@ -337,7 +337,8 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 			if err == nil {
 				break
 			}
-			// If SQLite cannot read the size of a copy, it takes the copy for an existing one.
+			// If SQLite cannot read the size of the copy, it treats the copy as an existing
+			// database.
 			copied := hit.Op == diskfault.Size && strings.HasSuffix(hit.Path, ".new")
 			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: %v", what(), err)
@@ -370,16 +371,16 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// lifetime says how the life of a state file begins. file is "" if there is no file at first. The
-// file is of a release with these schemas; nil means this release's.
+// lifetime says how the life of a state file begins. from is the file, or "" if there is none at
+// first. known has the schemas of the release that opens the file; nil means this release's.
 type lifetime struct {
 	from   string
 	known  []string
 	stages []stage
 }
 
-// lives returns the lifetimes: one begins without a file, others with a file that an older release
-// left.
+// lives returns the lifetimes. One begins without a file. The others begin with a file that an
+// older release left.
 func lives(t *testing.T) map[string]lifetime {
 	return map[string]lifetime{
 		"new": {"", nil, life()},
@@ -401,9 +402,9 @@ func newDisk(t *testing.T, name string) *diskfault.Disk {
 	return disk
 }
 
-// Any call of SQLite may fail, once or for ever. Then everything acknowledged is stored, nothing is
-// stored in part, no error counts as damage, and the store works again when the cause is gone
-// (invariants 1 and 2).
+// Any call of SQLite may fail, once or for ever. Even so, everything acknowledged is stored,
+// nothing is stored in part, no error counts as damage, and the store works again when the cause is
+// gone (invariants 1 and 2).
 func TestEveryCallFails(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -419,8 +420,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// The process may die, or the power fail, between any two calls of SQLite. Then everything
-// acknowledged is stored, and what was under way is stored whole or not at all (invariant 1).
+// The process may die, or the power fail, between any two calls of SQLite. Even so, everything
+// acknowledged is stored, and an unfinished commit is stored whole or not at all (invariant 1).
 func TestDeathAtEveryCall(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {

@@ -8,13 +8,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// jobColumns are the columns of jobs that are written. The last columns are copies of other values,
-// for look-ups and reports.
+// jobColumns are the columns of jobs that the store writes. The last columns are copies of other
+// values, for look-ups and reports.
 const jobColumns = "id, key, uid, gid, user, owner_groups, name, state, submitted_at, changed_at, stop, stop_by, attempt, label, request, life, result, " +
 	"array_id, task_index, dedup, class, gpu_milli, gpu_mem_bytes, mem_bytes, cpus, time_limit_ns"
 
-// jobQuery reads jobs with the numbers of their current attempts. It must be followed by a clause,
-// which may use j's columns. It must never read payloads (invariant 4).
+// jobQuery reads jobs with the numbers of their current attempts. A clause must follow it, and may
+// use the columns of j. jobQuery must never read payloads (invariant 4).
 const jobQuery = `SELECT j.id, j.key, j.uid, j.gid, j.user, j.owner_groups, j.name, j.state, j.submitted_at, j.changed_at, j.stop, j.stop_by,
  j.attempt, j.label, j.request, j.life, j.result FROM jobs j `
 
@@ -47,8 +47,9 @@ func jobArgs(j *job.Job) ([]any, error) {
 		int64(r.TimeLimit)}, e.err
 }
 
-// own returns the request without the values that a task has from its array. Otherwise parameters
-// of a hundred kilobytes would be written with each of a hundred thousand tasks.
+// own returns the job's request. For a task, it omits the values that the task has from its array.
+// Otherwise parameters of a hundred kilobytes would be written with each of a hundred thousand
+// tasks.
 func own(j *job.Job) *job.Request {
 	if j.Task == nil {
 		return &j.Request
@@ -66,7 +67,8 @@ func padded(doc string) string {
 	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)
 }
 
-// jobText has the columns of jobQuery that must be decoded, or that belong to a decoded part.
+// jobText has those columns of jobQuery that must be decoded, and those that belong to a decoded
+// part.
 type jobText struct {
 	groups, submitted, changed, label, request, life string
 	stop                                             job.StopCause
@@ -76,7 +78,7 @@ type jobText struct {
 	attempt int64
 }
 
-// scanJob reads one row of jobQuery. It sets only the number of the attempt.
+// scanJob reads one row of jobQuery. Of the attempt it sets only the number.
 func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	var t jobText
 	err = rows.Scan(&j.ID, &j.Key, &j.Owner.UID, &j.Owner.GID, &j.Owner.User, &t.groups, &j.Label.Name, &j.State,
@@ -87,7 +89,7 @@ func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	return j, t.decode(&j)
 }
 
-// decode completes j, except for the attempt, which still has only its number.
+// decode sets the rest of j. Of the attempt it leaves only the number.
 func (t *jobText) decode(j *job.Job) error {
 	d := decoder{}
 	d.list(&j.Owner.Groups, t.groups)

@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// jobsIn reads the jobs that the clause selects, with their current attempts. The clause calls the
-// table of jobs j. jobsIn counts the jobs first: if it let a long list grow instead, that would
-// take a third of its time.
+// jobsIn reads the jobs that the clause selects, with their current attempts. In the clause, j is
+// the table of jobs. jobsIn counts the jobs first and allocates the list once: growing a long list
+// would take a third of its time.
 func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.Job, error) {
 	var n int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM jobs j "+clause+")", args...).Scan(&n); err != nil {
@@ -23,9 +23,9 @@ func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.
 	return list, fillAttempts(ctx, tx, list, clause, args...)
 }
 
-// fillAttempts completes the attempts whose numbers are known. The clause must select all of the
-// jobs. A join would take a third of the time of reading the jobs, although most jobs of a long
-// list have no attempt.
+// fillAttempts reads the attempts of the jobs, of which only the numbers are known. The clause must
+// select at least these jobs. A join would take a third of the time of reading the jobs, although
+// most jobs of a long list have no attempt.
 func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string, args ...any) error {
 	open := map[job.ID]*job.Job{}
 	for i := range jobs {
@@ -42,7 +42,7 @@ func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string
 		if err != nil {
 			return err
 		}
-		if j := open[a.job]; j != nil { // the clause may select more jobs
+		if j := open[a.job]; j != nil { // the clause may select other jobs as well
 			j.Attempt = &a.Attempt
 			delete(open, a.job)
 		}

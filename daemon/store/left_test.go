@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The processes that an attempt left are added to its result. They are added to the job's result
-// only if the attempt is the last one. Nothing else changes, and an attempt without a result stays
-// without one.
+// A record can say which processes an attempt left. This is added to the attempt's result. If it is
+// the job's last attempt, it is also added to the job's result. Nothing else changes, and an
+// attempt without a result stays without a result.
 func TestLeft(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Load returns the state that the scheduler starts from, in one snapshot. If rows are invalid, the
-// error is a *CorruptError, as for a damaged file.
+// Load returns the state with which the scheduler starts, from one snapshot. If rows are invalid,
+// the error is a *CorruptError, as for a damaged file.
 func (s *Store) Load(ctx context.Context) (job.Restored, error) {
 	st, err := s.load(ctx)
 	if err == nil {

@@ -58,7 +58,7 @@ func TestPrune(t *testing.T) {
 	requireEqual(t, err, st.Reservations, []job.Reservation{*until(2, time.Second).Reservation, *until(3, time.Hour).Reservation})
 }
 
-// The id of a reservation is not given out again, even if none is left (invariant 3).
+// The id of a reservation is not given out again, even if no reservation is left (invariant 3).
 func TestNextReservationOnlyGrows(t *testing.T) {
 	s := openNew(t)
 	commit(t, s, job.Record{Reservation: &job.Reservation{ID: 4}}, job.Record{Unreserve: 4}, job.Record{Unreserve: 77})
@@ -72,8 +72,8 @@ func TestNextReservationOnlyGrows(t *testing.T) {
 	requireEqual(t, err, st.NextID, 1)
 }
 
-// In a long list, each job gets its own attempt, and an error names what cannot be decoded, as in a
-// short list.
+// In a long list, each job gets its own attempt. An error names the row that cannot be decoded, as
+// in a short list.
 func TestLongList(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -103,8 +103,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// If a user has many kinds of jobs, the newest predictions are kept, and older predictions of other
-// users stay.
+// If a user has many kinds of jobs, only this user's newest predictions are kept. Older predictions
+// of other users stay.
 func TestPrunePerUser(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)

@@ -15,20 +15,20 @@ import (
 //go:embed schema.sql
 var schema string
 
-// applicationID marks our files ("gpuk" in ASCII).
+// applicationID marks the files of gpusched ("gpuk" in ASCII).
 const applicationID = 0x6770756b
 
 // beforeRelease are the marks of builds before the first release. These builds also numbered their
 // schemas from 1.
 var beforeRelease = []int{0x67707573, 0x6770756a}
 
-// migrations returns the scripts that bring a file from schema n to n+1, in order. The first one
-// makes a new file. A released script must never change. After the first release, a new schema
-// needs another script.
+// migrations returns scripts in order. Script n brings a file from schema n to n+1, and the first
+// script makes a new file. A released script must never change. After the first release, a new
+// schema needs another script.
 func migrations() []string { return []string{schema} }
 
-// version returns the schema version of the file, 0 for an empty one. A database of another program
-// counts as damaged.
+// version returns the schema version of the file, or 0 for an empty file. A database of another
+// program counts as damaged.
 func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var app, v, objects int
 	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
@@ -50,8 +50,8 @@ func newerError(path string, have, known int) error {
 		ErrNewer, path, have, known)
 }
 
-// migrate brings the file to the last of the known schemas, each in one transaction. If the file
-// already has a schema, migrate first makes a copy.
+// migrate brings the file to the last of the known schemas, with one transaction for each schema.
+// If the file already has a schema, migrate first makes a copy.
 func migrate(ctx context.Context, s *Store, known []string) error {
 	db, path := s.write, s.path
 	have, err := version(ctx, db, path)
@@ -97,11 +97,11 @@ func step(ctx context.Context, db *sql.DB, to int, script string) error {
 	return tx.Commit()
 }
 
-// BackupPath returns the path of the copy of a file with schema v. A newer release makes that copy
+// BackupPath returns the path of the copy of a file with schema v. A newer release makes this copy
 // when it opens the file.
 func BackupPath(path string, v int) string { return fmt.Sprintf("%s.schema-%d.bak", path, v) }
 
-// backup writes a complete copy to dst, or nothing.
+// backup writes a copy to dst, which is then either complete or missing.
 func (d disk) backup(ctx context.Context, db *sql.DB, dst string) error {
 	tmp := dst + ".new"
 	f, err := d.open(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC)

@@ -27,7 +27,7 @@ func execFile(t *testing.T, path, script string) {
 	}
 }
 
-// withNext returns the schemas of a later release.
+// withNext returns the schemas of this release and of the next.
 func withNext() []string {
 	return append(migrations(), `ALTER TABLE jobs ADD COLUMN project TEXT NOT NULL DEFAULT '';
 		UPDATE jobs SET project = name; CREATE INDEX jobs_project ON jobs (project, id)`)
@@ -93,7 +93,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "change the schema from 1 to 2") {
 			t.Fatalf("the broken migration: %v", err)
 		}
-		s := openAt(t, path) // the release before
+		s := openAt(t, path) // as the previous release opens it
 		mustCheck(t, s)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -117,8 +117,8 @@ func TestReadOnlyOfAnOlderFile(t *testing.T) {
 	}
 }
 
-// A file of a build before the first release has one of a dozen other schemas, which were also
-// numbered from 1. It is refused whatever its number, and the error says what kind of file it is.
+// Files of builds before the first release have a dozen other schemas, which were also numbered
+// from 1. Such a file is refused whatever its number, and the error says what kind of file it is.
 func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
 	for schema := range 12 {
 		path := oldFile(t)

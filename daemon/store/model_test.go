@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// model is what the store must hold, in plain maps.
+// model is the expected content of the store, in plain maps.
 type model struct {
 	next     job.ID
 	jobs     map[job.ID]job.Job
@@ -143,7 +143,7 @@ func (m *model) ended(q job.Query) []job.Job {
 	return list
 }
 
-// draw makes one record that fits the model, and applies it.
+// draw draws one record that is valid in the model, and applies it to the model.
 func (m *model) draw(t *rapid.T) job.Record {
 	var r job.Record
 	live := m.live()
@@ -165,7 +165,7 @@ func (m *model) draw(t *rapid.T) job.Record {
 	return r
 }
 
-// compare puts every question to the store and checks the answers.
+// compare checks that the store's answers to all queries equal the model's.
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
@@ -220,8 +220,8 @@ func same[T any](t *rapid.T, err error, got, want T) {
 	}
 }
 
-// Whatever is committed, in whatever groups and with restarts in between, the store answers as
-// plain maps would.
+// Records are committed in groups, with restarts between them. The store always answers as plain
+// maps would.
 func TestStoreIsItsModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// cuts calls look for every distinct state that a power cut could leave now. In these states, any
-// of the unsynced changes of names, and all or none of the unsynced writes, have reached the disk.
-// It returns the number of states.
+// cuts calls its argument once for every distinct state of the files that a power cut could leave
+// now. In these states, any of the unsynced changes of names, and all or none of the unsynced
+// writes, are on disk. cuts returns the number of states.
 func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 	t.Helper()
 	late, seen := p.disk.Late(), map[string]bool{}
@@ -37,7 +37,8 @@ func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 	return len(seen)
 }
 
-// filesBeside returns the files in the directory of path by name, without the lock.
+// filesBeside returns the contents of the files in the directory of path, by name. It leaves out
+// the lock.
 func filesBeside(t *testing.T, path string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -57,8 +58,8 @@ func filesBeside(t *testing.T, path string) map[string]string {
 	return files
 }
 
-// atNames calls at before each call that syncs names, and before the first call after each change
-// of names.
+// atNames calls its argument before each call that syncs names, and before the first call after
+// each change of names.
 func (p *play) atNames(at func(c diskfault.Call)) {
 	before := 0
 	p.disk.Judge(func(c diskfault.Call) diskfault.Fault {
@@ -71,9 +72,9 @@ func (p *play) atNames(at func(c diskfault.Call)) {
 	})
 }
 
-// A power cut may undo any unsynced changes of file names. Then everything acknowledged is stored,
-// and what was under way is stored whole or not at all (invariant 1). The ids continue above all
-// that were given out (invariant 3).
+// A power cut may undo any unsynced changes of file names. Even so, everything acknowledged is
+// stored, and an unfinished commit is stored whole or not at all (invariant 1). The ids continue
+// above all that were given out (invariant 3).
 func TestLostNames(t *testing.T) {
 	t.Parallel()
 	for name, l := range lives(t) {
@@ -108,16 +109,16 @@ func TestLostNames(t *testing.T) {
 	}
 }
 
-// idsBeside returns the id at which a store without the state file would continue; 0 for the
-// beginning.
+// idsBeside returns the id at which a store would continue if the state file were lost. It returns
+// 0 if there is no file of ids.
 func idsBeside(t *testing.T, path string) (bound job.ID) {
 	t.Helper()
 	_, _ = fmt.Sscanf(filesBeside(t, path)[filepath.Base(idsPath(path))], "job %d", &bound)
 	return bound
 }
 
-// The directory of a first state file may be as new as the file. So the name of the directory is
-// synced, too (invariant 1).
+// The directory of a new state file may be as new as the file. So the store also syncs the name of
+// the directory (invariant 1).
 func TestNameOfTheDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gpusched", "state.db")
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
@@ -135,8 +136,8 @@ func TestNameOfTheDirectory(t *testing.T) {
 	s.Close()
 }
 
-// unfolded returns a state file and a log. The log has the end of a job, which the state file
-// lacks.
+// unfolded returns the files of a store without a last checkpoint. The log has the end of a job,
+// which the state file lacks.
 func unfolded(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
@@ -156,9 +157,9 @@ func unfolded(t *testing.T) (files map[string][]byte) {
 	return files
 }
 
-// A damaged file is moved aside and a new one is begun. If a power cut meanwhile undoes any
-// unsynced changes of names, both parts of the file are still there, an older state never counts as
-// the newest, and no id is given out again (invariants 3 and 6).
+// A damaged file is moved aside and a new one is begun. Meanwhile a power cut may undo any unsynced
+// changes of names. Even so, the state file and its log are still there, an older state never
+// counts as the newest, and no id is given out again (invariants 3 and 6).
 func TestLostNamesOfSetAside(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t, newDisk(t, "names-aside"), lifetime{})
@@ -185,8 +186,8 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	t.Logf("%d cuts", cuts)
 }
 
-// requireNewest starts like the daemon. It must find the newest state, or begin an empty file and
-// keep all of the old one.
+// requireNewest does what the daemon does at a start. It must find the newest state, or begin an
+// empty file and keep all of the old files.
 func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 	t.Helper()
 	found := slices.Collect(maps.Values(filesBeside(t, path)))

@@ -19,17 +19,17 @@ type Options struct {
 	ReadOnly bool
 	// FileSystem is the name of the file system that SQLite uses; "" means the operating system's.
 	FileSystem string
-	// Judge is called before each file system call of the store itself, with its kind and path. If
-	// Judge returns an error, the call fails with that error. Nil allows every call.
+	// Judge is called before each of the store's own file system calls, with the call's kind and
+	// path. If Judge returns an error, the call fails with that error. Nil allows every call.
 	Judge func(op, path string) error
-	// Migrating, if not nil, is called before the schema of the file changes. The function that it
-	// returns is called once the schema has changed.
+	// Migrating is called before the schema of the file changes. The function that it returns is
+	// called once the schema has changed. Migrating may be nil.
 	Migrating func(from, to int) (done func())
 	// LastIDs is a directory for a second file of the last ids. That file survives if the directory
-	// of the state file is replaced by a copy. Failures there are ignored. "" means no second file.
+	// of the state file is replaced by a copy. Errors there are ignored. "" means no second file.
 	LastIDs string
 
-	known []string // scripts of the schemas, set by tests of a later schema; nil means migrations()
+	known []string // scripts of the schemas; only tests of a later schema set them; nil means migrations()
 }
 
 // Store is an open state file. Its methods may be called from any goroutine.
@@ -41,7 +41,7 @@ type Store struct {
 	read *sql.DB  // connections that cannot write
 
 	urgent  *sql.DB // connections that cannot write, for submissions and starts
-	reports *sql.DB // connections that cannot write, for long reads, so that others need not wait for these
+	reports *sql.DB // connections that cannot write, for long reads, so that other reads do not wait for these
 	long    longReads
 	write   *sql.DB // one connection; nil if read-only
 	stmts   statements
@@ -49,7 +49,7 @@ type Store struct {
 	mu    sync.Mutex  // held by a Commit; guards the fields that follow
 	next  counters    // the counters that are stored
 	bound counters    // the bound in the file of ids
-	last  *os.File    // the file of the last ids; nil until it is needed
+	last  *os.File    // file of the last ids; nil until it is needed
 	copy  *os.File    // the file in Options.LastIDs; nil if it cannot be opened
 	dirty int         // approximate number of pages written since the last checkpoint
 	past  historyUses // the sizes of ended jobs
@@ -59,7 +59,7 @@ type Store struct {
 
 // Open opens or creates the state file at path and brings it to the current schema. Its directory
 // must exist. The error is a *CorruptError for a damaged file, ErrNewer for a file from a newer
-// release, and ErrLocked for a file in use. None of these files is changed.
+// release, and ErrLocked for a file that another daemon has open. None of these files is changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{path: path, opts: opts, disk: disk{opts.Judge}, long: longReads{searchRows, maxTurnWait}}
 	known := opts.known
@@ -125,7 +125,7 @@ func (s *Store) connectReaders(ctx context.Context) (err error) {
 	return err
 }
 
-// begin makes the file's name durable. From then on an empty state file counts as damaged.
+// begin makes the file's name durable. After that, an empty state file counts as damaged.
 func (s *Store) begin() error {
 	if err := s.disk.remove(begunPath(s.path)); err != nil {
 		return err
@@ -162,8 +162,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release closes everything that is open. It closes the writer last, so that SQLite then moves the
-// log into the file.
+// release closes everything that is open. It closes the writer last: SQLite then moves the log into
+// the file.
 func (s *Store) release() error {
 	errs := []error{s.stmts.close()}
 	for _, db := range []*sql.DB{s.read, s.urgent, s.reports, s.write} {

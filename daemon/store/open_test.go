@@ -26,7 +26,7 @@ func spoil(t *testing.T, damage func(t *testing.T, path string)) string {
 	return path
 }
 
-// overwrite puts 0xA5 over n bytes.
+// overwrite writes n bytes 0xA5 at an offset of the file.
 func overwrite(t *testing.T, path string, at, n int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -39,7 +39,7 @@ func overwrite(t *testing.T, path string, at, n int64) {
 	}
 }
 
-// Open finds damage, says what is damaged, and leaves the file as it is.
+// Open finds damage, says what is damaged, and does not change the file.
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
@@ -109,7 +109,7 @@ func TestPathIsNotInterpreted(t *testing.T) {
 	}
 }
 
-// Two daemons never share a file. When the daemon that has the lock ends, the lock ends.
+// Two daemons never share a file. When the daemon that has the lock ends, the lock is free.
 func TestOneOwner(t *testing.T) {
 	s := openNew(t)
 	if _, err := Open(context.Background(), s.path, Options{}); !errors.Is(err, ErrLocked) {
@@ -121,8 +121,8 @@ func TestOneOwner(t *testing.T) {
 	openAt(t, s.path)
 }
 
-// A forked child that has not reached its exec does not keep the lock, although until then it has a
-// duplicate of the descriptor.
+// A forked child does not keep the lock before its exec, although until then it has a duplicate of
+// the descriptor.
 func TestLockIsNotKeptByAChild(t *testing.T) {
 	s := openNew(t)
 	held, err := syscall.Dup(int(s.lock.Fd()))

@@ -21,7 +21,7 @@ func (f *filter) add(cond string, args ...any) {
 }
 
 // Past returns the page of ended jobs that the query asks for, in one snapshot. It reads along an
-// index by the time of the end, so jobs before the page cost no time.
+// index by the time of the end, so the jobs of earlier pages take no time.
 func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	past, err := s.pastJobs(ctx, q)
 	if err != nil {
@@ -55,10 +55,10 @@ func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, e
 	return past, err
 }
 
-// pageOf returns the most jobs of one page.
+// pageOf returns the largest number of jobs on a page.
 func pageOf(q *job.PastQuery) int {
 	most := job.MaxPast
-	if q.Attempts { // a job may have keepAttempts attempts, each as large as the job
+	if q.Attempts { // one job may have keepAttempts attempts, each as large as the job
 		most /= 20
 	}
 	if q.Limit <= 0 || q.Limit > most {
@@ -114,7 +114,7 @@ func (f *filter) ownedBy(uid *int, user string) {
 	}
 }
 
-// chosen adds the conditions of a choice, by the rules of job.Query.Matches.
+// chosen adds the conditions of a job.Choice, by the rules of job.Query.Matches.
 func (f *filter) chosen(c job.Choice) {
 	if len(c.States) > 0 {
 		f.add("j.state IN (SELECT value FROM json_each(?))", listOf(c.States))
@@ -123,7 +123,7 @@ func (f *filter) chosen(c job.Choice) {
 		f.add("j.name = ?", c.Name)
 	}
 	if c.Like != "" {
-		f.add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // GLOB would take [ for a set of characters
+		f.add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // for GLOB, [ begins a set of characters
 	}
 	for key, value := range c.Tags {
 		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') AS t WHERE t.key = ? AND t.value = ?)", key, value)

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastJobs commits n jobs that ended a minute apart, the third with two attempts.
+// pastJobs commits n jobs that ended a minute after each other. The third job has two attempts.
 func pastJobs(t testing.TB, s *Store, n int) {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -38,8 +38,8 @@ func pastJobs(t testing.TB, s *Store, n int) {
 	}
 }
 
-// The pages together have all of the history, each job once, in either order, even if many jobs
-// ended at the same time.
+// The pages together have the whole history, each job once. This is true for both orders, and even
+// if many jobs ended at the same time.
 func TestPagesOfTheHistory(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 23)
@@ -75,7 +75,7 @@ func TestPagesOfTheHistory(t *testing.T) {
 	}
 }
 
-// With attempts a page has fewer jobs, because each may have a hundred attempts as large as the
+// A page with attempts has fewer jobs, because each job may have a hundred attempts as large as the
 // job.
 func TestPagesWithAttemptsAreShort(t *testing.T) {
 	for limit, want := range map[int]int{0: 50, 10: 10, 50: 50, 51: 50, 1000: 50} {

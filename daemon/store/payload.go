@@ -20,7 +20,7 @@ const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
-		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // ends with …
+		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // appends …
 		"setup = CASE WHEN octet_length(setup) <= " + keepCommand + " THEN setup WHEN setup ->> '$.notify_to' IS NULL THEN '{\"cut\":true}'" +
 		" ELSE json_object('cut', json('true'), 'notify_to', setup -> '$.notify_to') END WHERE job_id = ?"
 )
@@ -43,8 +43,8 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits, setup}, e.err
 }
 
-// Payload returns the private part that is stored under the id; for a task that is the id of its
-// array (job.PayloadID). If the part is missing or damaged, the error is job.ErrNoPayload.
+// Payload returns the private part that is stored under the id. For a task this must be the id of
+// its array (job.PayloadID). If the part is missing or damaged, the error is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	row := s.urgent.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// keepPredictions and keepDone limit data that is useful but not necessary. Without a prediction,
-// one is made from fewer runs. If a repetition is not recognised, the job runs again.
+// keepPredictions and keepDone limit data that is useful but not necessary. Without a stored
+// prediction, a prediction is made from fewer runs. If the store does not recognise a job that is
+// submitted again, the job runs again.
 const (
 	keepPredictions     = 100_000
-	keepUserPredictions = 1000 // as many as the scheduler remembers of one user
+	keepUserPredictions = 1000 // the scheduler remembers as many of one user
 	keepDone            = 100_000
 )
 
-// staleOfUser removes a user's oldest predictions beyond a number, so that a user with many kinds
+// staleOfUser removes each user's oldest predictions above a number, so that a user with many kinds
 // of jobs does not displace the predictions of others. A key begins with the user's number.
 const staleOfUser = `DELETE FROM predictions WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER (
 	PARTITION BY substr(key, 1, instr(key || ' ', ' ')) ORDER BY at DESC, key DESC) AS n FROM predictions) WHERE n > ?)`
@@ -23,8 +24,8 @@ const staleOfUser = `DELETE FROM predictions WHERE key IN (SELECT key FROM (SELE
 // keepReservation is the time that a reservation is kept after its end.
 const keepReservation = 24 * time.Hour
 
-// prune removes what is no longer needed, and the oldest predictions beyond the limits per user and
-// in total.
+// prune removes data that is no longer needed, and the oldest predictions above the limits per user
+// and in total.
 func prune(ctx context.Context, db *sql.DB, now time.Time, predictions int) error {
 	_, err := db.ExecContext(ctx, staleOfUser, keepUserPredictions)
 	if err != nil {

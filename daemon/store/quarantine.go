@@ -32,9 +32,9 @@ func (d disk) quarantine(path string, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
-	// The state file is moved first, and durably. If a power cut then leaves the log alone, that
-	// counts as damage, and the next start moves the log. In the other order, the file without its
-	// log would look like an older state.
+	// The state file is moved first, and its new name is synced. If a power cut then leaves only
+	// the log at the old path, this counts as damage, and the next start moves the log. In the
+	// other order, the state file without its log would look like an older state.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := d.moveAway(path+suffix, to+suffix); err != nil {
 			return "", fmt.Errorf("move the state file aside: %w", err)
@@ -58,7 +58,7 @@ func (d disk) moveAway(from, to string) error {
 	return err
 }
 
-// unused returns the path, or a similar one that does not exist.
+// unused returns path if no file has it, or else a similar path that no file has.
 func (d disk) unused(path string) (string, error) {
 	for n := 1; n < 1000; n++ {
 		to := path

@@ -55,7 +55,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 	}
 }
 
-// Two files that are damaged in the same second are both kept.
+// If two files are damaged in the same second, both are kept.
 func TestSetAsideTwice(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	first, s := quarantine(t, path)
@@ -77,8 +77,8 @@ func TestSetAsideOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// If a death leaves the log alone, the next start finds damage and moves the log, too: an older
-// state never counts as the newest.
+// If the daemon dies when only the log is still in place, the next start finds damage and moves the
+// log, too. An older state never counts as the newest.
 func TestDeathBetweenTheMoves(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	if err := errors.Join(os.WriteFile(path+"-wal", []byte("log"), 0o600), os.Rename(path, path+asideMark+"x")); err != nil {
@@ -119,15 +119,15 @@ func TestLoadFindsDamagedRows(t *testing.T) {
 	}
 }
 
-// After an older copy is put back, no later id is given out again. The ids continue exactly where
-// they were, even if only few were given out since then and the daemon was killed. A power cut may
+// After an older copy is put back, no id is given out again. The ids continue exactly at the last
+// ids, even if only few were given out after the copy and the daemon was killed. A power cut may
 // remove the file of the last ids. The ids then continue at the bound if the copy is far below it.
 func TestOldCopyPutBack(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		later     job.ID
 		killed    bool
-		forgotten bool // the file of the last ids
+		forgotten bool // the file of the last ids is removed
 		least     job.ID
 		most      job.ID
 	}{
@@ -172,8 +172,8 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 }
 
-// Even if the whole directory of the state file is replaced by an older copy, the ids continue
-// where they were. If the other directory is lost or unavailable, nothing fails.
+// Even if the whole directory of the state file is replaced by an older copy, the ids continue at
+// the last ids. If the directory in Options.LastIDs is lost or unavailable, nothing fails.
 func TestOldDirectoryPutBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost func(dir string) error
@@ -214,8 +214,8 @@ func TestOldDirectoryPutBack(t *testing.T) {
 	}
 }
 
-// A power cut may remove the newest file of the last ids and damage the state file. The new state
-// file still gives out no id again (invariant 3).
+// A power cut may remove the newest file of the last ids and damage the state file. Even so, the
+// new state file gives out no id again (invariant 3).
 func TestPowerCutThatDamages(t *testing.T) {
 	s := openNew(t)
 	path := s.path
@@ -229,7 +229,7 @@ func TestPowerCutThatDamages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path = copyOf(t, path) // without the state file, which is moved aside
+	path = copyOf(t, path) // the copy lacks the state file, as if it were moved aside
 	if err := os.WriteFile(lastPath(path), stale, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +238,8 @@ func TestPowerCutThatDamages(t *testing.T) {
 	}
 }
 
-// copyOf copies the files of ids beside a state file, as the death of the daemon leaves them. It
-// returns the path of the state file in the new directory.
+// copyOf copies the files of ids into a new directory, as they are when the daemon is killed. It
+// returns the path of the state file in that directory.
 func copyOf(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(path))

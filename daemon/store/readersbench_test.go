@@ -14,7 +14,7 @@ import (
 
 // BenchmarkSubmitBesideReaders measures the commit of a submission while four people search a
 // history of 300 000 jobs, again and again, for a job that is not there. It reports the median and
-// the maximum. The disk and the checkpoint cause the maximum.
+// the maximum. The maximum is due to the disk and the checkpoint.
 func BenchmarkSubmitBesideReaders(b *testing.B) {
 	const history = 300_000
 	s := openAt(b, filepath.Join(b.TempDir(), "state.db"))

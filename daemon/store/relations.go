@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// relation is an invariant between rows. query selects the numbers of the rows that violate it, and
-// what is the message about each.
+// relation is an invariant between rows. query selects the ids of the rows that violate the
+// invariant. The field what has the message about each of these rows.
 type relation struct{ query, what string }
 
-// notLive selects jobs without a unit.
+// notLive selects jobs whose state is one without a unit.
 var notLive = fmt.Sprintf("state NOT IN ('%s', '%s', '%s')", job.Starting, job.Running, job.Ending)
 
 var relations = []relation{

@@ -74,7 +74,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	j.State, j.Result.Outcome = job.Failed, job.Failed
 	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // a class that exists
 	parent := array(j.Task.Array, 1)
-	parent.Request, j.Request.Array = j.Request, nil // shared with its tasks
+	parent.Request, j.Request.Array = j.Request, nil // the array shares these parameters with its task
 	parent.Request.Dedup = ""
 
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -101,7 +101,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	requireEqual(t, err, st.Reservations, []job.Reservation{*other.Reservation})
 	notified, err := s.Notifications(ctx, other.Notification.Job)
 	requireEqual(t, err, notified, []job.Notification{*other.Notification})
-	requireEqual(t, err, len(st.Owed), 0) // it is closed
+	requireEqual(t, err, len(st.Owed), 0) // the message is closed, so it is not in Owed
 	list, err := s.Ended(ctx, job.Query{})
 	requireEqual(t, err, list, []job.Job{j})
 

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzJobRow decodes any texts of a row. If a row can be decoded, encoding the result gives a row
+// FuzzJobRow decodes arbitrary texts as a row. If this succeeds, encoding the result gives a row
 // that decodes to the same result.
 func FuzzJobRow(f *testing.F) {
 	e := encoder{}
@@ -32,7 +32,7 @@ func FuzzJobRow(f *testing.F) {
 			text.result = sql.NullString{String: e.json(j.Result), Valid: true}
 		}
 		if e.err != nil {
-			return // a time that only a broken file can have
+			return // only a broken file can have such a time
 		}
 		for _, at := range []*time.Time{&j.SubmittedAt, &j.ChangedAt} {
 			switch *at = at.UTC(); {
@@ -55,8 +55,8 @@ func alike(a, b *job.Job) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// FuzzPayloadRow decodes any private columns. If a row can be decoded, encoding the result gives
-// the same row byte for byte.
+// FuzzPayloadRow decodes arbitrary private columns. If this succeeds, encoding the result gives the
+// same row byte for byte.
 func FuzzPayloadRow(f *testing.F) {
 	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]", "{}")
 	f.Add([]byte("\x00"), []byte{}, `[{"name":"NOFILE","soft":1,"hard":18446744073709551615}]`, `{"venv":"/v","modules":["a"]}`)

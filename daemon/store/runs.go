@@ -17,8 +17,9 @@ const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.at
 	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
 	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
 
-// runs selects what ended at ?1 or later, in order: attempts, and jobs without an attempt. It
-// leaves out arrays, which run nothing. goingOn selects the attempts that have not ended.
+// runs selects the runs that ended at ?1 or later, in order of their ends: attempts, and jobs
+// without an attempt. It leaves out arrays, which run nothing. goingOn selects the attempts that
+// have not ended.
 const (
 	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
 		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +
@@ -26,13 +27,13 @@ const (
 	goingOn = runOfAttempt + " WHERE a.ended_at = '' AND coalesce(j.uid = ?, 1) AND j.result IS NULL ORDER BY 1, 14"
 )
 
-// someTime sorts before all times.
+// someTime sorts before every stored time.
 const someTime = "0"
 
-// Runs calls f for every attempt on record that may have been under way at q.From or later. It also
-// calls f for every job that has ended since q.From without an attempt, except for arrays, which
-// run nothing. The calls are in the order of the ends, and then come the attempts that still run.
-// Runs reads one snapshot, and stops at the first error. A run is valid until f returns.
+// Runs calls f for every attempt on record that ran at q.From or later. It also calls f for every
+// job that has ended since q.From without an attempt, except for arrays, which run nothing. The
+// calls are in the order of the ends. The attempts that still run come last. Runs reads one
+// snapshot, and stops at the first error. A run is valid until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	r, err := s.reporter(ctx)
 	if err != nil {

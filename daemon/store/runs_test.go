@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Runs returns all attempts that may overlap the period, and the ends without an attempt, but no
-// array.
+// Runs returns all attempts that may overlap the period, and all jobs that ended in it without an
+// attempt. It returns no array.
 func TestRuns(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 12)
@@ -45,8 +45,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A run is read as it was written, whatever its job is. Jobs that were removed have no runs. If a
-// run changes after its end, the change shows.
+// A run is read as it was written, whatever the state of its job. Jobs that were removed have no
+// runs. If an ended run is changed, Runs returns the change.
 func TestRunsAreWhole(t *testing.T) {
 	s := openNew(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -89,7 +89,7 @@ func TestRunsAreWhole(t *testing.T) {
 	check(of(&live, live.Attempt))
 }
 
-// The query on the state file that gpuschedd(8) shows works, with SQLite's own functions.
+// gpuschedd(8) shows a query on the state file. The query works with only the functions of SQLite.
 func TestManualsQuery(t *testing.T) {
 	manual, err := os.ReadFile("../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -138,8 +138,8 @@ func manyRuns(b *testing.B, n int) *Store {
 	return s
 }
 
-// BenchmarkRuns reads a month of 100 000 jobs. For comparison, SQLite sums one column of the same
-// rows: no report can be faster.
+// BenchmarkRuns reads a month of 100 000 jobs. For comparison, SQLite also sums one column of the
+// same rows: no report can be faster than that.
 func BenchmarkRuns(b *testing.B) {
 	s := manyRuns(b, 100_000)
 	b.Run("runs", func(b *testing.B) {

@@ -39,7 +39,7 @@ func mustCheck(t testing.TB, s *Store) {
 
 var epoch = time.Date(2026, 3, 4, 5, 6, 7, 80, time.UTC)
 
-// queued returns a new job as it is at submit.
+// queued returns a new job just after its submission.
 func queued(id job.ID) *job.Job {
 	return &job.Job{
 		ID: id, Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"},
@@ -57,7 +57,7 @@ func payload() *job.Payload {
 	}
 }
 
-// running returns the job after its start on one GPU.
+// running returns the same job as queued, after its start on one GPU.
 func running(id job.ID) *job.Job {
 	j := queued(id)
 	j.State = job.Running
@@ -68,7 +68,7 @@ func running(id job.ID) *job.Job {
 	return j
 }
 
-// ended returns the job after its end.
+// ended returns the same job as running, after its end.
 func ended(id job.ID, how job.State) *job.Job {
 	j := running(id)
 	j.State = how
@@ -79,7 +79,7 @@ func ended(id job.ID, how job.State) *job.Job {
 	return j
 }
 
-// array returns an array of ten tasks, some of which are live.
+// array returns an array of ten tasks. The argument live is the number of tasks that are live jobs.
 func array(id job.ID, live int) *job.Job {
 	j := queued(id)
 	j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}

@@ -14,12 +14,12 @@ import (
 
 // Limits of long reads.
 const (
-	searchRows  = 5000             // number of jobs that a search reads before it lets others read
+	searchRows  = 5000             // number of jobs that a search reads before it gives up its turn
 	maxTurnWait = 20 * time.Second // the longest wait for a turn, and the longest search
 	fewEnded    = 1000             // number of newest jobs that can be read without a turn
 )
 
-// longReads has limits that tests can set.
+// longReads has the limits of long reads. Tests can set them.
 type longReads struct {
 	rows        int
 	maxTurnWait time.Duration
@@ -34,7 +34,7 @@ func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	conn, err := s.reports.Conn(limited)
-	if errors.Is(err, context.DeadlineExceeded) { // the deadline of the turn, or an earlier one of the caller
+	if errors.Is(err, context.DeadlineExceeded) { // the deadline is that of the turn, or an earlier deadline of the caller
 		return nil, errBusy()
 	}
 	return conn, err
@@ -53,7 +53,7 @@ func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	along, which := filter{where: []string{"j.result IS NOT NULL"}}, filter{}
 	if q.UID != nil {
-		along.add("j.uid = ?", *q.UID) // there is an index with the uid
+		along.add("j.uid = ?", *q.UID) // there is an index that begins with the uid
 	}
 	if !q.Since.IsZero() {
 		along.add("j.changed_at >= ?", formatTime(q.Since))
@@ -105,8 +105,8 @@ func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]j
 	}
 }
 
-// searchSome searches the next jobs that are older than the cursor from. It returns the cursor from
-// which the search for still older jobs goes on, or zero if there are none.
+// searchSome searches the next jobs that are older than the cursor from. It returns a cursor for
+// the next call, which searches still older jobs. The cursor is zero if there are none.
 func (s *Store) searchSome(
 	ctx context.Context, along, which *filter, from job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {
@@ -145,8 +145,8 @@ func (s *Store) searchSome(
 	return found, to, err
 }
 
-// and combines two filters. It also restricts them to the jobs that come before the cursor before,
-// and not before the cursor from. A zero cursor restricts nothing.
+// and combines two filters. The two cursors also restrict the jobs: each job must come before the
+// first cursor, and not before the second. A zero cursor adds no restriction.
 func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}
 	if !before.IsZero() {
@@ -158,7 +158,7 @@ func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	return both
 }
 
-// newest returns the clause that selects the newest ended jobs; with most 0 all of them.
+// newest returns the clause that selects the newest ended jobs. If most is 0, it selects all.
 func (f *filter) newest(most int) (string, []any) {
 	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
 	if most > 0 {

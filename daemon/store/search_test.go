@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hold takes all connections of a kind until the test's end, as running reads would.
+// hold takes all connections of one access until the test's end, as running reads would.
 func hold(t *testing.T, db *sql.DB, a access) {
 	t.Helper()
 	for range connections(a) {
@@ -31,7 +31,7 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: ended(2, job.Completed)})
 	hold(t, s.read, reading)
 	hold(t, s.reports, reporting)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // without its own connections it would hang
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // without connections of its own, the read would hang
 	defer cancel()
 	if id, known, err := s.ByKey(ctx, 1001, "k"); id != 1 || !known || err != nil {
 		t.Errorf("the job of a request key is %d, %t, %v", id, known, err)
@@ -44,8 +44,8 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Invariant 5: a search of ended jobs does not delay a look-up of a job, and is refused if too many
-// searches run.
+// Invariant 5: a search of ended jobs does not delay the look-up of one job. If too many searches
+// run, a search is refused.
 func TestLongReadsTakeTurns(t *testing.T) {
 	s := openNew(t)
 	s.long.maxTurnWait = time.Millisecond
@@ -83,7 +83,7 @@ func TestSearchInParts(t *testing.T) {
 		j := ended(id, []job.State{job.Completed, job.Failed}[id%2])
 		j.Owner.UID, j.Owner.User = 1001+int(id%3), fmt.Sprint("user", id%3)
 		j.Label.Name = fmt.Sprint("n", id%4)
-		j.ChangedAt = epoch.Add(time.Duration(id/5) * time.Minute) // some at the same time
+		j.ChangedAt = epoch.Add(time.Duration(id/5) * time.Minute) // five jobs at a time
 		j.Attempt.EndedAt = j.ChangedAt
 		records = append(records, job.Record{Job: j})
 	}

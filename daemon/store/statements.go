@@ -15,7 +15,7 @@ import (
 // statements are the writer's prepared statements.
 type statements [statementCount]*sql.Stmt
 
-// The statements, by what they write.
+// The statements, named after what they write.
 const (
 	putJob = iota
 	putAttempt
@@ -60,8 +60,9 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// upsert returns a statement that inserts a row. If there is already a row with the same values in
-// the first keys columns of fixed, the statement sets all columns except the fixed ones.
+// upsert returns a statement that inserts a row, or updates the row that is already there. A row is
+// already there if the first columns of fixed have the same values; keys is their number. The
+// update sets all columns except the fixed ones.
 func upsert(table, columns string, keys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {
@@ -74,11 +75,11 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 		strings.Join(fixed[:keys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
-// fixedOfJob are the columns of jobs that the first record of a job fixes. The table's key comes
-// first.
+// fixedOfJob are the columns of jobs that the first record of a job fixes. The first of them is the
+// table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
-// in returns the statements inside a transaction. They end with it.
+// in returns the statements for use in a transaction. They end with the transaction.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
 	for i, stmt := range p {
@@ -161,8 +162,8 @@ func (p *statements) redact(ctx context.Context, records []job.Record) error {
 // writer executes statements and keeps the first error.
 type writer struct{ err error }
 
-// put executes a statement. err is an error of the arguments, or nil. what and subject say in
-// errors what was to be written.
+// put executes a statement. err is an error of the arguments, or nil. In put's errors, what and
+// subject say what was to be written.
 func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, what string, subject any) {
 	if w.err != nil {
 		return

@@ -22,8 +22,8 @@ const (
  FROM jobs j WHERE j.result IS NOT NULL AND j.id IN (SELECT value FROM json_each(?))`
 )
 
-// Task returns the job that a task of an array became. It returns 0 if there is no such task, or no
-// job yet.
+// Task returns the job that a task of an array became. It returns 0 if there is no such task, or if
+// the task is not a job yet.
 func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, err error) {
 	err = s.read.QueryRowContext(ctx, taskQuery, int64(array), index).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -63,7 +63,7 @@ func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err
 	return out, nil
 }
 
-// ran returns the time between a start and an end; 0 if there was no start.
+// ran returns the time between a start and an end, or 0 if there was no start.
 func ran(from, to time.Time) time.Duration {
 	if from.IsZero() {
 		return 0
@@ -71,8 +71,8 @@ func ran(from, to time.Time) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// Ends returns how each of the jobs ended, and leaves out jobs that have not ended. An array counts
-// as started when any of its tasks has started.
+// Ends returns the ends of the jobs. It leaves out jobs that have not ended. An array counts as
+// started once any of its tasks has started.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	ends := make(map[job.ID]job.End, len(ids))
 	err := each(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A task is found by its name, and the tasks of an array by the array.
+// A task is found by its array and index, and the tasks of an array are found by the array.
 func TestTasks(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -27,8 +27,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A job has started when any of its attempts has, and an array when any of its tasks has. Jobs that
-// have not ended are left out.
+// A job has started if any of its attempts has started, and an array if any of its tasks has. Jobs
+// that have not ended are left out.
 func TestEnds(t *testing.T) {
 	s := openNew(t)
 	again := ended(3, job.Cancelled)
@@ -65,7 +65,7 @@ func TestEndedFilters(t *testing.T) {
 	requireEqual(t, err, list, []job.Job{*task})
 }
 
-// A row whose array is gone can never be written. The error says that trying again does not help.
+// A row whose array is gone can never be written. The error is not retryable.
 func TestRecordWithoutItsArray(t *testing.T) {
 	s := openNew(t)
 	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}

@@ -13,8 +13,8 @@ import (
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // lastTime is the last time that timeLayout can write. A later time, which only a broken clock can
-// give, is stored as lastTime. If it were stored as it is, it could not be read again, and the
-// scheduler would not start.
+// give, is stored as lastTime. If the later time itself were stored, it could not be read again,
+// and the scheduler would not start.
 var lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 
 func formatTime(t time.Time) string {
@@ -83,7 +83,7 @@ func (d *decoder) result(dst **job.Result, s sql.NullString) {
 	}
 }
 
-// in returns the error, with the subject that was being decoded.
+// in returns the decoder's error together with the subject that was being decoded.
 func (d *decoder) in(format string, subject any) error {
 	if d.err == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 // a disk read-only while files are open, after an error or by command. ext4 then still accepts
 // writes to these files, and reports syncs as done that were not.
 //
-// After an error this begins some milliseconds before statfs shows that the disk is read-only. From
-// then on the journal of ext4 accepts no changes. Therefore writable changes the length of the file
-// of the last ids. If that succeeds, everything that was synced before is on disk.
+// After an error, the disk refuses changes some milliseconds before statfs shows that it is
+// read-only: the journal of ext4 then accepts no changes. Therefore writable changes the length of
+// the file of the last ids. If that succeeds, everything that was synced before is on disk.
 func (s *Store) writable() error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t
@@ -23,13 +23,13 @@ func (s *Store) writable() error {
 		return fmt.Errorf("%q: %w", s.path, syscall.EROFS)
 	}
 	err := s.resizeLast()
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk still accepts what fits
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk still accepts writes that fit
 		return nil
 	}
 	return err
 }
 
-// resizeLast toggles the length of the file of the last ids between its two values.
+// resizeLast changes the file of the last ids between its two lengths.
 func (s *Store) resizeLast() error {
 	if err := s.openLast(); err != nil {
 		return err

@@ -17,8 +17,8 @@ type Done struct {
 	Command job.Command
 }
 
-// Backend answers from its fields. Set the fields first.
-// After the first call, use only the methods.
+// Backend answers with the values of its fields. A test sets the fields first. After the first
+// call, it uses only the methods.
 type Backend struct {
 	View      job.View
 	Payloads  map[job.ID]job.Payload
@@ -169,8 +169,8 @@ func hold(v *job.JobView, by string, over bool) {
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
-// same reports whether a submission repeats an earlier job.
-// It does if the job has the same request key, or if the job has the same content and did not fail.
+// same reports whether a submission repeats an earlier job: both have the same request key, or both
+// have the same content and the job did not fail.
 func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {
 		return false
@@ -182,7 +182,7 @@ func same(s *job.Submission, old *job.JobView) bool {
 
 func noJob(id job.ID) error { return job.Refuse("not-found/job", id) }
 
-// Query returns jobs and GPUs of View.
+// Query returns the jobs and GPUs of View that match.
 func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -250,7 +250,7 @@ func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err
 	return names, err
 }
 
-// Explain returns what Explained has about the job.
+// Explain returns the field Explained for the job.
 func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.Explained, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -261,7 +261,7 @@ func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.
 	return out, err
 }
 
-// Course returns Ahead.
+// Course returns the field Ahead.
 func (b *Backend) Course(context.Context) (job.Course, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -306,7 +306,7 @@ func (b *Backend) look(id job.ID) (job.JobView, <-chan struct{}, error) {
 	return *v, b.changed, nil
 }
 
-// Payload returns what Payloads has about the job.
+// Payload returns the job's entry in the field Payloads.
 func (b *Backend) Payload(_ context.Context, id job.ID) (job.Payload, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -316,7 +316,7 @@ func (b *Backend) Payload(_ context.Context, id job.ID) (job.Payload, error) {
 	return b.Payloads[id], err
 }
 
-// Health returns Checks.
+// Health returns the field Checks.
 func (b *Backend) Health(context.Context) []job.Check {
 	b.lock()
 	defer b.mu.Unlock()

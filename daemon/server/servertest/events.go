@@ -30,7 +30,7 @@ func (b *Backend) log() *events.Ring {
 	return b.events
 }
 
-// Events returns events that were announced.
+// Events returns the announced events that are kept.
 func (b *Backend) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
 		err := b.lock()

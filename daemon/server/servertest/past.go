@@ -86,7 +86,7 @@ func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error
 	return err
 }
 
-// Entitlement returns Entitled.
+// Entitlement returns the field Entitled.
 func (b *Backend) Entitlement(context.Context, int) (job.Entitlement, error) {
 	err := b.lock()
 	defer b.mu.Unlock()

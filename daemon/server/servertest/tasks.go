@@ -46,7 +46,7 @@ func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.I
 	}
 }
 
-// Lately counts an account's jobs that ended at since or later.
+// Lately counts an account's jobs that have ended since the given time.
 func (b *Backend) Lately(_ context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	err = b.lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 // Op is an operation that SQLite requests from its file system.
 type Op string
 
-// The operations that a judge can let fail. Closing and unlocking cannot fail.
+// The operations that can fail. Closing and unlocking cannot fail.
 const (
 	Open     Op = "open"
 	Delete   Op = "delete"
@@ -21,10 +21,11 @@ const (
 	Size     Op = "size"
 	Lock     Op = "lock"
 	Shm      Op = "shm"      // mapping a part of the log's index
-	ShmLock  Op = "shm lock" // locking of that index
+	ShmLock  Op = "shm lock" // locking a part of the log's index
 )
 
-// Calls that programs other than SQLite make. They sync a file, or the names in a directory.
+// Calls that SQLite does not make, but other programs do. They sync a file, or the names in a
+// directory.
 const (
 	SyncFile  Op = "sync file"
 	SyncNames Op = "sync names"

@@ -13,21 +13,21 @@ import (
 type Disk struct {
 	name  string
 	inner *sqlite.Tsqlite3_vfs // the real file system
-	vfs   uintptr              // ours, in C's memory
-	held  []any                // values whose addresses SQLite has
+	vfs   uintptr              // the address of the disk's own file system, in C's memory
+	held  []any                // values whose addresses SQLite has been given
 
 	asking sync.Mutex // guards judge, and is locked while judge is called
 	judge  Judge
 
 	mu     sync.Mutex          // guards the fields that follow
-	tables map[uintptr]uintptr // our tables of methods, by the addresses of the real tables
+	tables map[uintptr]uintptr // the disk's tables of methods, by the addresses of the real tables
 	open   map[uintptr]string  // paths of open files
 	fresh  map[uintptr]bool    // files whose first sync also syncs their names
 	files  map[string]*image   // images of the files that have changed
 	tree   *tree               // set by Watch; nil: names are not tracked
 }
 
-// New registers a disk with SQLite under a name that is unique and consists of letters. A nil judge
+// New registers a disk with SQLite. The name must be unique and consist of letters. A nil judge
 // allows every call.
 func New(name string, judge Judge) (*Disk, error) {
 	tls := libc.NewTLS()

@@ -36,7 +36,7 @@ func newDisk(t *testing.T, name string) *Disk {
 	return d
 }
 
-// A call that fails has changed nothing, except that a short write has written half (invariant 1).
+// A call that fails changes nothing, except that a short write writes half (invariant 1).
 func TestFaults(t *testing.T) {
 	d := newDisk(t, "faults")
 	db, path := onDisk(t, d)
@@ -63,8 +63,7 @@ func TestFaults(t *testing.T) {
 }
 
 // After a power loss, each sector that was not synced may have its old or its new content. If a
-// sync fails, a later sync does not sync what the failed one should have synced (invariants 2 and
-// 3).
+// sync fails, later syncs do not sync the sectors of the failed sync (invariants 2 and 3).
 func TestPowerLoss(t *testing.T) {
 	d := newDisk(t, "power")
 	path := filepath.Join(t.TempDir(), "f")
@@ -107,8 +106,8 @@ func TestPowerLoss(t *testing.T) {
 	require("written again", left(), "b\x00\x00")
 }
 
-// After a power loss, each change of names that was not synced is there whole or not at all. A file
-// that lost its name keeps its content (invariant 4).
+// After a power loss, each unsynced change of names is there whole or not at all. A file that lost
+// its name keeps its content (invariant 4).
 func TestLostNames(t *testing.T) {
 	d, dir := newDisk(t, "lost"), t.TempDir()
 	put := func(name, text string) {

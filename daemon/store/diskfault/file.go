@@ -8,8 +8,8 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// table has our methods of a file, and the address of the real methods. It is in C's memory,
-// because SQLite reads it by its address.
+// table has the disk's own methods of a file, and the address of the real methods. It is in C's
+// memory, because SQLite reads it by its address.
 type table struct {
 	sqlite.Tsqlite3_io_methods
 	real uintptr
@@ -20,8 +20,8 @@ func methods(file uintptr) *sqlite.Tsqlite3_io_methods {
 	return at[sqlite.Tsqlite3_io_methods](at[table](at[sqlite.Tsqlite3_file](file).FpMethods).real)
 }
 
-// cover puts our methods in front of the real methods of an open file. Which methods the file has
-// depends on its kind of lock. The caller must hold mu.
+// cover replaces the methods of an open file by methods that call the judge first. The file's kind
+// of lock decides which real methods it has. The caller must hold mu.
 func (d *Disk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
 	ours, real := d.tables[file.FpMethods], file.FpMethods
 	if ours == 0 {
@@ -29,7 +29,7 @@ func (d *Disk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
 		d.tables[real] = ours
 		t := at[table](ours)
 		*t = table{*at[sqlite.Tsqlite3_io_methods](real), real}
-		t.FiVersion = 2 // without mapping the file itself
+		t.FiVersion = 2 // version 2 lacks the methods that map the file itself
 		t.FxClose = function(d, d.xClose)
 		t.FxRead = function(d, d.xRead)
 		t.FxWrite = function(d, d.xWrite)
@@ -48,7 +48,7 @@ func (d *Disk) fault(op Op, file uintptr, off int64, n int) Fault {
 	return d.Ask(Call{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask returns the fault of a call that other code than SQLite makes.
+// Ask asks the judge about a call that code other than SQLite makes, and returns the fault.
 func (d *Disk) Ask(c Call) Fault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
@@ -72,7 +72,7 @@ func (d *Disk) pathOf(file uintptr) string {
 	return d.open[file]
 }
 
-// code returns the result code that reports a fault. eio is the operation's code for EIO.
+// code returns the result code for a fault. eio is the operation's code for EIO.
 func code(f Fault, eio int32) int32 {
 	if f == Full {
 		return sqlite.SQLITE_FULL

@@ -38,7 +38,7 @@ func newImage(disk []byte) *image { return &image{disk: disk, stale: map[int64]b
 func content(path string) []byte {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		panic(err) // in a directory of the test's own
+		panic(err) // cannot fail, because the directory is the test's own
 	}
 	return data
 }
@@ -53,7 +53,7 @@ func (d *Disk) writing(path string, off, n int64) {
 	}
 }
 
-// synced marks what was written as on disk, or as lost if the sync failed.
+// synced marks written sectors as on disk, or as lost if the sync failed.
 func (d *Disk) synced(path string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,9 +81,9 @@ func part(file []byte, s int64) []byte {
 	return file[from:to]
 }
 
-// after returns what is left after a power cut of a file that a process sees as now. It asks
-// reached about every sector that may not be on disk; -1 means the shorter length of a truncated
-// file. A nil image means that all of the file is on disk.
+// after returns what a power cut leaves of a file. now is the content that processes see. For every
+// sector that may not be on disk, after calls reached. The sector -1 means the shorter length of a
+// truncated file. A nil image means that all of the file is on disk.
 func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now

@@ -7,10 +7,10 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// xOpen opens the real file and puts our methods in front of its own.
+// xOpen opens the real file and replaces its methods with the disk's own.
 func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32, out uintptr) int32 {
 	own := at[sqlite.Tsqlite3_file](file)
-	own.FpMethods = 0 // nothing to close after an error
+	own.FpMethods = 0 // after an error there is nothing to close
 	path := libc.GoString(zPath)
 	if f := d.Ask(Call{Op: Open, Path: path}); f != None {
 		return code(f, sqlite.SQLITE_CANTOPEN)

@@ -10,23 +10,23 @@ import (
 	"syscall"
 )
 
-// tree is the part of a directory's names that is on disk. Before each call it looks at what the
-// last call has changed, whoever made that call.
+// tree knows which names of a directory are on disk. Before each call it looks for changes that the
+// last call has made, also if other code made that call.
 type tree struct {
 	dir   string
-	kept  string // a directory in which every file has a second name, so that no file is lost
+	kept  string // directory in which every file has a second name, so that no file is lost
 	files int
 
 	now  map[string]*node   // what a process sees
 	disk map[string]*node   // what is certainly on disk
-	late []map[string]*node // later changes, one map per call; nil: the name was removed
+	late []map[string]*node // later changes, one map per call; a nil node means that the name was removed
 }
 
 // node is a file, which may have several names or none.
 type node struct {
 	inode uint64
-	path  string // second name of the file
-	image *image // nil: all of it is on disk
+	path  string // path of the file's second name
+	image *image // nil means that all of the file is on disk
 }
 
 // Watch makes the disk track the names in dir from now on. The names that exist now count as on
@@ -47,7 +47,7 @@ func (d *Disk) Watch(dir, kept string) error {
 	return nil
 }
 
-// look records what the last call has changed, and reports whether it changed anything.
+// look records the changes of the last call, and reports whether there were any.
 func (t *tree) look() (bool, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *tree) look() (bool, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || strings.HasSuffix(e.Name(), "-shm") {
-			continue // the file is gone again, or is made anew at every start
+			continue // the file is gone again, or it is an index that is made anew at every start
 		}
 		inode := info.Sys().(*syscall.Stat_t).Ino
 		n := before[inode]
@@ -96,7 +96,7 @@ func (t *tree) add(name string, inode uint64) (*node, error) {
 // synced marks all names as on disk.
 func (t *tree) synced() { t.disk, t.late = maps.Clone(t.now), nil }
 
-// look records what the last call has changed.
+// look records the changes of the last call.
 func (d *Disk) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *Disk) look() {
 	}
 	changed, err := d.tree.look()
 	if err != nil {
-		panic(err) // in a directory of the test's own
+		panic(err) // cannot fail, because the directory is the test's own
 	}
 	if !changed {
 		return
@@ -135,9 +135,10 @@ func (d *Disk) Late() int {
 	return len(d.tree.late)
 }
 
-// Cut writes into an empty directory what a power cut would leave of the watched directory. For
-// each change of a name that may not be on disk, changed says whether it is. For each sector that
-// may not be on disk, reached says so; sector -1 means the shorter length of a truncated file.
+// Cut writes into an empty directory what a power cut would leave of the watched directory. It
+// calls changed for each change of a name that may not be on disk, and reached for each such
+// sector. Both return true if the change or sector is on disk. Sector -1 means the shorter length
+// of a truncated file.
 func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
