@@ -23,7 +23,8 @@ const raceless = "./daemon/dst"
 // pages in a browser, or use the simulated Slurm, which starts a program for each command. Under
 // the race detector they take ten times as long, so only stages without it run them.
 var alone = []string{
-	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast", "TestSentences", "TestExamplesRun",
+	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
+	"TestSentences", "TestExamplesRun",
 	"FuzzCommandLine",
 	"TestTourCommandsParse", "TestExamplesParse", "TestLinesAreShort", "TestAssignmentsAreShort",
 	"TestBrowser", "TestBrowserScreens",
