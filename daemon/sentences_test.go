@@ -26,10 +26,10 @@ var twoWords = regexp.MustCompile(`[A-Za-z][A-Za-z']*[,;:]? [a-z(']`)
 // code matches text that no user reads: SQL, shell, and the templates of web pages.
 var code = regexp.MustCompile(`(?i)^\s*(select|insert|update|delete|create|with|where|pragma|alter|drop|from|on conflict)\b.*[=(*]|<[a-z!/]|\{\{|\$\(|function\b.*\{|[;{]\n`)
 
-// TestSentences compares everything that the programs say to people with a list. A person who
+// TestEverySentenceIsListed compares everything that the programs say to people with a list. A person who
 // changes or adds a sentence sees its neighbours in the list, and reviewers can read the list
 // aloud. The texts of the manual and of options are not in it, since they have files of their own.
-func TestSentences(t *testing.T) {
+func TestEverySentenceIsListed(t *testing.T) {
 	byFolder := map[string][]string{}
 	goFiles(t, func(file string, _ []byte, _ *token.FileSet, syntax *ast.File) {
 		folder := path.Dir(strings.TrimPrefix(file, "../"))
@@ -75,7 +75,7 @@ func TestSentences(t *testing.T) {
 		}
 	}
 	if n := strings.Count(b.String(), "\n"); n != strings.Count(string(have), "\n") {
-		t.Errorf("%s has %d lines, not %d: run 'go test ./daemon -run TestSentences -update'", golden, strings.Count(string(have), "\n"), n)
+		t.Errorf("%s has %d lines, not %d: run 'go test ./daemon -run TestEverySentenceIsListed -update'", golden, strings.Count(string(have), "\n"), n)
 	}
 }
 

@@ -34,8 +34,8 @@ type activity struct {
 	turns uint64
 }
 
-// killed is the panic that ends an activity of a process that died. What the activity does while it
-// unwinds has no effect.
+// killed is the panic that ends an activity of a dead process. While the panic unwinds the
+// activity, nothing that the activity does has an effect.
 type killed struct{}
 
 // spawn creates an activity that runs f soon.

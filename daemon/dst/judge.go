@@ -52,7 +52,7 @@ func newJudge() *judge {
 
 func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
 
-// forget drops the records of what was on disk.
+// forget drops everything that the judge knows about the disk.
 func (j *judge) forget() {
 	j.acked = map[job.ID]*submission{}
 	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}

@@ -19,9 +19,10 @@ type tenure struct {
 	from, to time.Duration    // to is negative until the end is decided
 	ended    time.Duration    // end according to the job's record, which may be earlier than to
 
-	// These are set if the machine went off during the tenure, and otherwise 0. cut is when it went
-	// off, sure the time until which the job surely ran, and back when a process of the daemon
-	// heard about that. After that the tenure has its GPUs again until its end is on record.
+	// These are set if the machine went off during the tenure, and otherwise 0. cut is when the
+	// machine went off. sure is the time until which the job surely ran. back is when a process of
+	// the daemon heard that the machine went off: from then until its end is on record, the tenure
+	// has its GPUs again.
 	cut, sure, back time.Duration
 }
 

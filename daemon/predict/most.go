@@ -20,8 +20,8 @@ func (m Most) Max(o Most) Most {
 	return Most{max(m.Run, o.Run), max(m.GPUMem, o.GPUMem), max(m.HostMem, o.HostMem)}
 }
 
-// mostKeys returns the keys of the two histories in which the Most of a command is kept. It returns
-// false if the kind has no command.
+// mostKeys returns two keys. Their histories contain the Most of a command. It returns false if the
+// kind has no command.
 func (k Kind) mostKeys() (run, host historyKey, ok bool) {
 	return historyKey{mostLevel, 0, k.Shape}, historyKey{hostLevel, 0, k.Shape}, k.Shape != ""
 }

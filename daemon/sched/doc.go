@@ -65,7 +65,7 @@
 //     jobs that go before its job. Under FIFO with exact run times, that job starts at the moment
 //     that was first reserved for it.
 //  6. After a plan all accounts are within their quotas. The first job that a quota holds back
-//     starts no later than the planner first found for it.
+//     starts no later than at the moment that the planner found for it.
 //  7. The optimised pass decides as the plain pass in the tests does, which sorts all jobs.
 //  8. A pass that places nothing allocates nothing.
 //  9. The wait of a job does not include time in which quotas allowed no job of that size to start,

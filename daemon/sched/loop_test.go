@@ -187,8 +187,8 @@ func (l *loop) see() {
 	s.GuardOpen = l.credit >= 0
 }
 
-// earn updates the guard's credit. The guard earns its part of the machine, and pays for running
-// guarded jobs.
+// earn updates the guard's credit: it grows with the guard's part of the machine's time, and
+// shrinks while guarded jobs run.
 func (l *loop) earn() {
 	rate := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
 	for _, j := range l.running {

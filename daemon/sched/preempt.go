@@ -35,8 +35,8 @@ func (p *Policy) guaranteed(served time.Duration) time.Duration {
 // stop.
 const lateDivisor = 10
 
-// leavesLate reports whether a job takes long to stop. In that case other jobs that are gone sooner
-// are stopped as well.
+// leavesLate reports whether a job takes long to stop. Other jobs that stop sooner are then stopped
+// as well.
 func (p *Policy) leavesLate(r *Running) bool { return r.Notice > p.Slice/lateDivisor }
 
 // maxPreemptors is the number of jobs for which a pass looks for victims.

@@ -49,7 +49,7 @@ type foundPlace struct {
 	use   quotaUse
 }
 
-// quotaEnd is what quotas get back when a job ends.
+// quotaEnd is the end of a job, and how much room its end makes in quotas.
 type quotaEnd struct {
 	at      Instant
 	account *Account
@@ -94,8 +94,8 @@ func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	return all
 }
 
-// aheadIn does the same as behindOwn for the quotas of one account or group. The argument ends is
-// when the job at the cursor is expected to end.
+// aheadIn does the same as behindOwn, but looks only at the quotas of one account or group. It
+// assumes that the job at the cursor ends at the given moment.
 func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	ahead := ownJobsAhead{cpus: unlimited}
 	if !q.bounded() {

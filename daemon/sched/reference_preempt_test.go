@@ -183,7 +183,8 @@ func (r *reference) turn(served time.Duration) time.Duration {
 	return 4 * r.s.Policy.Slice
 }
 
-// widerBy returns the factor by which a victim's score is multiplied.
+// widerBy returns the factor by which a running job's score is multiplied before it is compared
+// with a waiting job's score.
 func widerBy(v, j refStanding) float64 {
 	more := 1.0
 	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
