@@ -268,7 +268,7 @@ func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "\nCOMMAND OF GPUSCHED\t")
-	section, _, ok := strings.Cut(section, "\nThe next table has the same by request")
+	section, _, ok := strings.Cut(section, "\nThe next table says the same for each request")
 	if !ok {
 		t.Fatal("gpuschedd(8) has no table of commands")
 	}
