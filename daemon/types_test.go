@@ -72,10 +72,6 @@ var wideTypes = map[string][]string{
 		"units/systemd.Manager",
 	},
 	"it is a world, or a part of one, for tests alone": {
-		"daemon/dst.World",
-		"daemon/dst.disk",
-		"daemon/dst.judge",
-		"daemon/dst.run",
 		"daemon/server/servertest.Backend",
 	},
 }
