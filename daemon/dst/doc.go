@@ -14,6 +14,8 @@
 // or the machine dies in the middle of a commit, each changed sector of that file is either new or
 // old. A restart must then read what the model says.
 //
+// The package has nothing but tests, and no other package imports it.
+//
 // The world judges by what really happens in its units and on its GPUs, not by what the daemon has
 // recorded.
 //
