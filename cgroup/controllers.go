@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Controllers lists, sorted, what the kernel can limit and count below root: "cpu", "memory",
-// "pids" and others. Systemd accepts a limit whose controller is missing, but nothing enforces that
-// limit. A hybrid hierarchy, in which version 1 still has controllers, has no such list, and
-// Controllers fails.
+// Controllers lists, sorted, what the kernel can limit and count below the directory root: "cpu",
+// "memory", "pids" and others. Systemd accepts a limit whose controller is missing, but nothing
+// enforces that limit. A hybrid hierarchy, in which version 1 still has controllers, has no such
+// list, and Controllers fails.
 func Controllers(root string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
 	if err != nil {

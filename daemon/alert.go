@@ -27,8 +27,8 @@ const (
 	driverAlert = "driver" // the installed driver is newer than the loaded one
 )
 
-// alerts starts the site's alert unit once for each GPU that goes out of service. If the GPU
-// returns to service and fails again, the unit is started again. alerts also starts the unit when
+// The type alerts starts the site's alert unit once for each GPU that goes out of service. If the
+// GPU returns to service and fails again, the unit is started again. The unit is also started when
 // no job can be started. A restarted daemon does not know earlier alerts, so it repeats those about
 // problems that still exist.
 type alerts struct {
@@ -43,7 +43,7 @@ type alerts struct {
 	failed  lastFailure
 }
 
-// raise alerts about everything that is out of service now. Only the loop calls raise.
+// raise sends an alert for everything that is out of service now. Only the loop calls raise.
 func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
 	if unit == "" || a.start == nil {
 		return

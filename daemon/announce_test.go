@@ -18,8 +18,8 @@ func (r *rig) last() int64 {
 	return out.Newest
 }
 
-// hears reads the events after a number until the job reaches a state.
-// It returns the number of that event, and the kinds of all events of the job up to then.
+// This method reads the events after a number until the job reaches a state. It returns the number
+// of that event, and the kinds of all events of the job up to then.
 func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
 	r.t.Helper()
 	for {

@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// groupsLast is how long after a job's submission its groups are not looked up again.
+// groupsLast is a period after a job's submission. In this period the job's groups are not looked
+// up again.
 const groupsLast = time.Second
 
 // followGroups looks up the groups of all accounts with jobs, once at the start and after each

@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Past returns some of the ended jobs. It includes every change that was acknowledged before.
+// The method Past returns some of the ended jobs. It includes every change that was acknowledged
+// before.
 func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Past{}, err

@@ -135,7 +135,7 @@ type EndProcess func(core.EndProcess) error
 type Origin func(ctx context.Context, name string) (units.Origin, error)
 
 // Tell writes a note into the journal of a running job. The job's owner, who has this uid, can read
-// the note there. Tell returns when ctx is done, or earlier.
+// the note there. Tell returns at the latest when ctx is done.
 type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 
 // Open starts a process in the unit of a running job.
@@ -144,7 +144,7 @@ type Open func(ctx context.Context, id job.ID, uid int) error
 
 // Deliver sends a message about a job, given the job's record. The last parameter is the address or
 // URL that the owner chose; "" means none. If sending fails, why has the reason, and again is true
-// if another try may succeed. Deliver returns when ctx is done, or earlier.
+// if another try may succeed. Deliver returns at the latest when ctx is done.
 type Deliver func(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool)
 
 // Notify reports the daemon's state to systemd.

@@ -84,8 +84,9 @@ func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string)
 	return 0, fmt.Sprintf("the unit %s exists and is not a job's", name)
 }
 
-// listingWait is how long after the daemon's start submissions wait for the first listing of the
-// units. If systemd has not answered by then, submissions are accepted without the listing.
+// listingWait is the time after the daemon's start during which submissions wait for the first
+// listing of the units. If systemd has not answered by then, submissions are accepted without the
+// listing.
 const listingWait = 5 * time.Second
 
 // awaitListing waits for the first listing. A job that was submitted before the listing could get

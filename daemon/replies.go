@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// replies has the requests that wait for a reply from the core.
+// The type replies contains the requests that wait for a reply from the core.
 type replies struct {
 	mu      sync.Mutex // guards the fields below
 	last    core.Token
@@ -84,7 +84,7 @@ func (d *Daemon) awaitReply(ctx context.Context, answer *pendingReply) (core.Rep
 // unwrittenAfter is how long a client waits before it is told that the disk fails.
 const unwrittenAfter = 2 * time.Second
 
-// waiters has the callers that wait for a change of a job.
+// The type waiters contains the callers that wait for a change of a job.
 type waiters struct {
 	mu sync.Mutex // guards the map of
 	of map[job.ID][]*waiter
@@ -107,7 +107,7 @@ func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *wai
 	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
-// news wakes the waiters whose condition is true of the present job.
+// This method wakes the waiters whose condition is true of the present job.
 func (w *waiters) news(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
 		one.news = j

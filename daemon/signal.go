@@ -29,7 +29,7 @@ func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	}
 }
 
-// signals records which signals a request has sent so far.
+// This type records which signals a request has sent so far.
 type signals struct {
 	of    map[job.ID]error // result by job; a job that is named twice, by its id and by its array, gets one signal
 	stuck error            // set if systemd did not answer in time; no more signals are sent then

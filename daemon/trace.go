@@ -40,7 +40,7 @@ func (t trace) mark(id job.ID, step string, at time.Time) {
 	}
 }
 
-// into returns a context. With it, units/systemd also logs its own steps for the job.
+// The method into returns a context with which units/systemd also logs its own steps for the job.
 func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx
@@ -48,7 +48,7 @@ func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// batches logs the steps that are now on disk. Each has the time when the core decided it.
+// This method logs the steps that are now on disk. Each has the time when the core decided it.
 func (t trace) batches(batches []batch) {
 	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -13,9 +13,9 @@ import (
 // maxTrial limits the time to try changes of one job. The changes found by then are returned.
 const maxTrial = 500 * time.Millisecond
 
-// trials finds changes that would start a job sooner. Trials run outside the loop, one at a time.
-// At most one request per person waits for a turn, so that a person who asks often delays others by
-// only one trial.
+// The type trials finds changes that would start a job sooner. Trials run outside the loop, one at
+// a time. At most one request per person waits for a turn, so that a person who asks often delays
+// others by only one trial.
 type trials struct {
 	persons slots.Slots[int]
 	turn    chan struct{} // has one value while a caller has the turn

@@ -17,7 +17,7 @@ const (
 	mostMethods = 60
 )
 
-// wideTypes are the types that may have more. The key is the reason.
+// wideTypes lists the types that may have more. The keys of the map are the reasons for that.
 var wideTypes = map[string][]string{
 	"each field is one thing that a request, an answer or a record says, and stands for itself": {
 		"daemon/api.HostAnswer",
@@ -76,7 +76,8 @@ var wideTypes = map[string][]string{
 	},
 }
 
-// shadows are fields and methods that hide those of an embedded type. The key is the reason.
+// shadows lists fields and methods that hide those of an embedded type. The keys of the map are the
+// reasons for that.
 var shadows = map[string][]string{
 	"the wire has more of it, or in another form, under the same key": {
 		"cmd/gpusched-mcp.listOut.GPUs",

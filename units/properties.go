@@ -82,8 +82,8 @@ func killMode(s Spec) string {
 	return "control-group"
 }
 
-// screen makes systemd run a command after every end of the job, as the job's user and in its unit.
-// The command removes the leftovers of a GNU screen session.
+// This function makes systemd run a command after every end of the job, as the job's user and in
+// its unit. The command removes the leftovers of a GNU screen session.
 func screen(s Spec) []Property {
 	if !s.Screen {
 		return nil
@@ -92,8 +92,8 @@ func screen(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
-// check makes systemd run the launcher in the job's unit before the main process. If that run
-// fails, systemd does not execute the main process, so the job's command has not run.
+// This function makes systemd run the launcher in the job's unit before the main process. If that
+// run fails, systemd does not execute the main process, so the job's command has not run.
 func check(s Spec) []Property {
 	if !s.Check {
 		return nil
@@ -167,9 +167,9 @@ func devices(s Spec) []Property {
 	return p
 }
 
-// limits gives each unit a CPU weight: a job that counts for more CPUs gets more CPU time, however
-// many threads the other jobs have. The weight divides the time among the jobs of one user, and has
-// no effect while CPUs are idle.
+// This function gives each unit a CPU weight: a job that counts for more CPUs gets more CPU time,
+// however many threads the other jobs have. The weight divides the time among the jobs of one user,
+// and has no effect while CPUs are idle.
 func limits(s Spec) []Property {
 	p := []Property{
 		{"MemoryAccounting", true},
@@ -203,8 +203,8 @@ func cpuWeight(cpus int) uint64 {
 	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
 }
 
-// rlimits sets each hard limit before the soft limit, which may not exceed it. Limits under which
-// the launcher could not run are left to the launcher, which sets them last.
+// The function rlimits sets each hard limit before the soft limit, which may not exceed it. Limits
+// under which the launcher could not run are left to the launcher, which sets them last.
 func rlimits(s Spec) []Property {
 	var p []Property
 	for _, l := range s.Rlimits {

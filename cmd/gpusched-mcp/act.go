@@ -109,8 +109,8 @@ type eachOut struct {
 	Errors []string  `json:"errors,omitempty"`
 }
 
-// each sends one request for each job. If one request
-// is refused, the remaining requests are still sent.
+// The method each sends one request for each job. If one request is refused, the remaining requests
+// are still sent.
 func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, error) {
 	if err := checkIDs(ids); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (t *tools) dryRun(ctx context.Context, in submitIn) (any, error) {
 	return t.queue(ctx, in, "--json", "--dry-run")
 }
 
-// queue runs 'gpusched submit' for the command, in the command's directory.
+// This method runs 'gpusched submit' for the command, in the command's directory.
 func (t *tools) queue(ctx context.Context, in submitIn, how ...string) (any, error) {
 	switch {
 	case len(in.Command) == 0 || in.Command[0] == "":

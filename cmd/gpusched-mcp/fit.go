@@ -119,7 +119,7 @@ func within(in, name string) string {
 	return name + " in " + in
 }
 
-// takes lists the names that an object accepts.
+// This method lists the names that an object accepts.
 func (f *fitter) takes(in string, s *jsonschema.Schema) string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 {

@@ -127,7 +127,7 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string,
 
 type args = map[string]any
 
-// Invariant 1. The golden files contain the schemas of all tools.
+// Invariant 1: the golden files contain the schemas of all tools.
 func TestTools(t *testing.T) {
 	for name, words := range map[string][]string{"reading.json": nil, "writing.json": {"--write"}} {
 		s := connect(t, queue(), words...)

@@ -23,7 +23,7 @@ const (
 	historyTime = 30 * time.Second // timeout, long enough for a report of many jobs
 )
 
-// past is the history of the last days.
+// The type past is the history of the last days.
 type past struct {
 	asked  time.Time
 	days   api.ReportReply // one row per day
@@ -42,7 +42,7 @@ type archive struct {
 	kept   map[int]past // guarded by turn
 }
 
-// of returns the history of the last days. The history is at most a minute old.
+// The method of returns the history of the last days. The history is at most a minute old.
 func (a *archive) of(ctx context.Context, days int) (past, error) {
 	select {
 	case a.turn <- struct{}{}:

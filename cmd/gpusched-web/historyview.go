@@ -120,7 +120,7 @@ func daysOf(p past, zone *time.Location) dayRows {
 	return d
 }
 
-// chart draws a chart with one column per day.
+// This method draws a chart with one column per day.
 func (d *dayRows) chart(id, title string, c chart.Columns) *chartView {
 	c.Label, c.Width = title+"; the table below has the figures", chartWidth
 	for _, slot := range d.slots {
@@ -141,7 +141,7 @@ func (v *chartView) tabulate(d *dayRows, head []string, cells func(day int) []st
 	}
 }
 
-// hours draws the GPU-hours of each day by user. The users with the most hours have their own
+// This method draws the GPU-hours of each day by user. The users with the most hours have their own
 // series; all other users share one series.
 func (d *dayRows) hours(users *api.ReportReply) *chartView {
 	byUser, slot := map[string][]float64{}, map[string]int{}
@@ -226,7 +226,7 @@ var endClasses = map[job.State]string{
 	job.GPUOutOfMemory: "s5", job.Lost: "s6",
 }
 
-// ends draws the number of jobs that ended on each day, by state.
+// This method draws the number of jobs that ended on each day, by state.
 func (d *dayRows) ends() *chartView {
 	var list []chart.Series
 	for _, state := range job.States() {
@@ -255,8 +255,8 @@ func (d *dayRows) ends() *chartView {
 	return d.stacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }
 
-// use draws two shares of the machine's GPU time for each day: the time that jobs held GPUs, and
-// the time that GPUs computed.
+// The method use draws two shares of the machine's GPU time for each day: the time that jobs held
+// GPUs, and the time that GPUs computed.
 func (d *dayRows) use(gpus int) *chartView {
 	if gpus == 0 {
 		return nil
@@ -296,7 +296,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// waits draws the waiting times of the jobs that started on each day.
+// This method draws the waiting times of the jobs that started on each day.
 func (d *dayRows) waits() *chartView {
 	median, late := make([]float64, len(d.slots)), make([]float64, len(d.slots))
 	for i := range d.rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// headings matches the headings of sections and columns.
+// The pattern headings matches the headings of sections and columns.
 var headings = regexp.MustCompile(`(?s)<(?:h1|h2|th|caption)\b[^>]*>([^<&]*)`)
 
 // ordinary serves a page of the lab without its attacks.
@@ -33,8 +33,8 @@ func ordinary(t *testing.T) (url string) {
 	return page(t, socket, time.Second).URL + "/"
 }
 
-// still returns the address of a page that does not change:
-// its clock is stopped at noon, and it gets no updates.
+// This function returns the address of a page that does not change: its clock is stopped at noon,
+// and it gets no updates.
 func still(t *testing.T, url string) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -50,7 +50,7 @@ func still(t *testing.T, url string) string {
 	return srv.URL
 }
 
-// standing stops the clock and the event stream of a page.
+// This script stops the clock and the event stream of a page.
 const standing = `const at = %d, Going = Date;
 Date = class extends Going { constructor(...a) { a.length ? super(...a) : super(at); } static now() { return at; } };
 EventSource = class { addEventListener() {} close() {} };`

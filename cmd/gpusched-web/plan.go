@@ -165,7 +165,7 @@ func overlap(a, b job.Stay) bool {
 	return (a.Until.IsZero() || b.From.Before(a.Until)) && (b.Until.IsZero() || a.From.Before(b.Until))
 }
 
-// apart separates the spans of jobs from the others.
+// This function separates the spans of jobs from the others.
 func apart(spans []job.Stay) (jobs, others []job.Stay) {
 	for _, s := range spans {
 		if s.Called != "" {
@@ -210,8 +210,8 @@ const labelHeight = 13.0
 // Baseline returns the y coordinate of the label.
 func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 
-// sitters names the jobs that may still run on a GPU when a reservation of other users begins on
-// that GPU.
+// The function sitters names the jobs that may still run on a GPU when a reservation of other users
+// begins on that GPU.
 func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
 		if r.For == nil || len(r.For.Groups) > 0 {

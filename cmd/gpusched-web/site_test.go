@@ -50,7 +50,7 @@ func wellFormed(page string) error {
 	}
 }
 
-// Invariant 2. The page hides private data even if the scheduler's answers contain it, as they do
+// Invariant 2: the page hides private data even if the scheduler's answers contain it, as they do
 // when CI runs the tests as root.
 func TestPagesAreSelfContainedAndPrivate(t *testing.T) {
 	socket, _ := scheduler(t, lab())

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Words are at their columns, block elements are shapes, and all text is escaped.
+// In a drawn picture, each word is in the column where it was on the screen, block elements are
+// drawn as shapes, and all text is escaped.
 func TestSVG(t *testing.T) {
 	svg := SVG("a & b", "\x1b[1mID\x1b[0m  模型 x<y\n\x1b[32m█▄\x1b[0m 5", 20)
 	d := xml.NewDecoder(strings.NewReader(svg))

@@ -39,8 +39,8 @@ func encodeBody(in any) (body []byte, err error) {
 	return body, err
 }
 
-// patiently calls ask. While the daemon has no room for the request,
-// it calls ask again for up to retryTime.
+// patiently repeats a request while the daemon has no room for it, for up to retryTime. The
+// function ask makes the request.
 func patiently(ctx context.Context, ask func() error) error {
 	for start := time.Now(); ; {
 		err := ask()

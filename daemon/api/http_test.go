@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// says is a server that sends the texts. Connection N gets text N after the client has sent the
+// says starts a server that sends the texts. Connection N gets text N after the client has sent the
 // header of a request. Connections after the last text get the last text. If a text ends with
 // "END", the server closes the connection after it and reports that on the channel.
 func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, closed <-chan struct{}) {
@@ -98,7 +98,8 @@ func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	}
 }
 
-// A daemon without room for a connection answers and closes it before it reads anything.
+// A daemon that has no room for a connection sends a refusal and closes the connection before it
+// has read anything.
 func TestARefusalBeforeReadingArrives(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

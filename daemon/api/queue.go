@@ -23,7 +23,7 @@ type Ahead struct {
 	Sentence string `json:"sentence"` // why it is ahead
 }
 
-// Sooner is one change of a job that would start it sooner.
+// Sooner is one change of a job's request, with the earlier start that the change would bring.
 type Sooner struct {
 	Options []string `json:"options,omitempty"` // options of 'gpusched update', such as "--gpus 2"
 	Without []string `json:"without,omitempty"` // options to leave out of a new submission, such as "--gpu-type"

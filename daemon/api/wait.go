@@ -25,8 +25,8 @@ func askUntilEnded(ctx context.Context, ask func() error) error {
 	}
 }
 
-// again calls ask until there is an answer. A request that was cut off after it was sent is
-// repeated for up to retryTime, because a daemon that cannot be reached may be restarting.
+// The function again calls ask until there is an answer. A request that was cut off after it was
+// sent is repeated for up to retryTime, because a daemon that cannot be reached may be restarting.
 func again(ctx context.Context, ask func() error) error {
 	var cut time.Time // time at which the first request was cut off
 	for {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fromList returns a function that reads lists. In its errors, example is an example of such a
-// list, and what is a word for the items.
+// fromList returns a function that reads lists. Its errors use two texts: an example of such a
+// list, and a word for the items (what).
 func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) ([]T, error) {
 	return func(raw any) (list []T, err error) {
 		items, ok := raw.([]any)

@@ -68,7 +68,7 @@ func (m *merge) result() (Config, Origins, error) {
 	return m.cfg, m.origins, nil
 }
 
-// rules checks the rules between keys.
+// This method checks the rules between keys.
 func (m *merge) rules() {
 	for _, r := range rules(&m.cfg) {
 		if m.bad[r.key] || m.bad[r.other] {

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// all is the list of sections that some messages have.
+// This constant is the list of sections that some messages have.
 const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [metrics], [daemon]"
 
-// Invariant 2. Each row has one file and all problems that are reported about it.
+// Invariant 2: each row has one file and all problems that are reported about it.
 func TestProblems(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"mistyped key", "[jobs]\ndefualt_mem = \"4G\"\n", `f:2:1: unknown key "defualt_mem" in [jobs]: did you mean "default_mem"?`},

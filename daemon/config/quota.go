@@ -85,8 +85,8 @@ func groupQuotaKeys(section, name string) []key {
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
-// accountKeys returns the keys of one account's section. The argument of is a function that returns
-// the map with the account's quota.
+// accountKeys returns the keys of one account's section. Its last argument is a function that
+// returns the map with the account's quota.
 func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {

@@ -93,7 +93,7 @@ func keyHint(known []key, name string) string {
 	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
 }
 
-// belongs names the section that a misplaced key belongs to. If there is none, it returns its
+// This function names the section that a misplaced key belongs to. If there is none, it returns its
 // second argument.
 func belongs(name, otherwise string) string {
 	for _, k := range keys() {

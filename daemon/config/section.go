@@ -185,7 +185,8 @@ func leadsToSection(path []string) bool {
 	return here || (path != nil && (len(known) > 0 || free))
 }
 
-// below returns the names that may follow a path. If free is true, any other name may follow, too.
+// The function below returns the names that may follow a path. If free is true, any other name may
+// follow, too.
 func below(path []string) (known []string, free bool) {
 	for _, s := range sections() {
 		switch {

@@ -54,7 +54,7 @@ func TestSampleExamples(t *testing.T) {
 	}
 }
 
-// Invariant 3. The fuzz test checks it with other values.
+// Invariant 3: the fuzz test checks it with other values.
 func TestShowReadsTheSame(t *testing.T) {
 	cfg, _, err := Parse("show", []byte(Show(Default(), nil)))
 	if err != nil || !reflect.DeepEqual(cfg, Default()) {

@@ -83,8 +83,8 @@ func (c *lifecycle) updateFollowers(l *tracked.Job, now time.Time) {
 	}
 }
 
-// updateFollower updates a follower's dependencies on another job: it removes those that are met.
-// If one of them can no longer be met, it ends the follower.
+// updateFollower updates a follower's dependencies on another job. It removes dependencies that are
+// met. If a dependency can no longer be met, it ends the follower.
 func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
 	if f == nil || f.State != job.Queued {
 		return // it was ended earlier in this step, because of another job

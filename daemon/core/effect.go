@@ -35,7 +35,7 @@ type Hasten struct {
 	Again bool
 }
 
-// Whose tells a job's unit from any other unit of the same name.
+// Whose distinguishes a job's unit from any other unit of the same name.
 type Whose struct {
 	UID        int    // the job's owner
 	Invocation string // systemd's id for the run of the unit; "": not known yet

@@ -288,7 +288,7 @@ func TestRunTimesAreLearned(t *testing.T) {
 
 func ends(list ...func(*world)) []func(*world) { return list }
 
-// exits ends the command of job 1.
+// This function ends the command of job 1.
 func exits(e contract.Exit) func(*world) {
 	return func(w *world) {
 		w.units[1].Phase, w.units[1].Exit = core.Exited, e
@@ -296,7 +296,7 @@ func exits(e contract.Exit) func(*world) {
 	}
 }
 
-// stops sends an administrator's command about job 1.
+// This function sends an administrator's command about job 1.
 func stops(kind job.CommandKind) func(*world) {
 	return func(w *world) {
 		c := job.Command{Kind: kind, Job: 1}

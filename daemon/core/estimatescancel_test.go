@@ -65,7 +65,8 @@ func commanded(kind job.CommandKind, by job.Actor) func(*world, job.ID) {
 	}
 }
 
-// looksUnlaunched ends a command so that it looks like a launch that failed at a step.
+// looksUnlaunched returns a function that ends a job's command. The end looks as if the launch had
+// failed at the given step.
 func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.ID) {
 	return func(w *world, id job.ID) {
 		u := w.units[id]

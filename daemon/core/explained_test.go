@@ -49,7 +49,7 @@ func (a *asker) submit(user string, r job.Request, change ...func(*job.Submissio
 	return reply.ID
 }
 
-// later lets time pass and then samples the GPUs.
+// This method lets time pass and then samples the GPUs.
 func (a *asker) later(d time.Duration) {
 	a.now = a.now.Add(d)
 	a.step(a.sample(0), -1)

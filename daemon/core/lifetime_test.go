@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// outside puts a process of alice on GPU 0, outside any job's unit. The process has the given age.
+// This method puts a process of alice on GPU 0, outside any job's unit. The process has the given
+// age.
 func (w *world) outside(pid int, age time.Duration) {
 	g := &w.gpus[0]
 	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1001, Start: uint64(pid), Age: age, Kind: gpu.KindCompute})
@@ -24,7 +25,7 @@ func (w *world) on(pid int) bool {
 // state returns the reported state of GPU 0.
 func (w *world) state() string { return string(w.core.View(job.Query{}, w.now).GPUs[0].State) }
 
-// looks lets time pass, ages the processes, and then samples the GPUs.
+// This method lets time pass, ages the processes, and then samples the GPUs.
 func (w *world) looks(after time.Duration) {
 	w.now = w.now.Add(after)
 	for i := range w.gpus[0].Processes {

@@ -47,7 +47,7 @@ func (w *world) send(a core.Deliver) {
 	w.sending = append(w.sending, a)
 }
 
-// over ends the delivery of a message.
+// The method over ends the delivery of a message.
 func (w *world) over(e core.Delivered) {
 	w.sending = slices.DeleteFunc(w.sending, func(a core.Deliver) bool {
 		return a.Job == e.Job && a.Event == e.Event && a.Which == e.Which

@@ -260,7 +260,7 @@ func TestOldPlacementIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A recovered job that lost its GPU to another is not stopped for using that GPU.
+// A recovered job whose GPU now belongs to another job is not stopped for using that GPU.
 func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 	w, ran := lostFile(t)
 	w.jobs[1], w.payloads[1] = ran, true

@@ -76,7 +76,7 @@ func (s *script) group() {
 	}
 }
 
-// until returns the end of a pause that has the length given in the line.
+// The method until returns the end of a pause that has the length given in the line.
 func (s *script) until() time.Time {
 	if d := s.duration("until"); d > 0 {
 		return s.w.now.Add(d)
@@ -136,7 +136,8 @@ func notifyOf(text string) (list []job.Notify) {
 	return list
 }
 
-// after reads at most one dependency of each kind: after= after-ok= after-fail= after-any=.
+// The method after reads at most one dependency of each kind: after= after-ok= after-fail=
+// after-any=.
 func (s *script) after() (list []job.Dependency) {
 	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
 		if on := s.num(string(kind), 0); on > 0 {

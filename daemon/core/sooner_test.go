@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ran runs a command to its end several times, each with the given length and memory.
+// This method runs a command to its end several times. Each run has the given length and memory.
 func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 	a.Helper()
 	for range times {

@@ -48,8 +48,8 @@ func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStar
 	return s
 }
 
-// slowed frees the place of a slow start, unless that has happened already. Why is the cause, or ""
-// if it is unknown.
+// slowed frees the place of a slow start, unless that has happened already. The argument why is the
+// cause, or "" if it is unknown.
 func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	s.Why = cmp.Or(s.Why, why)
 	if !s.Slow {

@@ -40,7 +40,7 @@ func (s *systemd) listed() bool         { return s.wasListed }
 func (s *systemd) setLeaving(down bool) { s.stopping = down }
 func (s *systemd) setListed()           { s.wasListed = true }
 
-// runs records the boot and the run of systemd that the units belong to.
+// This method records the boot and the run of systemd that the units belong to.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
 // rebooted reports whether a reboot of any kind has ended the unit of an attempt.

@@ -73,7 +73,7 @@ func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
 	return nil
 }
 
-// changed is a job with the new options that it is allowed to have.
+// The type changed is a job together with its new options, which were found to be permitted.
 type changed struct {
 	l    *tracked.Job
 	asks job.Submission

@@ -155,8 +155,8 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// outside returns by id the jobs that have no unit and are not in the queue. Of the jobs among them
-// that are held or wait for something other than room, it returns at most the given number, and
+// This method returns by id the jobs that have no unit and are not in the queue. If many of them
+// are held or wait for something other than room, it returns only the given number of those, and
 // counts the rest.
 func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
 	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // each job has a unit or is in the queue

@@ -24,7 +24,7 @@ type warning struct {
 // warnAgain notes that a signal may have been sent, and when to send it again if no answer comes.
 func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = warning{again: at} }
 
-// sends notes that a warning is being sent, for the first time or again.
+// This method notes that a warning is being sent, for the first time or again.
 func (s *systemd) sends(id job.ID, first bool, now time.Time) {
 	w := warning{again: now.Add(warnUnheard)}
 	if first || !s.warnings[id].since.IsZero() {

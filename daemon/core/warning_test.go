@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// leaves makes the command of job 1 exit by itself now.
+// This function makes the command of job 1 exit by itself now.
 func leaves(w *world, e contract.Exit) {
 	w.units[1].Phase, w.units[1].Exit, w.units[1].ended = core.Exited, e, w.now.Add(-w.set)
 }

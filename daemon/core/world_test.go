@@ -99,7 +99,7 @@ func newWorld(n int, log func(string, ...any)) *world {
 	return w
 }
 
-// keeps makes the driver keep that much of each idle GPU for itself.
+// This method makes the driver keep that much of each idle GPU for itself.
 func (w *world) keeps(mib uint64) {
 	for i := range w.gpus {
 		g := &w.gpus[i]

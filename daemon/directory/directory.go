@@ -26,8 +26,7 @@ const (
 	maxKnownBy   = 200             // most answers that are kept for one account
 )
 
-// daemonItself is the asker of questions that no user can choose. Such a question is about a
-// client, or about a name in the settings.
+// daemonItself asks questions that no user can choose: about a client, or a name in the settings.
 const daemonItself = -1
 
 var (
@@ -61,7 +60,6 @@ type Directory struct {
 	lastAnswered Query         // the daemon's newest own question that got an answer
 }
 
-// entry is a question, together with what is known about it.
 type entry struct {
 	query   Query
 	asker   int
@@ -93,16 +91,14 @@ func (d *Directory) asker(uid int) int {
 	return daemonItself
 }
 
-// containersOf returns the asker of questions about the uids in an owner's range. This asker is not
-// the owner: the range may include accounts of other users, and names that the owner asks for must
-// not delay these accounts.
+// containersOf returns the asker of questions about the uids in an owner's range. It is not the
+// owner, since names that the owner asks for must not delay other accounts in that range.
 func containersOf(owner int) int { return daemonItself - 1 - owner }
 
 // UserName returns the name of an account, or "" if the account has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
-// Named reports whether a uid in the range of an owner's containers belongs to an account, and
-// whether that is known. It does not wait. Until the directory answers, known is false.
+// Named reports whether a uid in an owner's range is an account's, and whether that is known yet.
 func (d *Directory) Named(uid, owner int) (named, known bool) {
 	q := Query{UserByID, strconv.Itoa(uid)}
 	if d.files.UserName(uid) != "" || d.lookup(q, containersOf(owner), false).Found {
@@ -128,10 +124,9 @@ func (d *Directory) userName(uid int, wait bool) string {
 	return name
 }
 
-// NameToday returns the present name of an account. If the given earlier name is still one of the
-// account's names, NameToday returns the earlier name. If there is no such account, it returns "".
-// Since a start relies on the name, the directory is asked unless it answered within the last
-// second. The caller limits the wait. The error says why the name is unknown.
+// NameToday returns the present name of an account: the earlier name if the account still has it,
+// or "" if there is no such account. A start relies on the name, so an answer may be at most a
+// second old. The caller limits the wait. The error says why the name is unknown.
 func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, error) {
 	end := time.Now().Add(wait)
 	if name := d.files.UserName(uid); name != "" {
@@ -154,9 +149,8 @@ func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, 
 	return now.Name, err
 }
 
-// today returns the directory's present answer to a question, even if an older answer is known. It
-// asks even if earlier questions got no answer: one slow name must not keep another account's jobs
-// from starting.
+// today returns the present answer, even if an older one is known. It asks even if earlier
+// questions got no answer: one slow name must not keep another account's jobs from starting.
 func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}, nil
@@ -193,9 +187,8 @@ func (d *Directory) waitFor(done chan struct{}, end time.Time) {
 	d.mu.Lock()
 }
 
-// UserID returns the uid of the account with a name. asker is the account that asks. If nothing is
-// known about the name, UserID may wait. The error says why it is unknown whether there is such an
-// account.
+// UserID returns the uid of the account with a name, for an asker. It may wait if nothing is known
+// about the name. The error says why it is unknown whether there is such an account.
 func (d *Directory) UserID(asker int, name string) (uid int, found bool, err error) {
 	if uid, found = d.userID(name, asker, true); found {
 		return uid, true, nil
@@ -301,11 +294,10 @@ func (d *Directory) answers(q Query) bool {
 	return e == nil || e.err == nil && !e.at.IsZero()
 }
 
-// lookup returns what is known about a question. If the known answer is older than fresh, lookup
-// asks again. If wait is true, it waits for the new answer, with two exceptions: no answer is
-// likely to come, or the question is for the number of a known name. It does wait for groups, and
-// for the name of a number, even if they are known: these give rights, and the number may now be
-// another account's.
+// lookup returns what is known about a question. If the answer is older than fresh, lookup asks
+// again. If wait is true, it waits for the new answer, unless no answer is likely, or the question
+// is for the number of a known name. Known groups and the known name of a number are no exception:
+// these give rights, and the number may now be another account's.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
@@ -345,10 +337,9 @@ func (d *Directory) call(e *entry, asker int, wait bool) call {
 	return call{e, d.cache.asker(asker), asker == daemonItself, wait}
 }
 
-// isDeferrable reports whether a question must wait while other questions of its asker are
-// unanswered. This applies to names that a user asks for, since the user may have invented them. It
-// also applies to the daemon's own questions that nobody waits for. All other questions are about
-// accounts with a waiting request or start, and such questions do not affect each other.
+// isDeferrable reports whether a question must wait for its asker's unanswered questions: a name
+// that a user asks for, and may have invented, or a question of the daemon that nobody waits for.
+// All other questions concern a waiting request or start, and do not affect each other.
 func (c *call) isDeferrable() bool { return c.ours && !c.wait || !c.ours && c.query.Kind == UserByName }
 
 // expectsSilence reports whether no answer is likely to come. There are three reasons: the last try
@@ -366,8 +357,7 @@ func (d *Directory) isUnanswered(e *entry) bool {
 	return e.err != nil && (time.Since(e.failed) < askAgain || d.cache.asker(daemonItself).answered.Before(e.failed))
 }
 
-// await waits for the answer to a question. If too many questions are in progress, it first waits
-// for its turn, but not if a user asks for a name.
+// await waits for an answer. Unless a user asks for a name, it also waits for its turn to ask.
 func (d *Directory) await(c call) {
 	end := time.Now().Add(patience)
 	for c.pending == nil && (c.ours || c.query.Kind != UserByName) && time.Now().Before(end) {
@@ -381,9 +371,8 @@ func (d *Directory) await(c call) {
 	}
 }
 
-// askIfDue asks a question if that is allowed now. An unanswered question is asked again only after
-// askAgain. If an asker gets no answers, only one of its deferrable questions is asked every
-// askAgain.
+// askIfDue asks a question if that is allowed now. An unanswered question is repeated only after
+// askAgain. A silent asker gets only one of its deferrable questions asked every askAgain.
 func (d *Directory) askIfDue(c call) {
 	resting := c.isDeferrable() && !c.of.silent.IsZero() && (c.of.asking > 0 || time.Since(c.of.asked) < askAgain)
 	if time.Since(c.failed) >= askAgain && !resting {
@@ -420,7 +409,6 @@ func (d *Directory) start(c call) {
 	}()
 }
 
-// finish stores the answer to a question, or records that no answer came.
 func (d *Directory) finish(c call, a Answer, err error) {
 	close(c.pending)
 	c.pending = nil

@@ -14,7 +14,6 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// act carries out an entry of the plan.
 func (w *World) act(e *Entry) {
 	w.tell("== %v", *e)
 	if !w.request(e) {
@@ -23,8 +22,7 @@ func (w *World) act(e *Entry) {
 	}
 }
 
-// request makes the client's request that an entry describes. It returns false if the entry is a
-// fault.
+// request makes an entry's request. It returns false if the entry is a fault.
 func (w *World) request(e *Entry) bool {
 	switch e.Kind {
 	case submit:
@@ -94,8 +92,8 @@ func (w *World) change(c *job.Command, d *dice) {
 	}
 }
 
-// later draws new dependencies of a job. A job may come to depend on any job: even on itself, on
-// one of its tasks, or on a job that fails.
+// This method draws new dependencies of a job, even on itself, on its tasks, or on a job that
+// fails.
 func (w *World) later(d *dice) *[]job.Dependency {
 	list := []job.Dependency{}
 	for range d.n(3) {
@@ -167,7 +165,6 @@ func (w *World) reload(e *Entry) {
 	w.spawn(l, func() { daemon.Reload(s) })
 }
 
-// fault makes something fail.
 func (w *World) fault(e *Entry) {
 	d := w.roll("fault", e.Pick)
 	if e.For > 0 {
@@ -324,10 +321,9 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	}
 }
 
-// loseState removes the state file, as the daemon does with a damaged file, or replaces the file by
-// an older copy. The daemon then forgets jobs that were queued after the copy was made, and ends of
-// jobs after that time. Jobs that have a unit must be recovered from that unit. The highest ids
-// given are not lost, since they are in another file.
+// loseState removes the state file, as the daemon does with a damaged file, or puts back an older
+// copy. The daemon then forgets later jobs and later ends of jobs. It must recover jobs from their
+// units. The highest ids are not lost, since they are in another file.
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left
@@ -399,7 +395,6 @@ func (w *World) userspace() {
 	w.after(time.Second, w.start)
 }
 
-// heal ends all faults.
 func (w *World) heal() {
 	w.tell("== the faults end")
 	w.healed = true

@@ -390,7 +390,7 @@ func (b *bus) send(ch units.Change, d *dice) {
 	})
 }
 
-// changes is daemon.Options.Changes.
+// This method is daemon.Options.Changes.
 func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
 	b.hints.list = nil
 	b.hints.follow(ctx, b.w, tell)

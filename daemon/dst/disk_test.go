@@ -247,7 +247,7 @@ func (s *disk) open() (job.Restored, error) {
 	return s.restored(), nil
 }
 
-// read does what all reads of the store begin with. It may fail.
+// read is the common part of all reads of the store. It may fail.
 func (s *disk) read(ctx context.Context, what string) error {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)

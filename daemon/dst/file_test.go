@@ -46,7 +46,7 @@ func (f *file) commit(records []job.Record) {
 	}
 }
 
-// die leaves the files as a process that dies at this moment leaves them.
+// die puts the files into the state in which a process that dies now leaves them.
 func (f *file) die() {
 	if f.store == nil {
 		return

@@ -67,7 +67,7 @@ func (w *World) activity(l *life, f func()) *activity {
 	return a
 }
 
-// wake schedules the activity's turn for soon.
+// wake makes the activity's turn come soon.
 func (w *World) wake(a *activity) {
 	if a.ready {
 		return

@@ -72,14 +72,14 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// of reports whether the tenure belongs to this job. It does if user and GPUs are the same: an
-// attempt keeps both.
+// The method of reports whether the tenure belongs to this job. It does if user and GPUs are the
+// same: an attempt keeps both.
 func (h *tenure) of(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
 }
 
-// books records the GPUs and groups of users over time.
+// The type books records the GPUs and groups of users over time.
 type books struct {
 	holds   map[string]*tenure // tenures by attempt
 	members map[string]map[int]bool

@@ -84,7 +84,7 @@ func (r *run) fine() bool {
 }
 
 // finding is a verdict on a result: why the result is wrong, or "" if it is right. The verdict
-// applies if so is true.
+// applies if the field so is true.
 type finding struct {
 	so  bool
 	why string

@@ -94,7 +94,7 @@ func (w *World) taken(placed *job.Job, ref job.Allocation) string {
 	return ""
 }
 
-// nobody is a user who never has a job.
+// nobody is the uid of a user who never has a job.
 const nobody = 1005
 
 // judgeEndProcess checks invariant 14 for a process that the daemon ends.
@@ -118,8 +118,8 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 }
 
-// during reports whether a process began while a job of its user had the GPU and still ran. The
-// time at which the daemon heard of that job's end does not matter.
+// The method during reports whether a process began while a job of its user had the GPU and still
+// ran. The time at which the daemon heard of that job's end does not matter.
 func (w *World) during(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
 		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {

@@ -15,7 +15,7 @@ import (
 // useKey identifies an attempt's use of one GPU.
 type useKey struct{ attempt, uuid string }
 
-// uses records what the daemon was told about the use of GPUs, and what the daemon told owners
+// This type records what the daemon was told about the use of GPUs, and what the daemon told owners
 // about that use.
 type uses struct {
 	bytes  map[useKey]int64         // GPU memory in the last sample
@@ -30,7 +30,7 @@ func newUses() uses {
 		map[string]time.Duration{}}
 }
 
-// take notes what a sample shows.
+// take records what a sample shows.
 func (u *uses) take(w *World, s *gpu.Snapshot) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
@@ -63,7 +63,7 @@ func (w *World) forgetBusy() {
 	}
 }
 
-// say notes a warning to an owner.
+// say records a warning to an owner.
 func (u *uses) say(w *World, t core.NotifyOwner) {
 	j := w.tracked.mirror.jobs[t.Job]
 	if j.Attempt == nil {
@@ -107,7 +107,7 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// steady reports whether no clock has jumped. A short jump cannot be told from time that passed.
+// steady reports whether no clock has jumped. A short jump looks like passing time.
 func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
 // unwarned returns the reason why an attempt may not be stopped, at least not yet. It returns "" if
@@ -125,8 +125,8 @@ func (w *World) unwarned(key string, does site.Response, warned map[string]time.
 	return ""
 }
 
-// nobodyShort returns a reason if a job is stopped for another job and takes no memory from that
-// job.
+// nobodyShort returns a reason if a job is stopped for another job, although the stopped job takes
+// no memory that was promised to the other.
 func (w *World) nobodyShort(n *job.Job) string {
 	u, key := &w.tracked.uses, attemptKey(n.ID, n.Attempt.Number)
 	if n.StopFor == n.ID || n.StopFor == 0 {
@@ -176,9 +176,9 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 	return short && owed > free
 }
 
-// judgeQuota checks invariant 13 for the owner of a placed job and for the owner's groups. Jobs on
-// record and jobs of this process tell who is in a group. The mirror already has the decisions of
-// this step, so ended jobs have made room.
+// judgeQuota checks invariant 13 for the owner of a placed job and for the owner's groups. The
+// members of a group are known from the jobs on record and the jobs of this process. The mirror
+// already has the decisions of this step, so ended jobs have made room.
 func (w *World) judgeQuota(placed *job.Job) {
 	j, uid := w.tracked, placed.Owner.UID
 	w.judgeShare(placed, j.quota(placed), placed.Owner.User, map[int]bool{uid: true})

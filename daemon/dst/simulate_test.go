@@ -101,7 +101,7 @@ func (w *World) watch() {
 	w.after(20*time.Second, w.watch)
 }
 
-// remains describes what has not ended yet. It returns "" if everything has.
+// This method describes what has not ended yet. It returns "" if everything has.
 func (w *World) remains() string {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if j := w.disk.jobs[id]; !j.State.Terminal() {
@@ -122,7 +122,7 @@ func (w *World) remains() string {
 	return ""
 }
 
-// why asks the daemon for the reasons why jobs still wait.
+// The method why asks the daemon for the reasons why jobs still wait.
 func (w *World) why() string {
 	text := "; the daemon does not answer"
 	w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {

@@ -18,8 +18,8 @@ type stray struct {
 	noted    bool // the daemon was also told that the process is outside its unit
 }
 
-// The uid of a process in a user's container is the user's uid plus subordinates. Some accounts of
-// their own also have uids in the range of the containers: strangers plus a number.
+// The uid of a process in a user's container is the user's uid plus subordinates. Some accounts
+// also have a uid in that range, strangers plus a number, that belongs to no container.
 const (
 	subordinates = 100_000
 	strangers    = 2 * subordinates
@@ -92,8 +92,8 @@ func (w *World) free(g *card) int64 {
 	return max(0, free)
 }
 
-// leaves moves a process of a job out of the job's unit: at its start, or after a sample showed it
-// in the unit.
+// This method makes a process of a job leave the job's unit: at its start, or after a sample showed
+// it in the unit.
 func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 	if !r.alive || len(r.gpus) == 0 {
 		return
@@ -116,7 +116,7 @@ func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 	w.after(d.between(0, 20*time.Second), func() { w.outside(s.PID) })
 }
 
-// outside takes a process out of the unit in which it is.
+// This method takes a process out of the unit in which it is.
 func (w *World) outside(pid int) {
 	if s := w.strays[pid]; s != nil {
 		s.Unit = ""

@@ -89,7 +89,7 @@ func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 // runID identifies the run of systemd.
 func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
-// on reports whether a lasting fault is under way.
+// The method on reports whether a lasting fault is under way.
 func (w *World) on(k Kind) bool { return w.Elapsed < w.until[k] }
 
 func (w *World) count(what string) { w.Counts[what]++ }

@@ -80,7 +80,7 @@ func afters(after []Dependency) (list []Ask) {
 	return list
 }
 
-// asksIn appends to list the fields of v that are options and are set.
+// asksIn adds to a list those fields of v that are options and are set.
 func asksIn(list []Ask, v reflect.Value) []Ask {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

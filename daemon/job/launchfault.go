@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// away lists the errors that mean that a file system is temporarily unavailable.
+// These errors mean that a file system is temporarily unavailable.
 var away = []syscall.Errno{
 	syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
 	syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EREMOTEIO, syscall.ENODEV, syscall.ENXIO,

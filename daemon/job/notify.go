@@ -95,7 +95,8 @@ func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	return list
 }
 
-// wentWrong reports whether a job ended without completing, unless its owner cancelled it.
+// wentWrong reports whether a job did not complete. A job that its own owner cancelled did not go
+// wrong.
 func (j *Job) wentWrong() bool {
 	r := j.Result
 	if r == nil || r.Outcome == Completed {

@@ -81,8 +81,8 @@ func (c *Choice) has(j *Job) bool {
 	return c.Since.IsZero() || !j.State.Terminal() || !j.ChangedAt.Before(c.Since)
 }
 
-// like reports whether a name matches a pattern. Each * first matches as little as possible. After
-// a mismatch, only the last * has to match more.
+// The function like reports whether a name matches a pattern. Each * first matches as little as
+// possible. After a mismatch, only the last * has to match more.
 func like(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
 	at, star, from := 0, -1, 0

@@ -70,8 +70,8 @@ func (q *Queue) put(e entry) {
 	}
 }
 
-// putAudit adds an entry of the audit log. If there is no room, it waits for patience.
-// Its caller can wait: somebody acted as an administrator, or was not allowed to.
+// putAudit adds an entry of the audit log. If there is no room, it waits as long as the constant
+// patience says. Its caller can wait: somebody acted as an administrator, or was not allowed to.
 func (q *Queue) putAudit(e entry) {
 	select {
 	case q.audit <- e:

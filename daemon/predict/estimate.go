@@ -29,8 +29,8 @@ const (
 	maxSpread  = 10
 )
 
-// Total returns the median of the total run time of a job that has already run for the time ran.
-// The result is longer than ran.
+// Total returns the median of the total run time of a job whose run time so far is ran. The result
+// is longer than ran.
 func (e *Estimate) Total(ran time.Duration) time.Duration {
 	if ran <= 0 {
 		return e.Median
@@ -41,14 +41,14 @@ func (e *Estimate) Total(ran time.Duration) time.Duration {
 // LateTail is the probability that a job runs longer than Late.
 const LateTail = 0.2
 
-// Late returns a total run time for a job that has already run for the time ran. In one case of
-// five the job runs longer than that.
+// Late returns a total run time for a job whose run time so far is ran. In one case of five the job
+// runs longer than that.
 func (e *Estimate) Late(ran time.Duration) time.Duration {
 	return max(e.total(ran, LateTail), e.Total(ran))
 }
 
-// total returns a total run time for a job that has already run for the time ran. The job runs
-// longer than that with the probability chance.
+// total returns a total run time for a job whose run time so far is ran. The argument chance is the
+// probability that the job runs longer than that.
 func (e *Estimate) total(ran time.Duration, chance float64) time.Duration {
 	ran = max(ran, 0)
 	switch {
@@ -73,7 +73,7 @@ func (e *Estimate) tail(run float64) float64 {
 	return math.Erfc(math.Log(run/float64(e.Median))/e.Spread/math.Sqrt2) / 2
 }
 
-// overrun returns an expected run time, doubled until it is longer than the time ran.
+// overrun returns an expected run time, doubled until it is longer than the run time so far.
 func overrun(expected, ran time.Duration) time.Duration {
 	expected = max(expected, time.Second)
 	for expected <= ran {
@@ -89,8 +89,8 @@ func overrun(expected, ran time.Duration) time.Duration {
 // that was expected when it started, and ran is how long it has run.
 func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }
 
-// Effort returns how much run time jobs of the kind cost for each job that ends. Each of these jobs
-// has already run for the time ran, and may be stopped for good after at least a slice. Effort
+// Effort returns how much run time jobs of the kind cost for each job that ends. The run time of
+// each of these jobs is ran so far, and each may be stopped for good after at least a slice. Effort
 // assumes the best choice of when to stop. It is the inverse of the Gittins index (J. Gittins,
 // Bandit Processes and Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run
 // times are alike, Effort is what is left of the run time. If they differ by orders of magnitude,
@@ -103,8 +103,8 @@ func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
 	return time.Duration(min(max(effort, float64(time.Second)), float64(longestRun)))
 }
 
-// Draw returns the total run time at quantile u of the estimate, for a job that has already run for
-// the time ran.
+// Draw returns the total run time at quantile u of the estimate, for a job whose run time so far is
+// ran.
 func (e *Estimate) Draw(u float64, ran time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return e.Total(ran)

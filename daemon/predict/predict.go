@@ -181,8 +181,8 @@ func (p *Predictor) updateCommon() {
 	p.common = moments{mean, spread, min(runsPerUser*float64(n), 2*meanRuns-1)}
 }
 
-// Observe learns from a job that ran for the time run, and returns the records to store. If ended
-// is false, the job was stopped before its end, so its full run time is longer.
+// Observe learns from a job's run time, and returns the records to store. If ended is false, the
+// job was stopped before its end, so its full run time is longer.
 func (p *Predictor) Observe(k Kind, run time.Duration, ended bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
 	run = min(max(run, time.Second), longestRun)

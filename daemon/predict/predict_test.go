@@ -94,8 +94,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// A job that was stopped raises the estimate. The more is known, the less it raises it. It does not
-// count as ended.
+// A job that was stopped raises the estimate. The more runs are known, the smaller the rise. The
+// job does not count as ended.
 func TestBoundsTeach(t *testing.T) {
 	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
 	before := p.Estimate(kind).Median

@@ -14,8 +14,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func hour(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 
-// ran returns a run of one whole GPU, from and to an hour, with 3600 J per hour. If to is 0, the
-// run has not ended.
+// ran returns a run of one whole GPU from one hour to another, with 3600 J per hour. If the second
+// hour is 0, the run has not ended.
 func ran(id job.ID, from, to float64) *job.Run {
 	r := &job.Run{Job: id, Owner: job.Owner{User: "alice", GID: 7}, Name: "n", Mem: 1 << 30}
 	a := &r.Attempt
@@ -146,7 +146,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	}
 }
 
-// Invariant 4. There are rows of each kind.
+// Invariant 4: there are rows of each kind.
 func TestRowsByEachKind(t *testing.T) {
 	a, b := ran(1, 2, 3), ran(2, 2, 4)
 	a.Owner.Groups, a.Tags = []string{"lab", "course"}, map[string]string{"p": "x", "q": "y"}

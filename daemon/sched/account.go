@@ -50,7 +50,8 @@ func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
-// quotas yields the accounts whose quotas apply to the account's jobs: itself and its groups.
+// The method quotas yields the accounts whose quotas apply to the account's jobs: itself and its
+// groups.
 func (a *Account) quotas(yield func(*Account) bool) {
 	if !yield(a) {
 		return

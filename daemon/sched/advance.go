@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// notice is the time before an advance reservation begins in which its GPUs take no jobs without a
-// time limit.
+// notice is a period before each advance reservation. In this period, the GPUs of the reservation
+// take no jobs without a time limit.
 const notice = 24 * time.Hour
 
 // advanceReservationFor returns an advance reservation that keeps the GPU from the query's job, or

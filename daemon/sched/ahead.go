@@ -15,9 +15,9 @@ type Ahead struct {
 	Its, Own job.Merits
 }
 
-// Ahead lists the waiting jobs that go before a queued job, in order and only the first ones, and
-// counts all of them. It leaves out jobs that a quota or throttle of their own holds back, and jobs
-// that can use none of the same GPUs: the queued job may pass these.
+// Ahead lists the waiting jobs that go before a queued job, in order. It returns only the first of
+// them, and the number of all. It leaves out jobs that a quota or throttle of their own holds back,
+// and jobs that can use none of the same GPUs: the queued job may pass these.
 func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahead, all int) {
 	e := q.entries[id]
 	if e == nil {

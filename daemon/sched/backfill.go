@@ -65,7 +65,7 @@ func (b *backfill) begin() {
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
 // delays reports whether the job at the cursor, started now, may still run at the reserved start.
-// In that case the job runs longer than until then, and cannot be preempted by then.
+// It may if its run is long enough, and if it cannot be preempted before that.
 func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
@@ -154,8 +154,8 @@ func (h *hostCapacity) clampTo(o *hostCapacity) {
 // maxDepth is the maximum number of reservations in a pass.
 const maxDepth = 32
 
-// releases lists everything that becomes free, by time: running jobs, jobs that this pass starts,
-// reserved jobs, GPUs that become ready, and the ends of advance reservations.
+// This method lists everything that becomes free, by time: running jobs, jobs that this pass
+// starts, reserved jobs, GPUs that become ready, and the ends of advance reservations.
 func (b *backfill) releases() {
 	if !b.listed {
 		b.listed = true
@@ -310,8 +310,8 @@ func (b *backfill) comesBack(e release) {
 	b.ends, b.sorted = append(b.ends, e), false
 }
 
-// save keeps a copy of the spare capacities before the pass looks for victims. restore brings them
-// back.
+// save keeps a copy of the spare capacities before the pass looks for victims. The method restore
+// brings them back.
 func (b *backfill) save() {
 	for i := range b.list {
 		b.list[i].saved.copyFrom(&b.list[i].spare)

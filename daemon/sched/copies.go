@@ -2,7 +2,7 @@ package sched
 
 import "slices"
 
-// copies maps the accounts and throttles of a snapshot to their copies.
+// This type maps the accounts and throttles of a snapshot to their copies.
 type copies struct {
 	accounts  map[*Account]*Account
 	throttles map[*Throttle]*Throttle

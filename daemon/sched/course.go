@@ -28,9 +28,10 @@ type Stay struct {
 	Runs   bool    // the job already runs
 }
 
-// Course predicts the use of the GPUs for the duration far, if no job is added and every job runs
-// for as long as expected. The prediction is valid up to the moment until. Course gives up once
-// asked returns false. The result done reports whether Course finished.
+// Course predicts the use of the GPUs if no job is added and every job runs for as long as
+// expected. The argument far is the length of the predicted period. The prediction is valid up to
+// the moment until. Course gives up once asked returns false. The result done reports whether
+// Course finished.
 func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
 	if f.course == nil {
 		f.course = newCourse(f, far)

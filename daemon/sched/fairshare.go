@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// sums adds up the shares and the use of accounts that compete with each other. Use is in whole
-// milliseconds, so that the sum does not depend on the order.
+// This type adds up the shares and the use of accounts that compete with each other. Use is in
+// whole milliseconds, so that the sum does not depend on the order.
 type sums struct{ share, used int64 }
 
 func (s *sums) add(a *Account) {

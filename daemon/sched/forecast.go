@@ -121,8 +121,8 @@ func (f *Forecast) fixed(at Instant) bool {
 		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
-// margin is a factor: a wait may be shorter or longer by it than in all futures, since the futures
-// know nothing of jobs to come.
+// margin is a factor. By this factor, a wait may be shorter or longer than in all futures, since
+// the futures know nothing of jobs to come.
 const margin = 1.25
 
 // likely returns the most central of the sorted starts. It takes the half of the starts that lie

@@ -33,8 +33,8 @@ type future struct {
 	until     Instant // the forecast's end
 }
 
-// fate is what a future knows of a running job in addition to the snapshot. It has the same index
-// there.
+// fate is what a future knows of a running job in addition to the snapshot. A job and its fate have
+// the same index in their lists.
 type fate struct {
 	ends     Instant // when the job really ends; Running.End is what the planner expects
 	limit    Instant // when the time limit ends the job

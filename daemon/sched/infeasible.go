@@ -25,9 +25,9 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
-// Never does the same as Infeasible for a waiting job. Such a job was feasible when it was
-// submitted, but a quota may have been lowered since, or the machine may have lost something. Never
-// returns nil while no GPU is visible, since GPUs come back.
+// The method Never does the same as Infeasible for a waiting job. Such a job was feasible when it
+// was submitted, but a quota may have been lowered since, or the machine may have lost something.
+// Never returns nil while no GPU is visible, since GPUs come back.
 func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	if r.GPUMilli > 0 && len(s.GPUs) == 0 && (s.Host.NoGPUs != "" || !s.Host.GPUsSeen) {
 		return nil

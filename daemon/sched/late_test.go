@@ -7,9 +7,9 @@ import (
 
 // In TestCountedLate job 1 asks for both GPUs, and job 2 behind it asks for one. One GPU is free.
 // The other is in use for an hour, or in one case of five for three hours. At first, job 1 is
-// expected to start after three hours. Once job 1 has waited for twice its run time, late ends no
-// longer count. If that comes earlier, it is when job 1 is expected to start. Job 2 may pass if its
-// expected end is before that start, or if its late end is within the three hours.
+// expected to start after three hours. Late ends stop counting at the moment at which job 1 has
+// waited for twice its run time. If that moment comes first, job 1 is expected to start then. Job 2
+// may pass if its expected end is before that start, or if its late end is within the three hours.
 func TestCountedLate(t *testing.T) {
 	const (
 		passes = "start 2 on 1, keep 0+1 for 1 at +1h0m0s"

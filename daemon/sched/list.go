@@ -37,7 +37,8 @@ func (b *bucket) find(e *entry) (to path) {
 	return to
 }
 
-// after returns the entry that follows e at height h. If e is nil, it returns the first entry.
+// The method after returns the entry that follows e at height h. If e is nil, it returns the first
+// entry.
 func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
 
 // link returns the pointer to the entry that follows e at height h. If e is nil, it returns the

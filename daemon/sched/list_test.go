@@ -44,7 +44,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// has checks the links of a bucket.
+// This method checks the links of a bucket.
 func (b *bucket) has(want []job.ID) error {
 	for h := range maxHeight + 1 {
 		var got []job.ID

@@ -85,7 +85,7 @@ func TestEveryJobStarts(t *testing.T) {
 	}
 }
 
-// quotas checks invariant 6 at every moment.
+// The method quotas checks invariant 6 at every moment.
 func (l *loop) quotas(users []*Account) {
 	for _, u := range users {
 		for _, a := range append([]*Account{u}, u.Groups...) {

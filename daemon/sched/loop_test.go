@@ -89,7 +89,7 @@ func (l *loop) toTheEnd() {
 	}
 }
 
-// until runs to a moment.
+// The method until runs the loop up to a moment.
 func (l *loop) until(at Instant) {
 	for l.next() <= at {
 		l.step()

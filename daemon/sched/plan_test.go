@@ -99,7 +99,7 @@ func (d *drawn) second(p *Planner, before *reference) error {
 	return explained(p, r)
 }
 
-// same compares a plan with the reference's.
+// The function same compares a plan with the reference's.
 func same(p *Planner, plan *Plan, r *reference) error {
 	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normal(plan.Place), normal(r.place)) {
 		return fmt.Errorf("placed\n%+v, the reference\n%+v", plan.Place, r.place)

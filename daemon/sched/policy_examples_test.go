@@ -33,7 +33,7 @@ func readPolicy(t *testing.T) *policy {
 	return &policy{t, string(data)}
 }
 
-// shows checks that the page has this table.
+// This method checks that the page has this table.
 func (p *policy) shows(rows ...[]string) {
 	p.Helper()
 	if want := table(rows); !strings.Contains(p.text, "\n\n"+want+"\n\n") {
@@ -41,7 +41,7 @@ func (p *policy) shows(rows ...[]string) {
 	}
 }
 
-// says checks that the page has this sentence, however its lines are broken.
+// This method checks that the page has this sentence, however its lines are broken.
 func (p *policy) says(format string, args ...any) {
 	p.Helper()
 	want := fmt.Sprintf(format, args...)

@@ -31,8 +31,7 @@ func (p *Policy) guaranteed(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
-// lateDivisor is a divisor: a victim leaves late if it needs more than a slice divided by it to
-// stop.
+// lateDivisor is a divisor: a victim leaves late if it needs more than slice/lateDivisor to stop.
 const lateDivisor = 10
 
 // leavesLate reports whether a job takes long to stop. Other jobs that stop sooner are then stopped
@@ -128,7 +127,7 @@ type victims struct {
 // begin drops the decisions of the previous pass.
 func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 
-// openFreed sets freed and soon. GPUs in cleaning count as ready.
+// openFreed sets the fields freed and soon. GPUs in cleaning count as ready.
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)

@@ -21,8 +21,8 @@ func (c *chooser) preferred(list []int, n int) []int {
 	return list
 }
 
-// only returns the good elements of a list, or the whole list if fewer than n elements are good.
-// The result is valid until the next call with another list.
+// This method returns the good elements of a list, or the whole list if fewer than n elements are
+// good. The result is valid until the next call with another list.
 func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
 	count := 0
 	for _, i := range list {

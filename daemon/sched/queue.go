@@ -183,7 +183,7 @@ func (q *Queue) Push(w Waiting) {
 	q.push(w, sh, w.Request.Priority)
 }
 
-// push adds a job of the shape like, which may belong to another queue.
+// push adds a job whose shape equals the shape like, which may belong to another queue.
 func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 	key := keyOf(&w, q.shape(like), priority)
 	b := q.byKey[key]

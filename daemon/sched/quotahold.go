@@ -244,7 +244,7 @@ func (m *limits) hold(c *cursor, at Instant) {
 	}
 }
 
-// give counts a job that the pass starts for its account, its groups and its array.
+// The method give counts a job that the pass starts: in its account, its groups and its array.
 func (m *limits) give(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)

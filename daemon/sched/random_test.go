@@ -68,7 +68,7 @@ func drawing(seeds uint64) uint64 {
 
 func pick[T any](d *drawn, list ...T) T { return list[d.IntN(len(list))] }
 
-// often returns true n times in ten.
+// This method returns true n times in ten.
 func (d *drawn) often(n int) bool { return d.IntN(10) < n }
 
 func (d *drawn) policy() {

@@ -25,8 +25,8 @@ type refKept struct {
 // of five.
 type refEnds struct{ end, late Instant }
 
-// counted returns the end that counts. Up to the given moment it is the late end, and after that
-// the expected end.
+// The method counted returns the end that counts. It is the late end or, if the late end comes
+// after the given moment, that moment. It is never before the expected end.
 func (e refEnds) counted(until Instant) Instant { return max(e.end, min(e.late, until)) }
 
 type refRun struct {
@@ -36,8 +36,8 @@ type refRun struct {
 	cpus   int
 }
 
-// ever reports whether the job fits once all running jobs have ended and all expected GPUs are
-// ready. It ignores advance reservations.
+// This method reports whether the job fits once all running jobs have ended and all expected GPUs
+// are ready. It ignores advance reservations.
 func (r *reference) ever(w *Waiting) bool {
 	s := *r.s
 	s.Reserved = nil
@@ -125,7 +125,7 @@ func (r *reference) giveUp(j refJob) {
 	r.tries[j.Account]++
 }
 
-// ends lists everything that becomes free, except GPUs that become ready.
+// This method lists everything that becomes free, except GPUs that become ready.
 func (r *reference) ends() (list []refRun) {
 	for _, x := range r.s.Running {
 		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, x.MemBytes, x.CPUs})

@@ -153,7 +153,7 @@ func truth(b bool) int {
 	return 0
 }
 
-// yields applies rule "Preemption" to two jobs, v running and j waiting.
+// This method applies rule "Preemption" to two jobs, v running and j waiting.
 func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
 
 // yieldsAmong applies the rule if v may be stopped together with other jobs.
@@ -209,7 +209,8 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score
 }
 
-// late reports whether the job takes so long to stop that other jobs should be stopped as well.
+// This method reports whether the job takes so long to stop that other jobs should be stopped as
+// well.
 func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
 // preemptFor stops the set of jobs whose end makes room for the job. Then it stops the set whose
@@ -277,8 +278,8 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	r.count(j, j.Request.CPUs)
 }
 
-// gone returns the machine without these jobs, the part of it that is free soon, and what the
-// reservations then leave.
+// The method gone returns the machine without these jobs, the part of it that is free soon, and
+// what the reservations then leave.
 func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept) {
 	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {
@@ -298,7 +299,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 	return freed, soon, kept
 }
 
-// others returns the reservations that a job must respect in its search for victims.
+// The function others returns the reservations that a job must respect in its search for victims.
 func others(kept []refKept, j refJob) []refKept {
 	return slices.DeleteFunc(slices.Clone(kept), func(k refKept) bool { return k.id == j.ID || k.served })
 }

@@ -153,7 +153,7 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// whole returns everything in a request but its priority, as text.
+// The function whole returns everything in a request but its priority, as text.
 func whole(r *job.Request) string {
 	placeless := *r
 	placeless.Priority = job.Priority{}
@@ -323,9 +323,9 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 // would delay.
 func (r *reference) leftFor(j refJob) machine { return r.less(r.now, j, r.kept) }
 
-// less reduces a machine to what these reservations leave, as far as the job would delay them. An
-// advance reservation may now give GPUs to the job's account and not to the account of a reserved
-// job. Such GPUs are not withheld.
+// This method reduces a machine to what these reservations leave, as far as the job would delay
+// them. An advance reservation may now give GPUs to the job's account and not to the account of a
+// reserved job. Such GPUs are not withheld.
 func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// left returns the jobs that still wait.
+// The method left returns the jobs that still wait.
 func (d *drawn) left() (list []*Waiting) {
 	for _, w := range d.waiting {
 		if w.Count > 0 {
@@ -115,7 +115,7 @@ func (d *drawn) started(w *Waiting, x Placement) {
 	}
 }
 
-// quotas checks invariant 6 for accounts whose jobs the plan starts.
+// The method quotas checks invariant 6 for accounts whose jobs the plan starts.
 func (d *drawn) quotas(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]

@@ -22,8 +22,8 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime returns the run time, in this future, of a job that has already run for the time ran. It
-// stays the same if the job is preempted.
+// runTime returns the run time, in this future, of a job whose run time so far is ran. It stays the
+// same if the job is preempted.
 func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {

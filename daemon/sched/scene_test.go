@@ -38,8 +38,8 @@ func (sc *scene) user(name string) *Account {
 	return sc.users[name]
 }
 
-// runs puts a job of ann's on GPUs. It began an hour before noon, without a wait, and ends at the
-// given time after noon.
+// This method puts a job of ann's on GPUs. It began an hour before noon, without a wait, and ends
+// at the given time after noon.
 func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	for _, g := range grants {
 		held := &sc.s.GPUs[g.GPU].Held
@@ -53,7 +53,7 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	return r
 }
 
-// on returns grants of whole GPUs, by position.
+// The function on returns grants of whole GPUs, by position.
 func on(gpus ...int) (list []Grant) {
 	for _, g := range gpus {
 		list = append(list, Grant{GPU: g, Milli: job.WholeGPU})
@@ -61,8 +61,8 @@ func on(gpus ...int) (list []Grant) {
 	return list
 }
 
-// waits queues a job of ann's that is expected to run for an hour. It came 100 - id seconds before
-// noon, so jobs come in the order of their ids.
+// This method queues a job of ann's that is expected to run for an hour. It came 100 - id seconds
+// before noon, so jobs come in the order of their ids.
 func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
 	w := Waiting{
 		ID: id, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1,

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// needs is what placement reads of a request.
+// This type has what placement reads of a request.
 type needs struct {
 	amount
 	gpuNeeds
@@ -121,7 +121,7 @@ func newShape(r *job.Request) *resourceShape {
 	return &resourceShape{needs: n, footprint: &f}
 }
 
-// like returns a shape with the same needs that belongs to no queue.
+// The method like returns a shape with the same needs that belongs to no queue.
 func (sh *resourceShape) like() *resourceShape {
 	f := footprint{key: sh.key, whole: sh.whole, part: sh.part, alone: sh.alone}
 	return &resourceShape{needs: sh.needs, footprint: &f}

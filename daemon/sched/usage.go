@@ -35,7 +35,7 @@ func (u *usage) add(r Rate, life float64) {
 	u.all += float64(r.Charge) / job.WholeGPU * life
 }
 
-// decay returns the part of use that is left after the time passed, given a half-life.
+// decay returns the part of past use that is left after some time, given a half-life.
 func decay(passed, half time.Duration) float64 {
 	if half <= 0 {
 		return 1
@@ -43,7 +43,7 @@ func decay(passed, half time.Duration) float64 {
 	return math.Exp2(-max(0, float64(passed)) / float64(half))
 }
 
-// lifetime returns the integral of the decay over the time passed.
+// lifetime returns the integral of the decay over some time.
 func lifetime(passed time.Duration, rest float64, half time.Duration) float64 {
 	if half <= 0 {
 		return max(0, float64(passed))
@@ -119,14 +119,15 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge adds more to the rate at which running jobs are charged from now on.
+// Recharge raises the rate at which running jobs are charged from now on. The argument more is the
+// difference.
 func (a *Account) Recharge(more int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.usage.rate.Charge += more
 }
 
-// Charge adds the use of a job that has ended. The job ended the time ago before now, and had run
-// for the time ran. Charge leaves out what Restore or Counted has charged.
+// Charge adds the use of a job that has ended. The argument ran is the job's run time, and ago is
+// the time since its end. Charge leaves out what Restore or Counted has charged.
 func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)

@@ -62,7 +62,7 @@ func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	u.level = max(u.level-tokens, -maxDebt*p.rate)
 }
 
-// of returns the user's bucket, filled up to now. The caller must hold mu.
+// The method of returns the user's bucket, filled up to now. The caller must hold mu.
 func (b *buckets) of(uid int, p rateLimit) *bucket {
 	now := time.Now()
 	if b.byUser == nil {

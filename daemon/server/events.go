@@ -19,7 +19,7 @@ const (
 	aliveTime        = 15 * time.Second // time without an event after which the current number is sent
 )
 
-// events answers with past events. If the request asks to follow, it also sends new events.
+// This method answers with past events. If the request asks to follow, it also sends new events.
 func (s *Server) events(r *request) (any, error) {
 	now, err := s.backend(r.Context()).Events(r.Context(), -1)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// gpus answers with the GPUs, and with what the driver says.
+// The method gpus answers with the GPUs, and with what the driver says.
 func (s *Server) gpus(r *request) (any, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}}) // no jobs
 	if err != nil {

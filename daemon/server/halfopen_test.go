@@ -58,7 +58,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	return c
 }
 
-// below returns a random number, and upTo a random duration.
+// The method below returns a random number, and upTo a random duration.
 func (c *crowd) below(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -343,7 +343,7 @@ func submitBody(key string) string {
 // patient is the time limit of an honest request, which may meet several restarts and delays.
 const patient = 4 * time.Minute
 
-// again repeats a request until it gets an answer.
+// This method repeats a request until it gets an answer.
 func (c *crowd) again(over http.RoundTripper, method, path, body string, out any) {
 	for began := time.Now(); time.Since(began) < patient; sleep(time.Second) {
 		r, _ := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
@@ -368,7 +368,7 @@ func (c *crowd) again(over http.RoundTripper, method, path, body string, out any
 	c.t.Errorf("%s %s has no answer after %s", method, path, patient)
 }
 
-// whole is a complete request.
+// The constant whole is a complete request.
 const whole = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
 
 // halves are the beginnings of requests that hostile clients send.

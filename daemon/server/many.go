@@ -18,7 +18,7 @@ const (
 	maxManyBytes = 2 << 20
 )
 
-// many carries out a command about many jobs.
+// The method many carries out a command about many jobs.
 func (s *Server) many(r *request) (any, error) {
 	in := r.body.(*api.ManyRequest)
 	c := job.Command{Kind: in.Command, Signal: in.Signal, Main: in.Main, Change: in.Change, Grace: in.Grace}

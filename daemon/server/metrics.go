@@ -19,7 +19,7 @@ import (
 // page says that the scheduler does not answer.
 const measureTime = 3 * time.Second
 
-// metrics answers with all metrics, for a monitoring system.
+// The method metrics answers with all metrics, for a monitoring system.
 func (s *Server) metrics(r *request) (any, error) {
 	format := metrics.Format(cmp.Or(r.query.(*api.MetricsQuery).Format, string(metrics.OpenMetrics)))
 	if !slices.Contains(metrics.Formats(), format) {
@@ -60,7 +60,7 @@ func (t text) send(w http.ResponseWriter) int {
 	return len(t.body)
 }
 
-// answers counts requests by their action and result.
+// This type counts requests by their action and result.
 type answers struct {
 	mu sync.Mutex // guards the field of
 	of map[answer]uint64

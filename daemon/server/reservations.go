@@ -14,7 +14,7 @@ import (
 // maxReservedFor limits the users and groups of one reservation.
 const maxReservedFor = 256
 
-// reservations answers with the reservations that have not ended.
+// The method reservations answers with the reservations that have not ended.
 func (s *Server) reservations(r *request) (any, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}})
 	if err != nil {

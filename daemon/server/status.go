@@ -12,7 +12,7 @@ import (
 // firstWaiting is how many waiting jobs the status shows.
 const firstWaiting = 10
 
-// status answers with a summary of the daemon, its jobs and its GPUs.
+// The method status answers with a summary of the daemon, its jobs and its GPUs.
 func (s *Server) status(r *request) (any, error) {
 	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err

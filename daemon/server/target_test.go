@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// one reads the job in a JobReply.
+// The function one reads the job in a JobReply.
 func one(t *testing.T, status int, body string) api.Job {
 	t.Helper()
 	var r api.JobReply
@@ -217,7 +217,7 @@ func TestAForgottenTaskIsNotFound(t *testing.T) {
 	}
 }
 
-// late is a backend in which a task becomes a job just after it was looked up.
+// The type late is a backend in which a task becomes a job just after it was looked up.
 type late struct {
 	*servertest.Backend
 	looked int

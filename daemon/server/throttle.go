@@ -89,8 +89,8 @@ func (l *limits) takeDryRunSlot(r *request) error {
 	return l.takeListingSlot(r)
 }
 
-// later adds to the reply when to send the request again. It also closes the connection to free its
-// place.
+// This function adds to the reply when to send the request again. It also closes the connection to
+// free its place.
 func later(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))

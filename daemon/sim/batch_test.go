@@ -73,7 +73,7 @@ var (
 )
 
 // A batch has ten jobs for each GPU. If run times are known, it takes on average at most 1.03 times
-// its lower bound. Whether they are known or not, a batch takes less time with the makespan
+// its lower bound. With known and with unknown run times, a batch takes less time with the makespan
 // objective than without. -v prints the table of contrib/sim.
 func TestMakespan(t *testing.T) {
 	mean, n := 0.0, 0.0

@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Between two stops of a job, some other job has gained. That means that the job for which it was
-// first stopped has ended, or had its GPUs for a slice, before the second stop. (Invariant 10 of
-// package sched. TestGoals checks that stops are useful overall.)
+// If a job is stopped twice, then before the second stop the job that caused the first stop has
+// ended, or has had its GPUs for a slice. (Invariant 10 of package sched. TestGoals checks that
+// stops are useful overall.)
 func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	for name, c := range map[string]sim.Setting{
 		"sweep": {GPUs: 8}, "bimodal": {GPUs: 8, Days: 8}, "uniform": {GPUs: 8, Days: 8}, "mixed": {GPUs: 8, Days: 5},

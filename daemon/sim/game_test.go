@@ -11,9 +11,9 @@ import (
 
 const lureRun = 20 * time.Hour
 
-// lure has a user who submits a job of 20 hours every six hours. Before each of these jobs, the
-// user submits a number of runs of the same command that take seconds, so that the job seems short.
-// Jobs of four other users, 1 to 4 hours long, nearly fill the machine.
+// lure returns a trace in which one user submits a job of 20 hours every six hours. Before each of
+// these jobs, the user submits a number of runs of the same command that take seconds, so that the
+// job seems short. Jobs of four other users, 1 to 4 hours long, nearly fill the machine.
 func lure(decoys int) sim.Trace {
 	rng := rand.New(rand.NewPCG(1, 7))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
@@ -72,10 +72,10 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubled has a user whose jobs need one GPU. If one is n, every n-th of these jobs requests milli
-// thousandths of a GPU instead. Jobs of four other users request one GPU. All jobs take 1 to 12
-// hours. If each requested one GPU, they would together need about eight GPUs. All jobs are
-// preemptible.
+// doubled returns a trace of five users whose jobs need one GPU. If the argument one is n, about
+// every n-th job belongs to user double and requests milli thousandths of a GPU. The jobs of the
+// four other users request one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they
+// would together need about eight GPUs. All jobs are preemptible.
 func doubled(seed uint64, one, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}

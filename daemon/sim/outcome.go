@@ -42,7 +42,7 @@ type Room struct {
 // A Span is an interval of time since the trace's Begin.
 type Span struct{ From, To time.Duration }
 
-// within returns the length of the overlap with another span.
+// The method within returns the length of the overlap with another span.
 func (s Span) within(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s.From, o.From)) }
 
 // Completion returns the time from the submission to the end.

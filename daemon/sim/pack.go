@@ -44,7 +44,7 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 // first of them uses.
 const arrivalInterval = 5 * time.Minute
 
-// arrivals draws the jobs and their order. No job ends.
+// The method arrivals draws the jobs and their order. No job ends.
 func (p Pack) arrivals(jobs []Job) ([]Job, int) {
 	var list []Job
 	asked := 0

@@ -87,7 +87,7 @@ func (s Scenario) Make(t Setting) Trace {
 	return trace
 }
 
-// between draws a time from low to high, uniformly, in whole seconds.
+// The function between draws a time from low to high, uniformly, in whole seconds.
 func between(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
@@ -157,8 +157,8 @@ func mixed(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// steps draws a job with a run time around one of a few lengths. Most jobs are long and alike, and
-// some end early. This resembles a published part of a cluster's training jobs.
+// This function draws a job with a run time around one of a few lengths. Most jobs are long and
+// alike, and some end early. This resembles a published part of a cluster's training jobs.
 func steps(gpus int, rng *rand.Rand) Job {
 	j := Job{GPUMilli: 1000, Run: 6 * time.Hour, Kind: "small"}
 	if rng.IntN(5) < 2 {

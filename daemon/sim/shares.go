@@ -34,7 +34,7 @@ type wave struct {
 	jobs int
 }
 
-// waves draws jobs of 1 to 4 hours. All jobs of a user are of the same kind.
+// This function draws jobs of 1 to 4 hours. All jobs of a user are of the same kind.
 func waves(list ...wave) func(Setting, *rand.Rand) []Job {
 	return func(s Setting, rng *rand.Rand) []Job {
 		var jobs []Job

@@ -10,7 +10,7 @@ import (
 // askAgain is how long a user waits before asking again for the expected start.
 const askAgain = time.Hour
 
-// soon is the longest expected wait that counts as starting now.
+// The constant soon is the longest expected wait that counts as starting now.
 const soon = time.Minute
 
 // A question asks, on behalf of a user, for the expected start of a waiting job.
@@ -30,7 +30,7 @@ type answer struct {
 	real  time.Duration // real start; 0: the job has not started
 }
 
-// starts asks the core for the expected start of every n-th job, and compares it with the real
+// This type asks the core for the expected start of every n-th job, and compares it with the real
 // start.
 type starts struct {
 	every   int
@@ -106,7 +106,7 @@ type StartFigures struct {
 	LaterP90 float64 `json:"later_error_p90"`
 }
 
-// misses has the errors of answers, and the ratios of real to expected waits.
+// This type has the errors of answers, and the ratios of real to expected waits.
 type misses struct{ errors, ratios []float64 }
 
 func (m *misses) add(told, real float64) {

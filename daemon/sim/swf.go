@@ -158,7 +158,8 @@ func (l *swfReader) job(fields []string) error {
 	return nil
 }
 
-// numbered makes a name from a number in the log. A missing number gives the name missing.
+// numbered makes a name from a number in the log. If the number is missing, the name is the last
+// argument.
 func numbered(what string, number float64, missing string) string {
 	if number < 0 {
 		return missing

@@ -99,7 +99,7 @@ func (c *checker) fault(err error) {
 
 func (c *checker) faultf(format string, args ...any) { c.fault(fmt.Errorf(format, args...)) }
 
-// rows calls f for each row of a query, and collects the errors.
+// This method calls f for each row of a query, and collects the errors.
 func (c *checker) rows(query string, f func(*sql.Rows) error) {
 	c.fault(c.each(query, func(rows *sql.Rows) error {
 		c.fault(f(rows))

@@ -131,7 +131,7 @@ func (s *Store) countPasts(ctx context.Context) error {
 	return s.withWriter(func() error { s.past = counted; return nil })
 }
 
-// above returns the persons whose ended jobs exceed the limit.
+// The method above returns the persons whose ended jobs exceed the limit.
 func (s *Store) above(most int64) (persons []int) {
 	_ = s.withWriter(func() error {
 		for person, p := range s.past {

@@ -72,7 +72,7 @@ func (s *Store) openCopy() (last counters) {
 	return last
 }
 
-// reach raises each id in c to the id in o if that is higher.
+// The method reach replaces each id in c by the id in o, if that is higher.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }

@@ -263,7 +263,8 @@ type counted struct {
 	stage int
 }
 
-// some returns every Nth element of a list, where N is every. With everyCall it returns all.
+// The function some returns every Nth element of a list, where N is every. With everyCall it
+// returns all.
 func some[T any](list []T, every int) (out []T) {
 	for i, v := range list {
 		if i%every == 0 || *everyCall {

@@ -47,9 +47,9 @@ func jobArgs(j *job.Job) ([]any, error) {
 		int64(r.TimeLimit)}, e.err
 }
 
-// own returns the job's request. For a task, it omits the values that the task has from its array.
-// Otherwise parameters of a hundred kilobytes would be written with each of a hundred thousand
-// tasks.
+// The function own returns the job's request. For a task, it omits the values that the task has
+// from its array. Otherwise parameters of a hundred kilobytes would be written with each of a
+// hundred thousand tasks.
 func own(j *job.Job) *job.Request {
 	if j.Task == nil {
 		return &j.Request

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// cuts calls its argument once for every distinct state of the files that a power cut could leave
-// now. In these states, any of the unsynced changes of names, and all or none of the unsynced
-// writes, are on disk. cuts returns the number of states.
+// This method calls its argument once for every distinct state of the files that a power cut could
+// leave now. In each state, some of the unsynced changes of names are on disk, or none, or all; the
+// unsynced writes are all on disk, or none is. cuts returns the number of states.
 func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 	t.Helper()
 	late, seen := p.disk.Late(), map[string]bool{}

@@ -145,8 +145,8 @@ func (s *Store) searchSome(
 	return found, to, err
 }
 
-// and combines two filters. The two cursors also restrict the jobs: each job must come before the
-// first cursor, and not before the second. A zero cursor adds no restriction.
+// The method and combines two filters. The two cursors also restrict the jobs: each job must come
+// before the first cursor, and not before the second. A zero cursor adds no restriction.
 func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}
 	if !before.IsZero() {

@@ -79,7 +79,7 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 // table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
-// in returns the statements for use in a transaction. They end with the transaction.
+// The method in returns the statements for use in a transaction. They end with the transaction.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
 	for i, stmt := range p {
@@ -162,8 +162,8 @@ func (p *statements) redact(ctx context.Context, records []job.Record) error {
 // writer executes statements and keeps the first error.
 type writer struct{ err error }
 
-// put executes a statement. err is an error of the arguments, or nil. In put's errors, what and
-// subject say what was to be written.
+// put executes a statement. The argument err is an error of the statement's arguments, or nil. In
+// put's own errors, what and subject describe the data that was to be written.
 func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, what string, subject any) {
 	if w.err != nil {
 		return

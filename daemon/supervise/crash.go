@@ -97,7 +97,7 @@ func (c crashes) pause(now time.Time) time.Duration {
 	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// within returns how many crashes are not older than age.
+// The method within returns how many crashes are not older than age.
 func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// crashOnce simulates a process that starts at began, and crashes with a report at ended.
+// crashOnce simulates a process. The last two arguments are the times of its start and of its
+// crash, which leaves a report.
 func crashOnce(t *testing.T, dir string, began, ended time.Time) crashes {
 	t.Helper()
 	c, err := watchCrashes(dir, began)

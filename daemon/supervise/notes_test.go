@@ -141,7 +141,8 @@ func TestStoppedNotes(t *testing.T) {
 	})
 }
 
-// over is a systemd with one unit. Its job has ended, and only the result is left.
+// The type over is a systemd with one unit. The job of that unit has ended, and only the result is
+// left.
 type over struct{ reloads int }
 
 func (o *over) Status(_ context.Context, name string) (units.Status, error) {

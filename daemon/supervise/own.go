@@ -53,8 +53,8 @@ func (o *Own) owner() config.OwnerCheck {
 	return config.OwnedBy(o.UID)
 }
 
-// settings changes settings that only root can use. In a user's own scheduler, the user is the only
-// administrator, and jobs may run without a device filter.
+// The method settings changes settings that only root can use. In a user's own scheduler, the user
+// is the only administrator, and jobs may run without a device filter.
 func (o *Own) settings(cfg config.Config) config.Config {
 	if o != nil {
 		cfg.Daemon.AdminGroup, cfg.GPUs.DeviceFilter = "", config.FilterPrefer
@@ -135,8 +135,8 @@ func (o *Own) runDir() string {
 	return filepath.Dir(o.Socket)
 }
 
-// checks adds lines to health about what a user's scheduler can't enforce. If something is missing
-// that no user's scheduler can have, it does not count as broken.
+// This method adds lines to health about what a user's scheduler can't enforce. If something is
+// missing that no user's scheduler can have, it does not count as broken.
 func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list

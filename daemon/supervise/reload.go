@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// reloads reads the configuration again after each SIGHUP. If it has errors, nothing changes.
+// This method reads the configuration again after each SIGHUP. If it has errors, nothing changes.
 func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	recount := time.NewTicker(recountEvery)
 	defer recount.Stop()

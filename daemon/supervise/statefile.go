@@ -62,8 +62,8 @@ func (f *stateFile) moveAside(why error) error {
 	return nil
 }
 
-// suspect records that a write found the file damaged. The next open checks the file. If the check
-// finds no damage and suspect is called again within asideTime, the file is moved aside.
+// This method records that a write found the file damaged. The next open checks the file. If the
+// check finds no damage and suspect is called again within asideTime, the file is moved aside.
 func (f *stateFile) suspect(why error) {
 	now := time.Now()
 	again := !f.suspected.IsZero() && now.Sub(f.suspected) < asideTime

@@ -54,8 +54,8 @@ type Options struct {
 }
 
 // Supervisor has all parts that last as long as the process: the server, the log and the settings.
-// The scheduler is an instance. It may fail, and is then started again. While no scheduler runs,
-// the server answers with the reason.
+// A scheduler may fail, and another one is then started. While no scheduler runs, the server
+// answers with the reason.
 type Supervisor struct {
 	opt     Options
 	log     *slog.Logger
@@ -105,8 +105,8 @@ var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// use applies the settings of everything except the scheduler. It looks up the groups in these
-// settings at once, so that no request has to wait for that.
+// The method use applies the settings of everything except the scheduler. It looks up the groups in
+// these settings at once, so that no request has to wait for that.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
 		s.names.KnownGroup(name)
@@ -209,8 +209,8 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	return time.Since(began), err
 }
 
-// resume waits until it is time for the next try, or until a reload is requested. In that case the
-// next try answers the request.
+// resume waits until it is time for the next try, or until a reload is requested. The next try then
+// answers that request.
 func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -27,7 +27,7 @@ type desk struct {
 	log    tape
 }
 
-// tape records the log.
+// A tape keeps the text of the log.
 type tape struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder

@@ -236,7 +236,8 @@ func called(r job.Reason) string {
 	return r.Job.String()
 }
 
-// holders names the jobs that have a GPU. It adds the number of jobs that the reason does not list.
+// holders lists the jobs that have a GPU, as far as the reason names them. It adds the number of
+// the other jobs.
 func holders(r job.Reason) string {
 	list := names(r)
 	if len(list) < 2 {

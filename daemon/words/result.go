@@ -45,8 +45,8 @@ func left(r *job.Result) string {
 	return "; " + Say(r.Left)
 }
 
-// outcome returns how an attempt ended, in two parts. The first part is the state, if the sentence
-// begins with the state. The second part is the rest of the sentence.
+// outcome returns how an attempt ended, in two parts. The first part is the attempt's state; it is
+// empty if the sentence does not begin with the state. The second part is the rest of the sentence.
 func outcome(r *job.Result) (state, rest string) {
 	switch r.Outcome {
 	case job.Completed:
@@ -145,7 +145,7 @@ func overBudget(r *job.Result) string {
 		over(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
 }
 
-// over returns by how much a job exceeds its budget.
+// The function over returns by how much a job exceeds its budget.
 func over(gpu int, used, budget job.Size) string {
 	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
 }

@@ -15,9 +15,9 @@ const maxGroups = 2
 // Why returns one short line that says why a job waits.
 func Why(list []job.Reason) string { return Reader{}.Why(list) }
 
-// causes lists why a job waits. Reasons that apply to every GPU come first. Reasons of single GPUs
-// follow, and the first of these is the one that passes soonest. GPUs that the job can't use are
-// named only if nothing else can be said.
+// This function lists why a job waits: first the reasons that apply to every GPU, then reasons of
+// single GPUs, beginning with the reason that passes soonest. GPUs that the job can't use are named
+// only if nothing else can be said.
 func causes(list []job.Reason) []string {
 	if first, ok := ownReason(list); ok {
 		return []string{Reason(first)}

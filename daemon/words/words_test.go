@@ -22,7 +22,7 @@ type use struct {
 
 var codeForm = regexp.MustCompile(`^(usage|not-found|forbidden|never|policy|conflict|unavailable|detail|notice)/[a-z-]+$`)
 
-// uses finds all codes that the source uses, outside tests and this package.
+// This function finds all codes that the source uses, outside tests and this package.
 func uses(t *testing.T) map[job.Code][]use {
 	t.Helper()
 	found := map[job.Code][]use{}

@@ -117,7 +117,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // maxRecord is larger than any record of the kernel.
 const maxRecord = 16 << 10
 
-// lines assembles lines from pieces. If a line is too long, it drops the rest of the line.
+// This type assembles lines from pieces. If a line is too long, it drops the rest of the line.
 type lines struct {
 	part []byte
 	skip bool

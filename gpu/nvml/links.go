@@ -34,7 +34,8 @@ func (l *Library) survey(devices []gpu.Device) *survey {
 	return s
 }
 
-// links reads every pair. If go-nvml panics on an unusual answer, the remaining pairs are left out.
+// This method reads every pair. If go-nvml panics on an unusual answer, the remaining pairs are
+// left out.
 func (s *survey) links() (links []gpu.Link) {
 	defer func() { _ = recover() }()
 	for _, p := range s.ports {

@@ -93,8 +93,8 @@ func script(s *Spec) string {
 	return ""
 }
 
-// away returns the reason why a path, or the target of its links, may be missing through no fault
-// of the job. It returns "" if nothing suggests that.
+// This function returns the reason why a path, or the target of its links, may be missing through
+// no fault of the job. It returns "" if nothing suggests that.
 func away(path, home, table string) string {
 	for _, path := range pathAndTargets(path) {
 		if at := unmounted(path, table, mounted); at != "" {
@@ -198,7 +198,7 @@ func homeMissing(home string) bool {
 	return home != "" && !strings.HasPrefix(home, "/nonexistent") && unix.Stat(home, &st) != nil
 }
 
-// within reports whether path is dir or below it.
+// The function within reports whether path is dir or below it.
 func within(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	return path == dir || strings.HasPrefix(path, dir+"/")

@@ -19,8 +19,8 @@ const unbuffered = "PYTHONUNBUFFERED"
 
 // Environment returns the job's environment, with or without an active device filter. The base is
 // the environment of the unit (or, in mode contract.EnvLogin, what the login shell made of it).
-// Entries without a name are left out, the last of several for one name counts, and bytes are
-// otherwise unchanged.
+// Entries without a name are left out. If a name occurs several times, the last entry counts. Bytes
+// are unchanged.
 //
 //	inherit  the submitter's variables; from the base those about the unit, those
 //	         that a site sets for every job (not PATH and locale), and home and user
@@ -176,9 +176,9 @@ func (e *environment) job(s *Spec) {
 	}
 }
 
-// gpus sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and counts them
-// from 0. Without a filter the machine's numbers apply. A job without GPUs gets an empty list,
-// because a missing list would mean all GPUs.
+// The method gpus sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and
+// counts them from 0. Without a filter the machine's numbers apply. A job without GPUs gets an
+// empty list, because a missing list would mean all GPUs.
 func (e *environment) gpus(s *Spec, filterActive bool) {
 	var indexes, uuids []string
 	for _, g := range s.GPUs {

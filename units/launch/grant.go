@@ -31,9 +31,9 @@ const (
 	aclNobody = ^uint32(0) // the id of entries that apply to no particular user
 )
 
-// grant lets uid read a file of ours by an access control list. Nobody but us may do more with it.
-// If uid owned the file, uid could change its mode, write to it, and so fill the memory that holds
-// it.
+// grant lets the user uid read a file of ours, through an access control list. The user can't do
+// more with the file. An owner of the file could change its mode and write to it, and so fill the
+// memory that holds the file.
 func grant(fd, uid int) error {
 	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
 	for _, e := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// wrap makes a shell run a script before the launcher.
+// This function makes a shell run a script before the launcher.
 func wrap(script string) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"/bin/sh", "-c", script + `; exec "$0" "$@"`}, append([]string{cmd.Path}, cmd.Args[1:]...)...)

@@ -19,7 +19,8 @@ const keptSuffix = ".kept"
 // maxKept limits the number of bytes that Kept reads.
 const maxKept = 4 << 10
 
-// Keep stores data about an attempt of job id in a file in dir. It replaces what was stored before.
+// Keep stores data about a job's attempt in a file in the directory dir. The data replaces what was
+// stored before.
 func Keep(dir string, id int64, attempt int, data []byte) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -56,7 +57,8 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	return data[:n], nil
 }
 
-// SweepKept removes what Keep stored about those attempts for which wanted returns false.
+// SweepKept removes what Keep stored about those attempts for which the function wanted returns
+// false.
 func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

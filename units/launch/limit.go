@@ -68,8 +68,9 @@ func parseLimits(word string) (limits []contract.Limit, ok bool) {
 // statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Limited replaces this process by the command argv under the limits that word encodes. A process
-// that keeps a terminal runs its commands through Limited. Limited returns only after a failure.
+// Limited replaces this process by the command argv. The argument word encodes the limits of the
+// command. A process that keeps a terminal runs its commands through Limited. Limited returns only
+// after a failure.
 func Limited(word string, argv, environ []string) int {
 	limits, ok := parseLimits(word)
 	if !ok {

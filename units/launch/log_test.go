@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// logged runs a shell command with a log and returns the outcome.
+// This function runs a shell command with a log and returns the outcome.
 func logged(t *testing.T, dir string, l contract.Log, attempt int, script string) launched {
 	t.Helper()
 	s := &Spec{JobID: 42, Attempt: attempt, Program: contract.Program{
@@ -136,7 +136,7 @@ func TestLogInTheHomeOfTheUser(t *testing.T) {
 	}
 }
 
-// limited runs the launcher under a limit on the size of files.
+// This function runs the launcher under a limit on the size of files.
 func limited(cmd *exec.Cmd) {
 	cmd.Args = append([]string{"prlimit", "--fsize=4096"}, cmd.Args...)
 	cmd.Path = "/usr/bin/prlimit"

@@ -51,9 +51,9 @@ func start(args, environ []string, n nodes) int {
 	return code
 }
 
-// check makes the system calls of a launch, except on the user's own files, which may hang. It only
-// shows whether the launcher survives these calls: it ignores errors, which the launch itself
-// reports.
+// This method makes the system calls of a launch, except on the user's own files, which may hang.
+// It only shows whether the launcher survives these calls: it ignores errors, which the launch
+// itself reports.
 func (r *run) check(path string) int {
 	s, err := Read(path)
 	if err != nil {

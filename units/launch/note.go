@@ -23,7 +23,8 @@ func notePath(dir, id string) string { return filepath.Join(dir, id+noteSuffix) 
 // maxNoteBytes is the length to which a printed note is cut.
 const maxNoteBytes = 64 << 10
 
-// WriteNote writes a note for job id next to its specs in dir, readable only by uid.
+// WriteNote writes a note for a job into the directory dir, next to the job's specs. Only the user
+// uid can read the note.
 func WriteNote(dir string, id int64, uid int, text string) error {
 	d, err := openDir(dir)
 	if err != nil {

@@ -26,8 +26,8 @@ const silence = "NOTIFYACCESS=none"
 
 // begun reports that the launcher ran, unless an earlier message has done so. The report is needed
 // because the program that replaces the launcher may exit with any status, even one that systemd
-// reserves. begun sends the text in more in the same message, because each message costs the
-// service manager work and wakes everybody who watches the unit.
+// reserves. The same message also carries the text of the argument more, because each message costs
+// the service manager work and wakes everybody who watches the unit.
 func (r *run) begun(more string) {
 	if r.stage == first && !r.notify.said {
 		more = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+more, "\n")

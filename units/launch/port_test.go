@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// rendezvousOf returns the variables of a job with this environment if all ports but taken are
-// free.
+// rendezvousOf returns the variables of a job with this environment. The ports in the list taken
+// are in use, and all others are free.
 func rendezvousOf(id int64, env []string, taken ...int) []string {
 	s := &Spec{JobID: id, Program: contract.Program{EnvMode: contract.EnvInherit, Env: env}}
 	e := environmentOf(s, true, nil)

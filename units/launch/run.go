@@ -127,8 +127,8 @@ func (r *run) execSilent(path string, argv, env []string) error {
 	return r.exec(path, argv, env)
 }
 
-// inherit sets up what the command inherits from this process. The limits come last, because the
-// launcher itself could not continue under a small limit.
+// This method sets up what the command inherits from this process. The limits come last, because
+// the launcher itself could not continue under a small limit.
 func (r *run) inherit(s *Spec, env []string) *Failure {
 	if err := closeOnExec(); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its descriptors could not be closed", Err: err}

@@ -48,9 +48,9 @@ func signalsWord(list []int) string {
 	return strings.Join(words, ",")
 }
 
-// screen sets SCREENDIR to the directory in which the user's own screen looks for the session, even
-// if a set-up or a login shell has changed SCREENDIR. The process that cleans up after the job does
-// not know such a change.
+// This method sets SCREENDIR to the directory in which the user's own screen looks for the session,
+// even if a set-up or a login shell has changed SCREENDIR. The process that cleans up after the job
+// does not know such a change.
 func (e *environment) screen(s *Spec) {
 	if s.Screen == "" {
 		return

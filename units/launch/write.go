@@ -50,15 +50,16 @@ func parseFileName(name string) (id int64, attempt int, ok bool) {
 	return id, attempt, err == nil && attempt > 0 && name == fileName(id, attempt)
 }
 
-// jobOf returns the id in the name of the file at path.
+// jobOf returns the job id that a file's name contains.
 func jobOf(path string) string {
 	id, _, _ := strings.Cut(filepath.Base(path), ".")
 	return id
 }
 
-// Write writes the spec of an attempt of job id into dir, readable only by uid, and returns its
-// path. It replaces an older spec of the attempt in one step. The directory must be ours, and
-// nobody else may be able to write to it. The directory is in memory (/run), so nothing is synced.
+// Write writes the spec of a job's attempt into the directory dir, and returns the path of the
+// file. Only the user uid can read the file. It replaces an older spec of the attempt in one step.
+// The directory must be ours, and nobody else may be able to write to it. The directory is in
+// memory (/run), so nothing is synced.
 func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	data := padded(Encode(s))
 	if len(data) > MaxSpecBytes {
@@ -249,8 +250,8 @@ func Remove(dir string, id int64, attempt int) error {
 	return nil
 }
 
-// Sweep removes every spec in dir for which keep returns false, and what an interrupted Write left.
-// A missing directory counts as empty.
+// Sweep removes every spec in dir for which the function keep returns false, and what an
+// interrupted Write left. A missing directory counts as empty.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -2,8 +2,8 @@ package retry
 
 import "time"
 
-// After returns the delay after this many failures in a row: none after none, first after one, and
-// twice as long after each further one, up to longest.
+// After returns the delay after this many failures in a row. Without a failure the delay is 0.
+// After one failure it is the argument first, and each further failure doubles it, up to longest.
 func After(failures int, first, longest time.Duration) time.Duration {
 	if failures < 1 {
 		return 0

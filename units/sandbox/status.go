@@ -70,7 +70,7 @@ func (st status) hides(own status) bool {
 	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
 }
 
-// less names something that the process st can't do although the reference process can; "":
+// This method names something that the process st can't do although the reference process can; "":
 // nothing.
 func (st status) less(first status) string {
 	switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// actorPrefix marks the argument that says how a unit of these tests behaves. The launcher of the
-// units is this test binary.
+// actorPrefix marks the argument that says how a unit of these tests behaves. This test binary is
+// the launcher of the units.
 const actorPrefix = "/unit:"
 
 // stubbornWord is the argument, after actorPrefix, that calls stubborn.

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// changes is the set of units with a change that the reader has not been told. A name leaves the
+// changes is the set of changed units that the reader has not been told about. A name leaves the
 // set before the reader gets it, so that a later change adds it again. A pending resync includes
 // every name.
 type changes struct {

@@ -269,7 +269,7 @@ func TestUnknownProperties(t *testing.T) {
 	})
 }
 
-// Each answer of systemd to a start is the right error.
+// For each answer of systemd to a start, Start returns the right error.
 func TestStartErrors(t *testing.T) {
 	var refused *units.RefusedError
 	for code, is := range map[string]func(error) bool{

@@ -21,8 +21,8 @@ func (m *Manager) ControlGroup(ctx context.Context) (string, error) {
 	return get[string](p, "ControlGroup"), nil
 }
 
-// System asks systemd about itself. The start time of systemd identifies its run: it is by the
-// kernel's monotonic clock, differs at each start, and survives a re-execution.
+// System asks systemd about itself. The start time of systemd identifies its run: it is measured by
+// the kernel's monotonic clock, differs at each start, and survives a re-execution.
 func (m *Manager) System(ctx context.Context) (units.System, error) {
 	l, err := m.current()
 	if err != nil {

@@ -144,9 +144,10 @@ func (t *tidy) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// keep tells journald again that a unit that is gone has no rate limit. systemd removes that
-// setting with the unit. journald then applies its own limit to lines that it has not read yet: of
-// 60 000 lines it dropped 27 500. If keep fails, journald drops lines in the same way.
+// The method keep tells journald again that a unit that is gone has no rate limit. systemd removes
+// that setting with the unit. journald then applies its own limit to lines that it has not read
+// yet: of 60 000 lines it dropped 27 500. If the method fails, journald drops lines in the same
+// way.
 func (t *tidy) keep(name string) {
 	if t.dir == "" {
 		return
@@ -155,7 +156,7 @@ func (t *tidy) keep(name string) {
 	_ = os.Symlink(strconv.FormatUint(units.LogBurst, 10), filepath.Join(t.dir, burstPrefix+name))
 }
 
-// starting records that the unit starts, so that its file counts as a new one.
+// This method records that the unit starts, so that its file counts as new.
 func (t *tidy) starting(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -58,8 +58,8 @@ func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// remove tells the unit's callers that systemd has dropped it, and reports whether there are any
-// callers.
+// remove tells the unit's callers that systemd has dropped the unit, and reports whether there are
+// any callers.
 func (w *waiters) remove(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

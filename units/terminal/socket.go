@@ -15,8 +15,9 @@ var ErrNone = errors.New("it has no terminal")
 
 func prefix(job string) string { return "@gpusched-terminal-" + job + "-" }
 
-// UnreachedError is an ErrNone although there are sockets with the name of the terminal: Others of
-// them belong to other users, and Busy of them accepted no connection.
+// UnreachedError is an ErrNone although there are sockets with the name of the terminal. Others is
+// the number of sockets that belong to other users, and Busy the number that accepted no
+// connection.
 type UnreachedError struct{ Others, Busy int }
 
 // Error says which sockets were seen.
@@ -149,8 +150,8 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 	return nil, err
 }
 
-// connect connects to name. If a signal interrupts the call, such as a signal of Go's own
-// scheduler, connect tries again, but not after until.
+// connect connects to a socket. If a signal interrupts the call, such as a signal of Go's own
+// scheduler, connect tries again, but not after a certain time (until).
 func connect(fd int, name string, until time.Time) error {
 	for {
 		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})

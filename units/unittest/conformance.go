@@ -122,8 +122,8 @@ func (s *stage) phase(id int64, want units.Phase) {
 	}
 }
 
-// until waits until the unit of job id is in a phase, as a daemon does: it reads the state, and
-// reads again after every change that may concern the unit.
+// The method until waits until the unit of a job is in a phase, as a daemon does: it reads the
+// state, and reads again after every change that may concern the unit.
 func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
 	for {
@@ -136,7 +136,7 @@ func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) 
 	}
 }
 
-// hint waits for a change that may concern the unit of job id.
+// This method waits for a change that may concern the unit of job id.
 func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
 	s.Helper()
 	for {

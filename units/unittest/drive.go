@@ -29,9 +29,9 @@ func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
 }
 
-// Answer ends the main process of the named unit with an exit status. The process ends because of a
-// stop that Hold delays and whose caller is gone. The result stays, because nobody collects the
-// unit.
+// The method Answer lets the main process of the named unit end with an exit status. The process
+// ends because of a stop that Hold delays and whose caller is gone. The result stays, because
+// nobody collects the unit.
 func (s *Systemd) Answer(name string, code int) {
 	s.drive(name, func(u *unit) {
 		delete(s.holds, hold{OpStop, name})
@@ -64,7 +64,7 @@ func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.with(name, func(u *unit) { u.processesStay = keep })
 }
 
-// with calls the function do with the named unit, if there is one.
+// The method with calls the function do with the named unit, if there is one.
 func (s *Systemd) with(name string, do func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Systemd) Processes(name string) int {
 	return about(s, name, func(u *unit) int { return u.processes })
 }
 
-// about asks something about a unit. The answer is zero if there is no such unit.
+// The function about asks something about a unit. The answer is zero if there is no such unit.
 func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
 	s.with(name, func(u *unit) { answer = ask(u) })
 	return answer

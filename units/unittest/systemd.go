@@ -183,8 +183,8 @@ func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 	})
 }
 
-// call runs do under the lock, unless there is no bus or the test has set a fault. After a fault it
-// returns none.
+// call runs the last argument under the lock, unless there is no bus or the test has set a fault.
+// After a fault it returns the value none.
 func call[T any](s *Systemd, ctx context.Context, op Op, name string, none T, do func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,7 @@ func (s *Systemd) create(name string, props []units.Property) *unit {
 	return u
 }
 
-// now returns the unit's present status.
+// This method returns the unit's present status.
 func (u *unit) now() units.Status {
 	s := u.status
 	ended := s.Active == units.ActiveFailed || s.Active == units.ActiveActive && s.Sub == units.SubExited
@@ -185,7 +185,7 @@ func (s *Systemd) stopped(u *unit, result string) {
 	s.tell(u.status.Name)
 }
 
-// signal sends a signal to all processes of u.
+// This method sends a signal to all processes of u.
 func (s *Systemd) signal(u *unit, signal int) {
 	sig := syscall.Signal(signal)
 	if u.processes == 0 || u.processesStay || harmless(sig) || u.behaviour.deaf() && sig != syscall.SIGKILL {

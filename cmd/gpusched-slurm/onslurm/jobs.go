@@ -159,7 +159,8 @@ func (r *row) setArray(j *api.Job) {
 	j.Array = a
 }
 
-// result returns how a job ended. exit_code has the form of a wait(2) status.
+// result returns how a job ended. Older releases of Slurm print exit_code as the number that
+// wait(2) returns. Since release 24 it consists of an exit code and a signal, such as "3:0".
 func (r *row) result(j *api.Job) *api.Result {
 	status := r.number(colExitCode)
 	if code, signal, since24 := strings.Cut(r[colExitCode], ":"); since24 { // such as "3:0"

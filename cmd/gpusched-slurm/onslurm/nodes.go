@@ -248,7 +248,7 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU
 // GPUs.
 const maxSingleQueries = 20
 
-// record asks Slurm for the record of a single job.
+// This method asks Slurm for the record of a single job.
 func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
 	if err != nil || !strings.HasPrefix(string(out), "JobId="+j.ID.String()+" ") {

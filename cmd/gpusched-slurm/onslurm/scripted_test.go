@@ -14,8 +14,8 @@ import (
 )
 
 // scripted returns an engine whose programs are shell scripts. Each call adds a line to the file
-// calls in the directory dir. The scripts know the directory as $D. Their function Fields prints a
-// row of squeue from NAME=VALUE words.
+// named "calls" in the directory dir. The scripts know the directory as $D. Their function Fields
+// prints a row of squeue from NAME=VALUE words.
 func scripted(t *testing.T, scripts map[string]string, environ ...string) (e *Engine, dir string) {
 	t.Helper()
 	dir = t.TempDir()

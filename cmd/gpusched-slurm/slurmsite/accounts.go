@@ -26,8 +26,8 @@ type script struct {
 	notes []string
 }
 
-// put adds a call that adds something to the database. The call ignores status 1, which sacctmgr
-// returns if the thing exists already.
+// put adds a call of sacctmgr to the script. If the call is to create something that exists
+// already, sacctmgr returns status 1, and the script ignores that.
 func (w *script) put(format string, args ...any) {
 	fmt.Fprintf(w, "sacctmgr -i add "+format+" || true\n", args...)
 }

@@ -15,7 +15,7 @@ type conf struct{ strings.Builder }
 
 func (c *conf) set(key string, value any) { fmt.Fprintf(c, "%s=%v\n", key, value) }
 
-// about starts a group of settings with a comment.
+// The method about starts a group of settings with a comment.
 func (c *conf) about(text string) { fmt.Fprintf(c, "\n# %s\n", strings.ReplaceAll(text, "\n", "\n# ")) }
 
 // slurmConf returns slurm.conf. The file is the same on all nodes.

@@ -271,7 +271,7 @@ func (m *Model) lastLine() Line {
 	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q quit")
 }
 
-// hints draws as many keys as fit. It always draws the last two keys, help and leave.
+// This method draws as many keys as fit. It always draws the last two keys, help and leave.
 func (m *Model) hints(keys ...string) Line {
 	l, last := m.line(), len(keys)-2
 	room := l.width + 2 - term.Columns(strings.Join(keys[last:], "  ")) - 2

@@ -214,7 +214,7 @@ func (m *Model) askPause() {
 	}
 }
 
-// say shows the outcome of an action and requests a new picture.
+// This method shows the outcome of an action and requests a new picture.
 func (m *Model) say(d Done) {
 	m.note, m.bad = d.Text, d.Err != nil
 	if d.Err != nil {

@@ -83,7 +83,7 @@ type line struct {
 
 func (m *Model) line() *line { return &line{width: m.width, ascii: m.ASCII} }
 
-// put adds a text. The text is cut if it exceeds the remaining width.
+// This method adds a text. The text is cut if it exceeds the remaining width.
 func (l *line) put(style term.Style, text string) {
 	text = l.legible(text)
 	if room := l.width - l.used; term.Columns(text) > room {

@@ -173,7 +173,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// fits checks that a frame has the size of the screen and no control characters.
+// This function checks that a frame has the size of the screen and no control characters.
 func fits(t *testing.T, f Frame, width, height int) {
 	t.Helper()
 	text := f.String()

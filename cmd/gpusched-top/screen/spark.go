@@ -82,8 +82,8 @@ func level(util int) int {
 	return min(1+util*(len(levels)-1)/100, len(levels)-1)
 }
 
-// between returns the highest sample after from, up to and including to. Without such a sample, it
-// returns the last earlier sample that still counts, or -1.
+// between returns the highest sample in a period that excludes its start (from) and includes its
+// end (to). Without such a sample, it returns the last earlier sample that still counts, or -1.
 func between(points []point, from, to time.Time) int {
 	before, within := -1, -1
 	for _, p := range points {

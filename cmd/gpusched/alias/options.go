@@ -141,7 +141,7 @@ func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	return rest, nil
 }
 
-// as returns the reader of an option that has a different name in gpusched.
+// The function as returns the reader of an option that has a different name in gpusched.
 func as(name string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		c.add("--" + name + "=" + value)

@@ -135,7 +135,7 @@ func forgotten(j api.Job, now time.Time) bool {
 	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
 
-// in reports whether the filters match a job. It ignores the job's state.
+// The method in reports whether the filters match a job. It ignores the job's state.
 func (v *squeueView) in(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))

@@ -178,8 +178,8 @@ func (at *attendance) runs(j api.Job) bool {
 	return !j.State.Terminal() && j.State != job.Queued && j.Attempt == at.job.Attempt
 }
 
-// untilOver waits for the end of the attempt and returns the job. After the time limit most, it
-// returns the job in its current state.
+// untilOver waits for the end of the attempt and returns the job. If the attempt lasts longer than
+// the argument most, it returns the job in its current state.
 func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply api.JobReply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

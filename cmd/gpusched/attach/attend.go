@@ -70,7 +70,7 @@ func (at *attendance) output() *logs.WatchedWriter {
 	return &logs.WatchedWriter{W: at.line.over(at.a.Out.W), Last: time.Now()}
 }
 
-// show begins to print the job's output. It returns a function that ends the printing. If that
+// show starts to print the job's output. It returns a function that ends the printing. If that
 // function gets nil, it stops at once; if it gets the ended job, it first prints the remaining
 // output.
 func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {

@@ -79,7 +79,7 @@ const (
 	longStart = 3 * time.Second
 )
 
-// absence records how long the terminal of a started job has been missing.
+// The type absence records how long the terminal of a started job has been missing.
 type absence struct {
 	since time.Time // zero if the terminal is not missing
 	said  bool
@@ -90,7 +90,7 @@ func (n *absence) isNew(now time.Time) bool {
 	return !n.since.IsZero() && now.Sub(n.since) < quickStart
 }
 
-// again notes that the terminal is still missing, and tells the user once.
+// This method notes that the terminal is still missing, and tells the user once.
 func (n *absence) again(at *attendance, now time.Time) {
 	if n.since.IsZero() {
 		n.since = now

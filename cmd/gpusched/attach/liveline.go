@@ -28,7 +28,7 @@ type liveLine struct {
 	said  string // the state that was last printed
 }
 
-// note prints a line that is not overwritten later.
+// This method prints a line that is not overwritten later.
 func (l *liveLine) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ func (l *liveLine) clear() {
 	}
 }
 
-// over returns a writer that clears the line before each write and flushes at once.
+// The method over returns a writer that clears the line before each write and flushes at once.
 func (l *liveLine) over(w *bufio.Writer) io.Writer { return &overwriter{l, w} }
 
 type overwriter struct {

@@ -80,7 +80,7 @@ type Manner struct {
 	Turns  turns // the tool's queue that new jobs enter; nil: none
 }
 
-// turns is another tool's queue. A new job in it waits for its turn.
+// This type is another tool's queue. A new job in it waits for its turn.
 type turns interface {
 	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // no other job enters before Leave
 	Leave()
@@ -127,7 +127,8 @@ func (a *App) Complain(text string) {
 	}
 }
 
-// from names the machine that an error comes from. If only this machine was asked, it returns "".
+// The method from returns the name of the machine that an error comes from. If only this machine
+// was asked, it returns "".
 func (a *App) from() string {
 	switch {
 	case a.Host != "":

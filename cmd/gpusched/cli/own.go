@@ -73,9 +73,9 @@ func (a *App) CutOwn(args []string) ([]string, error) {
 // AsTyped changes the commands that a text proposes, so that they ask the same scheduler as this
 // run: 'gpusched list' becomes 'gpusched --user list'.
 //
-// It searches the finished text for 'gpusched …' in quotes. The manual finds commands in bold type
-// by the same notation. Placeholders in the texts would do no more, and some 120 places would need
-// them. Half of these places don't know how the program was called.
+// It searches the finished text for 'gpusched …' in quotes. Package manual uses the same notation
+// to find the commands that it prints in bold type. Placeholders in the texts would do no more, and
+// some 120 places would need them. Half of these places don't know how the program was called.
 func (a *App) AsTyped(text string) string {
 	flag := ""
 	switch {

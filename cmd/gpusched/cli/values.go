@@ -75,8 +75,8 @@ func parseGPUMem(word string) (int64, error) {
 	return n, err
 }
 
-// put calls parse for a word and stores the result in target. target may be a pointer, which is nil
-// if the option was not given.
+// put parses a word with the function parse, and stores the result in target. Target may be a
+// pointer: it is nil as long as the option was not given.
 func put[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
 	v, err := parse(word)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits up to a minute until the function is returns true for a job. what describes that
-// state.
+// becomes waits, for up to a minute, until a job has a certain state. The function is tests for
+// that state; the text what describes it.
 func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {

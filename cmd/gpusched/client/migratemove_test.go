@@ -37,7 +37,8 @@ type moveRig struct {
 	arrives func(job.Command) // called before the daemon carries out a command
 }
 
-// late is the daemon's backend with a hook, by which a test changes something between two requests.
+// The type late is the daemon's backend with a hook, by which a test changes something between two
+// requests.
 type late struct {
 	*servertest.Backend
 	rig *moveRig

@@ -38,7 +38,7 @@ func typed(t *testing.T, script string) (calls [][]string) {
 	return calls
 }
 
-// parses checks that a command line parses.
+// This function checks that a command line parses.
 func parses(t *testing.T, where string, args []string) {
 	t.Helper()
 	args, err := parse.Habitual(args)
@@ -77,7 +77,7 @@ func TestTourCommandsParse(t *testing.T) {
 	}
 }
 
-// note matches the remark after an example.
+// This pattern matches the remark after an example.
 var note = regexp.MustCompile(`\s\s+(\(.*\)|#.*)$`)
 
 // The examples in the other pages can be parsed, too.

@@ -29,7 +29,7 @@ type call struct {
 	run      func(*cli.App) error
 }
 
-// wherever runs a command on the machines that its options and ids name.
+// The function wherever runs a command on the machines that its options and ids name.
 func wherever(ctx context.Context, a *cli.App, c call) error {
 	words := c.ids.words()
 	if a.Asked != nil {
@@ -113,7 +113,7 @@ func onHosts(ctx context.Context, a *cli.App, c call) error {
 	return oneByOne(ctx, a, c, a.Hosts, true)
 }
 
-// together returns the function that shows several machines, or jobs of several machines, on one
+// This method returns the function that shows several machines, or jobs of several machines, on one
 // screen. It returns nil if the command has no such function.
 func (c call) together() func(ctx context.Context, a *cli.App) error {
 	switch cmd := c.selected.(type) {

@@ -89,7 +89,8 @@ func appendLine(name, line string) (int, error) {
 	return number + 1, err
 }
 
-// countLines counts the lines that have a line end. open reports whether the last line has none.
+// countLines counts the newlines of a text. The result open is true if the text does not end with a
+// newline.
 func countLines(f io.Reader) (n int, open bool, err error) {
 	part := make([]byte, 1<<16)
 	for {

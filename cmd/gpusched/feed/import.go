@@ -93,7 +93,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.queue(ctx, r, list, l)
 }
 
-// settings prints the converted settings and a note on each.
+// The method settings prints the converted settings and a note on each.
 func (c *ImportCmd) settings(a *cli.App, text string) error {
 	r, err := oldconfig.Convert(c.File, text)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 	return c.quotas(a, text)
 }
 
-// quotas prints settings for the accounts of a Slurm.
+// The method quotas prints settings for the accounts of a Slurm.
 func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	r, err := oldconfig.ConvertAccounts(text)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	return nil
 }
 
-// asked lists the tables that sacctmgr must print: associations, classes and users.
+// This list has the tables that sacctmgr must print: associations, classes and users.
 var asked = [][]string{
 	{"assoc", "format=Cluster,Account,ParentName,User,Partition,Share,GrpTRES,GrpJobs,GrpSubmit,GrpWall,GrpTRESMins,MaxTRES,MaxJobs,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS"},
 	{"qos"}, {"user"},
@@ -189,7 +189,7 @@ func (c *ImportCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, 
 	return cmp.Or(act.ShowActed(a, c.OutputFlags, q.jobs, state), failed)
 }
 
-// plan prints the command line for each entry.
+// This method prints the command line for each entry.
 func (r *fileReader) plan(list []fileEntry) (failed error) {
 	for i := range list {
 		e := &list[i]
@@ -282,8 +282,9 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
-// before returns a function that finds jobs by key. An earlier run may have been interrupted before
-// it recorded a job in the ledger. The function finds such jobs if the engine itself does not.
+// The method before returns a function that finds jobs by key. An earlier run may have been
+// interrupted before it recorded a job in the ledger. The function finds such jobs if the engine
+// itself does not.
 func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
 	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)
@@ -301,7 +302,7 @@ func (q *fileQueue) refused(e *fileEntry, err error) {
 	}
 }
 
-// one queues an entry and records it in the ledger.
+// one queues a single entry and records it in the ledger.
 func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	err := e.Err
 	if n := len(e.Command) + len(e.Args); err == nil && n > job.MaxPayloadBytes {

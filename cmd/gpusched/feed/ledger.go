@@ -194,7 +194,7 @@ func (l *ledger) put(entry ledgerLine) {
 	}
 }
 
-// note records that an entry has become a job.
+// This method records that an entry has become a job.
 func (l *ledger) note(key string, id job.ID, at time.Time) error {
 	entry := ledgerLine{key, id, at}
 	l.put(entry)

@@ -36,8 +36,8 @@ func (*WatchCmd) About() cli.About {
 	}
 }
 
-// These are delays after a change. The file is read after the delay shortly. A last line without a
-// line end counts as complete after the delay openTime.
+// These are delays after a change. After the delay shortly, the file is read. After the delay
+// openTime, a last line without a line end counts as complete.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second
@@ -199,8 +199,8 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	return w.away(err)
 }
 
-// away handles an error. If the scheduler does not answer, away prints that and returns nil. Other
-// errors are returned and end the watch.
+// This method handles an error. If the scheduler does not answer, it prints that and returns nil.
+// Other errors are returned and end the watch.
 func (w *watcher) away(err error) error {
 	var refused *api.Error
 	if !errors.As(err, &refused) {

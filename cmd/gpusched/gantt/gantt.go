@@ -235,7 +235,8 @@ func fill(lane []cell, from, to int, c cell) {
 	}
 }
 
-// bar draws a job: its expected duration, the time until its latest possible end, and its number.
+// This method draws a job: its expected duration, the time until its latest possible end, and its
+// number.
 func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	own := p.Job != 0 && s.Job == p.Job
 	body := cell{glyph: g.planned, own: own}

@@ -246,7 +246,7 @@ func (f *following) jobNow(name string) api.Job {
 	return f.jobs[name]
 }
 
-// over reports whether all attempts with higher numbers than done have been printed.
+// The method over reports whether all attempts with higher numbers than done have been printed.
 func (f *following) over(j api.Job, done int) bool {
 	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
 }

@@ -136,13 +136,14 @@ type JournalTail struct {
 	Out    *WatchedWriter // the writer that Each writes to
 }
 
-// following returns the arguments for all entries that were not passed on yet, and for new ones.
+// following returns the arguments that make journalctl print the entries that were not passed on
+// yet, and then new ones as they come.
 func (t *JournalTail) following() []string {
 	return append([]string{"--follow", "--no-tail"}, t.rest()...)
 }
 
-// rest returns the arguments for all entries that were not passed on yet. journalctl does not
-// accept a cursor together with a time.
+// rest returns the arguments that make journalctl print only the entries that were not passed on
+// yet. journalctl does not accept a cursor together with a time.
 func (t *JournalTail) rest() []string {
 	if t.cursor == "" {
 		return t.Which
@@ -213,7 +214,7 @@ func LogServes(a *cli.App, j api.Job) bool {
 	return j.UID == a.UID && j.Engine == "" && PathOf(j) != "" && JournalHides(a, j)
 }
 
-// JournalHides reports whether the user can't, or perhaps can't, read the output in the journal.
+// JournalHides reports whether the user can't read the output in the journal, or may be unable to.
 func JournalHides(a *cli.App, j api.Job) bool { return OutOfReach(a) || JournalReadable(a, j) != nil }
 
 // WithLog returns the job with the path of its log. It asks the scheduler again if the log must be

@@ -19,7 +19,7 @@ import (
 // farPlan is the longest time that a plan covers.
 const farPlan = 7 * 24 * time.Hour
 
-// plan draws the plan for the GPUs.
+// This method draws the plan for the GPUs.
 func (c *WhyCmd) plan(ctx context.Context, a *cli.App) error {
 	if e := a.Other(); e != nil {
 		return e.Refusal("why --plan")

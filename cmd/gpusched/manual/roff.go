@@ -40,7 +40,7 @@ func (p *page) prose(title, text string) {
 	}
 }
 
-// terms writes a section that explains words.
+// The method terms writes a section that explains words.
 func (p *page) terms(title string, list []Entry) {
 	p.section(title)
 	for _, t := range list {

@@ -122,7 +122,7 @@ var ownSettings = []Entry{
 	{"COLUMNS", "Width of the terminal, instead of the width that the terminal reports."},
 }
 
-// files lists files that a user may meet.
+// This table lists files that a user may meet.
 var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
 	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "The socket of your own scheduler."},

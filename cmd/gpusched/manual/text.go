@@ -59,7 +59,7 @@ func text(name string) string {
 	})
 }
 
-// parts matches a name in brackets, which stands for the text of that name.
+// This pattern matches a name in brackets, which stands for the text of that name.
 var parts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[(ids|moments|several|states)\]`)
 })

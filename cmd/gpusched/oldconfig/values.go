@@ -21,7 +21,7 @@ func number(v any) (float64, error) {
 	return n, nil
 }
 
-// whole reads a whole number.
+// The function whole reads a whole number.
 func whole(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n != math.Trunc(n) {

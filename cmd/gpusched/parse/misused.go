@@ -91,8 +91,8 @@ func didYouMeanOne(word string, near []string) string {
 	return ""
 }
 
-// parts matches a text with a pattern. It compiles the pattern when called, since a correct command
-// line needs none.
+// This function matches a text with a pattern. It compiles the pattern when called, since a correct
+// command line needs none.
 func parts(pattern, text string) []string {
 	return regexp.MustCompile(pattern).FindStringSubmatch(text)
 }

@@ -98,7 +98,7 @@ func rowName(r *api.ReportReply, row *api.ReportRow) string {
 	return strings.Join(parts, ", ")
 }
 
-// bars draws a bar for each row.
+// This method draws a bar for each row.
 func (p *page) bars(r *api.ReportReply) {
 	rows := r.Rows[:min(len(r.Rows), mostBars)]
 	var bars []chart.Bar
@@ -114,7 +114,7 @@ func (p *page) bars(r *api.ReportReply) {
 	}
 }
 
-// columns draws a column for each period, even if the period has no job.
+// The method columns draws a column for each period, even if the period has no job.
 func (p *page) columns(r *api.ReportReply) {
 	if len(r.Rows) == 0 {
 		return

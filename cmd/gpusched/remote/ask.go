@@ -201,7 +201,7 @@ func (d *document) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begins is the first line that the other gpusched prints.
+// This is the first line that the other gpusched prints.
 var begins = []byte(beginsText)
 
 const beginsText = "gpusched begins\n"

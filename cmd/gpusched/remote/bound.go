@@ -11,7 +11,7 @@ const (
 // tooMany reports whether an answer has more list items than its length allows.
 func tooMany(text []byte) bool { return items(text) > leastItems+len(text)/bytesPerItem }
 
-// items counts the items of all lists in a JSON text. The text need not be valid.
+// This function counts the items of all lists in a JSON text. The text need not be valid.
 func items(text []byte) (n int) {
 	var lists []bool // for each open bracket, the innermost last: whether it opens a list
 	in := func() bool { return len(lists) > 0 && lists[len(lists)-1] }

@@ -95,9 +95,9 @@ func ProgramPath(a *cli.App, name string) string {
 	return ""
 }
 
-// comesWith reports whether nobody except root, the caller and the owner of this program can have
-// put the program at path there. It checks path and its parent directories that are inside the
-// directory below, which contains both programs.
+// comesWith reports whether a program can have been put at its path only by root, the caller or the
+// owner of this program. It checks the path, and its parent directories inside the directory that
+// contains both programs (below).
 func comesWith(a *cli.App, self, path, below string) bool {
 	info, err := os.Stat(self)
 	if err != nil {

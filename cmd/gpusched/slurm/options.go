@@ -138,7 +138,7 @@ var options = []option{
 	{"gid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
 }
 
-// as returns a reader for an option that has a different name in gpusched.
+// The function as returns a reader for an option that has a different name in gpusched.
 func as(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, value string) error { return b.set(name, value) }
 }
@@ -147,7 +147,8 @@ func flagged(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, _ string) error { return b.flag(name) }
 }
 
-// only returns a reader that accepts only these values, which mean one task on one machine.
+// This function returns a reader that accepts only these values, which mean one task on one
+// machine.
 func only(values ...string) func(*Batch, string, string) error {
 	return func(b *Batch, name, value string) error {
 		for _, v := range values {
@@ -173,7 +174,7 @@ func refused(why string) func(*Batch, string, string) error {
 	}
 }
 
-// never returns a reader that always refuses the option, even if the job is for a Slurm.
+// This function returns a reader that always refuses the option, even if the job is for a Slurm.
 func never(why string) func(*Batch, string, string) error {
 	return func(*Batch, string, string) error { return errors.New(why) }
 }

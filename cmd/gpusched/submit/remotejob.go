@@ -155,7 +155,7 @@ func roundWait(d time.Duration) string {
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
-// offers asks all candidates at the same time.
+// This method asks all candidates at the same time.
 func (n *remoteJob) offers(ctx context.Context) []offer {
 	list := make([]offer, len(n.hosts))
 	var all sync.WaitGroup

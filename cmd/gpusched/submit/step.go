@@ -181,8 +181,9 @@ func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	}
 }
 
-// witness starts a process that ends at its first signal, or when the caller closes in. If the
-// process can't start, gone is nil.
+// witness starts a process that ends at its first signal, or when the caller closes the first
+// result. The second result is a channel that is closed when the process has ended. It is nil if
+// the process can't start.
 func witness() (in io.Closer, gone chan struct{}) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()

@@ -6,7 +6,8 @@ const (
 	maxString  = 4096
 )
 
-// sequences finds escape sequences in terminal output. The output may arrive in any pieces.
+// sequences finds escape sequences in terminal output. The output may be divided into writes at any
+// byte.
 type sequences struct {
 	state  state
 	inside []byte // the beginning of the sequence, without ESC

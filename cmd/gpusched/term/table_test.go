@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each cell is formatted once, at any width of the terminal. Nothing else takes as much time.
+// Each cell is formatted only once, whatever the width of the terminal, because formatting the
+// cells is the slowest part.
 func TestEachCellIsComputedOnce(t *testing.T) {
 	for _, width := range []int{0, 20, 200} {
 		asked := 0

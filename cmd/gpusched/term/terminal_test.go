@@ -10,7 +10,7 @@ import (
 )
 
 // Times in sentences are local. If the text may be read on another day, they have the date. Text
-// that somebody typed is unchanged, even if it looks like a time or a job.
+// that a user typed is unchanged, even if it resembles a time or the name of a job.
 func TestTimesInSentences(t *testing.T) {
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
 	reserved := job.Reason{Code: job.ReasonGPUReserved, Detail: job.Say("detail/reservation", "x", at(1, 23, 30), at(9, 0, 0))}

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// textWriter replaces everything that is not text. The output may arrive in any pieces.
+// textWriter replaces everything that is not text. The output may be divided into writes at any
+// byte.
 type textWriter struct {
 	w    io.Writer
 	keep string // the control characters that are passed on

@@ -77,7 +77,7 @@ type linksOptions struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
 }
 
-// where returns the directory and the selected names.
+// The method where returns the directory and the selected names.
 func (o *linksOptions) where(a *cli.App) (dir string, names []string, err error) {
 	switch {
 	case o.Dir != "":

@@ -129,7 +129,7 @@ func (b *Book) restored(a *sched.Account) *sched.Account {
 	return a
 }
 
-// open makes all accounts begin to count.
+// The method open makes all accounts begin to count.
 func (b *Book) open(now time.Time, half time.Duration) {
 	for _, a := range b.all() {
 		a.Open(sched.At(now), half)
@@ -154,7 +154,7 @@ func (b *Book) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// all returns the accounts in no order.
+// This method returns the accounts in no order.
 func (b *Book) all() []*sched.Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(b.users)), maps.Values(b.groups))
 }

@@ -143,8 +143,9 @@ func (b *Book) CountBeyond() {
 	}
 }
 
-// CountCapped notes, after a pass, which accounts have jobs that wait because of the accounts' own
-// quotas.
+// CountCapped is called after a pass, with the accounts that have waiting jobs. For each account it
+// notes which job sizes the account's quotas hold back from now on. It records the use of the
+// accounts for which that has changed.
 func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	if !b.shell.Listed() {
 		return

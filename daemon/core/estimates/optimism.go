@@ -36,8 +36,8 @@ func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	u.lengths = keep * (u.lengths + gpus*float64(ran)*float64(ran))
 }
 
-// factor returns how much more this user's jobs outran their estimates than all users' jobs did. If
-// that is less than Outlier, it returns 1.
+// factor compares this user's jobs with those of all users: it returns how many times further they
+// outran their estimates. If that is less than Outlier, it returns 1.
 func (u *optimism) factor(all *optimism) float64 {
 	usual := (all.ran + leastForeseen) / (all.foreseen + leastForeseen)
 	own := (u.ran + usual*leastForeseen) / (u.foreseen + leastForeseen)

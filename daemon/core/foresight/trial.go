@@ -29,10 +29,10 @@ type tried struct {
 // maxTried is the largest number of changes that are tried for one job.
 const maxTried = 12
 
-// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. Run is
-// the job's expected run time without a time limit. Takes returns the job's request and expected
-// run time after a change. It returns false if the site's rules or the owner's quotas forbid the
-// change.
+// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. The
+// argument run is the job's expected run time without a time limit. The function takes returns the
+// job's request and expected run time after a change, or false if the site's rules or the owner's
+// quotas forbid the change.
 func NewTrial(
 	ahead *Foresight, j *job.Job, run time.Duration, runs Runs,
 	takes func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),

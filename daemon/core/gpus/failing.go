@@ -74,7 +74,7 @@ type failure struct {
 	had []*device
 }
 
-// with returns f with one more failed job.
+// The method with returns f with one more failed job.
 func (f failing) with(l *tracked.Job, now time.Time) failing {
 	if f.jobs == 0 {
 		f.since, f.well = now, 0
@@ -144,7 +144,7 @@ func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	}
 }
 
-// well notes that a job did well on its GPUs.
+// The method well records that a job did well on its GPUs.
 func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 	began := l.Attempt.StartedAt
 	for _, other := range b.devices {
@@ -284,9 +284,9 @@ func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now ti
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether a job does well on GPU d, and not on the GPU given as than. A job counts
-// if it is the account's, began after since, and has done well on d or has run there for the time
-// long. If there is no account, any job that has run there that long counts.
+// wellOn reports whether a job does well on GPU d, and does not use the GPU than. A job counts if
+// it is the account's, began after the time since, and has done well on d or has run there for the
+// time long. If there is no account, any job that has run there that long counts.
 func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than

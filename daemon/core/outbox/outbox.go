@@ -100,7 +100,7 @@ func NewBook(owed []job.Notification) Book {
 	return b
 }
 
-// of returns a user's outbox.
+// The method of returns a user's outbox.
 func (b *Book) of(uid int) *box {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool { return o.uid == uid })
 	if at < 0 {

@@ -196,7 +196,8 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	return nil
 }
 
-// before reports whether a job began after the last failed start.
+// The method before reports whether the trouble is older than a job: the job began after the last
+// failed start.
 func (t *trouble) before(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
 
 // StartWorked ends the troubles that existed when a job began. The jobs that they held back may

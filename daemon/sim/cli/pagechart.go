@@ -12,7 +12,7 @@ import (
 // width is the width of a chart in SVG units.
 const width = 1000
 
-// bars charts each policy's mean completion time and the lower bound.
+// This function charts each policy's mean completion time and the lower bound.
 func bars(runs []policyRun) string {
 	var list []chart.Bar
 	bound := 0.0

@@ -83,7 +83,7 @@ func (d *Disk) Close() error {
 	return nil
 }
 
-// at returns a pointer to the value at an address in C's memory.
+// The function at returns a pointer to the value at an address in C's memory.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
 // function returns an address under which C can call f. The disk keeps f alive, because Go's

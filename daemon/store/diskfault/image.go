@@ -17,8 +17,8 @@ type image struct {
 	stale map[int64]bool // sectors whose sync failed and that have not been written since
 }
 
-// of returns the image of a file that is about to change. Its content before the first change
-// counts as on disk. The caller must hold mu.
+// The method of returns the image of a file that is about to change. Its content before the first
+// change counts as on disk. The caller must hold mu.
 func (d *Disk) of(path string) *image {
 	im := d.files[path]
 	if im == nil {
@@ -81,9 +81,10 @@ func part(file []byte, s int64) []byte {
 	return file[from:to]
 }
 
-// after returns what a power cut leaves of a file. now is the content that processes see. For every
-// sector that may not be on disk, after calls reached. The sector -1 means the shorter length of a
-// truncated file. A nil image means that all of the file is on disk.
+// The method after returns what a power cut leaves of a file. The argument now is the content that
+// processes see. The function reached gets every sector that may not be on disk, and reports
+// whether it is. The sector -1 means the shorter length of a truncated file. A nil image means that
+// all of the file is on disk.
 func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now

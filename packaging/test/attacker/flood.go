@@ -63,7 +63,7 @@ func flood(kind string, d time.Duration) {
 		kind, n.sent.Load(), n.answered.Load(), n.turned.Load(), n.most.Load(), d)
 }
 
-// once opens one connection of the flood and uses it.
+// This method opens one connection of the flood and uses it.
 func (n *counts) once(kind string, end time.Time) {
 	c, err := net.Dial("unix", socket)
 	if err != nil {

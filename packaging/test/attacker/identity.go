@@ -60,7 +60,7 @@ func asNamespaceRoot() string {
 	return fmt.Sprint(status, " as ", os.Getuid(), " ", answer)
 }
 
-// credentials sends a message on the socket with another account's credentials.
+// The function credentials sends a message on the socket with another account's credentials.
 func credentials(uid uint32) error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// inside makes all attempts of a job on GPU 0 against another account's job on GPU 1.
+// This function makes all attempts of a job on GPU 0 against another account's job on GPU 1.
 func inside(id string, pid int) {
 	home, err := os.MkdirTemp("", "attacker-")
 	if err != nil {
@@ -33,7 +33,7 @@ func inside(id string, pid int) {
 	}
 }
 
-// again repeats all attempts as root in new user, mount and control group namespaces.
+// This function repeats all attempts as root in new user, mount and control group namespaces.
 func again(id string, pid int) {
 	argv := []string{"/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root"}
 	out, err := await.Output(context.Background(), 5*patience, argv,
@@ -44,8 +44,8 @@ func again(id string, pid int) {
 	}
 }
 
-// devices tries to open GPUs that do not belong to the job. The error ENXIO would mean that the
-// device filter allowed the open and only the driver is missing.
+// The function devices tries to open GPUs that do not belong to the job. The error ENXIO would mean
+// that the device filter allowed the open and only the driver is missing.
 func devices(dir string, pid int) {
 	const subject = "other GPUs' nodes"
 	open := func(what, path string, flags int) {
@@ -110,7 +110,7 @@ func opened(path string, flags int) error {
 	return err
 }
 
-// groups tries to leave the job's control group and to change others.
+// This function tries to leave the job's control group and to change others.
 func groups(id string, pid int) {
 	const subject = "control groups"
 	const root = "/sys/fs/cgroup/"
@@ -151,7 +151,8 @@ func groups(id string, pid int) {
 	}
 }
 
-// processes tries to read and change other processes: those of the other job, the daemon, and init.
+// This function tries to read and change other processes: those of the other job, the daemon, and
+// init.
 func processes(pid int) {
 	const subject = "others' processes"
 	for _, p := range []int{pid, parentOfAll("gpuschedd"), parentOfAll("gpusched-nvml"), 1} {
@@ -207,7 +208,7 @@ func parentOfAll(name string) int {
 	return 0
 }
 
-// privileges tries to become another account.
+// The function privileges tries to become another account.
 func privileges(dir string) {
 	const subject = "privileges"
 	if os.Getuid() != 0 { // root of a user namespace may do these things to itself
@@ -269,7 +270,7 @@ func bpf() error {
 	return nil
 }
 
-// files tries to read and to change files that do not belong to the job.
+// This function tries to read and to change files that do not belong to the job.
 func files(id string, pid int) {
 	const subject = "others' files"
 	for _, path := range []string{
@@ -313,10 +314,10 @@ func files(id string, pid int) {
 	denied(subject, "watch /run/gpusched/specs", err)
 }
 
-// notifications sends the service manager notifications about other units. The service manager
-// refuses silently, so notifications checks after each one what the service manager recorded:
-// another main process or a descriptor for our unit, or anything for the other unit. Notifications
-// that harm only the job itself, such as WATCHDOG=trigger, are left out.
+// The function notifications sends the service manager notifications about other units. The service
+// manager refuses silently, so notifications checks after each one what the service manager
+// recorded: another main process or a descriptor for our unit, or anything for the other unit.
+// Notifications that harm only the job itself, such as WATCHDOG=trigger, are left out.
 func notifications(id string, pid int) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {

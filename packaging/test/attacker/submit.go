@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// submissions submits jobs, all of which the daemon must refuse.
+// The function submissions submits jobs, all of which the daemon must refuse.
 func submissions() {
 	esc := []string{`\u001b[31m`, `\u001b]0;x\u0007`, `a\u0000b`, `a\nb`, `a\rb`, `a\tb`, `\u202eexe.py`, `a\u200bb`,
 		`\u009b31m`, `\u2028`, `\ufeff`}
@@ -95,8 +95,8 @@ func tags(n int) string {
 	return b.String()
 }
 
-// others tries to change another account's job. It uses every route of the interface, and every
-// header that some programs trust as an identity.
+// The function others tries to change another account's job. It uses every route of the interface,
+// and every header that some programs trust as an identity.
 func others(id string) {
 	var list []wire
 	add := func(what, path, header, body string, want ...int) {

@@ -171,8 +171,9 @@ func (d *Disk) Cut(keep float64) (Loss, error) {
 }
 
 // CutCopy copies the disk to path in the state that a Cut right after a later write would leave.
-// The disk itself does not change. Write number 1 is the next write. CutCopy calls moment right
-// after the write. Only one call may run at a time, and the disk serves no request during the copy.
+// The disk itself does not change. Write number 1 is the next write. The function moment is called
+// right after the write. Only one call may run at a time, and the disk serves no request during the
+// copy.
 func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss,
 	err error) {
 	done := make(chan struct{})

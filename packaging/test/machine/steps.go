@@ -9,7 +9,7 @@ const (
 	seen = "gpusched why 3 | grep -q 'held by job 1'"
 )
 
-// all lists the three jobs in their expected states.
+// These are the three jobs in their expected states.
 var all = []string{"1 alice train running 0,1", "2 bob eval running 2", "3 bob wide queued (2)"}
 
 // demoSteps returns the steps of the demo. They show what the first page of the README promises,

@@ -18,9 +18,9 @@ import (
 // worlds in parallel. Nothing else in it starts a goroutine.
 const raceless = "./daemon/dst"
 
-// alone lists expensive tests that start no goroutine themselves, although their packages have
-// goroutines. They read the sources, parse lines, build a program (without the detector), look at
-// pages in a browser, or use the simulated Slurm, which starts a program for each command. Under
+// This list contains expensive tests that start no goroutine themselves, although their packages
+// have goroutines. They read the sources, parse lines, build a program (without the detector), look
+// at pages in a browser, or use the simulated Slurm, which starts a program for each command. Under
 // the race detector they take ten times as long, so only stages without it run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",

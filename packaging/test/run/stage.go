@@ -176,7 +176,7 @@ func needsPackage(s stage) stage {
 	return s
 }
 
-// only returns a pattern that matches exactly the tests with these names.
+// This function returns a pattern that matches exactly the tests with these names.
 func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
 func gotestsum(stage string) []string {

@@ -65,7 +65,7 @@ func judge(t *testing.T, out string, least int) {
 	}
 }
 
-// meanwhile calls the function happens. During the call it measures and logs how long 'gpusched
+// This function calls its last argument. During the call it measures and logs how long 'gpusched
 // list' takes for alice. Each list must be answered; people judge the times.
 func meanwhile(t *testing.T, what string, happens func()) {
 	t.Helper()
@@ -83,7 +83,7 @@ func meanwhile(t *testing.T, what string, happens func()) {
 	}
 }
 
-// openFiles calls the function happens. It returns the maximum number of files that the daemon had
+// openFiles calls a function (happens). It returns the maximum number of files that the daemon had
 // open during the call, less the number before.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()

@@ -153,7 +153,7 @@ func TestBootPowerCut(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// keeps checks that the daemon knows each of these jobs exactly once.
+// This function checks that the daemon knows each of these jobs exactly once.
 func keeps(t *testing.T, acked map[string]int64) {
 	t.Helper()
 	known := map[string][]int64{}
@@ -206,8 +206,8 @@ func TestBootDiskCuts(t *testing.T) {
 	t.Logf("%d cuts kept %d unflushed blocks and lost %d; %d jobs were acknowledged at the last one", *diskCuts, sum.Kept, sum.Lost, last)
 }
 
-// holds checks that a state file is intact, contains
-// each of these jobs, and will not reuse their ids.
+// This function checks that a state file is intact, contains each of these jobs, and will not reuse
+// their ids.
 func holds(ctx context.Context, path string, jobs map[string]int64) error {
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {

@@ -20,7 +20,7 @@ func messagesIn(t *testing.T, user string, id int64) []string {
 	return strings.Split(strings.TrimSpace(out), "\n")
 }
 
-// samples waits until the daemon has taken n samples of the GPUs.
+// This function waits until the daemon has taken n samples of the GPUs.
 func samples(t *testing.T, n int) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// trials runs 'gpusched doctor --test'. It returns the exit status, and the checks by GPU and name.
+// This function runs 'gpusched doctor --test'. It returns the exit status, and the checks by GPU
+// and name.
 func trials(t *testing.T, user, options string) (code int, health map[int]map[string]job.Check) {
 	t.Helper()
 	r := try(t, user, "gpusched doctor --test --json "+options)

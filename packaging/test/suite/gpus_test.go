@@ -41,8 +41,8 @@ func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	}
 }
 
-// tries is a job that opens all GPU nodes again and again until ~/end exists. It starts with its
-// own node. ENXIO means allowed, EPERM refused.
+// This job opens all GPU nodes again and again until ~/end exists. It starts with its own
+// node. ENXIO means allowed, EPERM refused.
 const tries = `import errno, os
 path = os.path.expanduser("~/end")
 tried, wrong = 0, {}

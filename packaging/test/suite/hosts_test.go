@@ -143,8 +143,8 @@ func TestSeveralHosts(t *testing.T) {
 	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
 }
 
-// hangs checks that a machine that never answers delays a command by at most ten seconds. On a busy
-// machine, its own sshd may also need longer than that; hangs then tries again.
+// This function checks that a machine that never answers delays a command by at most ten seconds.
+// On a busy machine, its own sshd may also need longer than that; the function then tries again.
 func hangs(t *testing.T) {
 	t.Helper()
 	for range 3 {

@@ -152,8 +152,8 @@ func wanted(name string) int {
 	return n % 5
 }
 
-// verdict waits until all jobs of the load have ended and checks them. The parameter hurt has the
-// jobs in which the test killed a process; these may have failed.
+// The method verdict waits until all jobs of the load have ended and checks them. The parameter
+// hurt has the jobs in which the test killed a process; these may have failed.
 func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	t.Helper()
 	acked := l.wait()
@@ -208,7 +208,8 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 	}
 }
 
-// drained waits until no job is left. It gives up when the number of jobs stops shrinking.
+// The function drained waits until no job is left. It gives up when the number of jobs stops
+// shrinking.
 func drained(t *testing.T) {
 	t.Helper()
 	for n := -1; n != 0; {

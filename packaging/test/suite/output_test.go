@@ -36,9 +36,9 @@ func TestOutputOfALateJournal(t *testing.T) {
 	})
 }
 
-// whole waits until a job that prints the numbers up to manyLines has ended. It then waits until
-// the journal has all of these lines. The journal is slower than the job; whole continues to wait
-// while the journal still grows.
+// The function whole waits until a job that prints the numbers up to manyLines has ended. It then
+// waits until the journal has all of these lines. The journal is slower than the job; whole
+// continues to wait while the journal still grows.
 func whole(t *testing.T, id int64, then func()) {
 	t.Helper()
 	ended(t, wait(t, id), "completed", "exit code 0")

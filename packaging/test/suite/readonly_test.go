@@ -25,7 +25,7 @@ type turn struct {
 	own        bool   // the state is on its own disk
 }
 
-// turns are a disk error with errors=remount-ro, and a forced remount. After a forced remount, ext4
+// These are a disk error with errors=remount-ro, and a forced remount. After a forced remount, ext4
 // still accepts writes to open files and reports them as synced.
 var turns = []turn{
 	{name: "an error", own: true, fail: "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + stateDir + "))/trigger_fs_error",
@@ -80,7 +80,7 @@ func TestBootReadOnly(t *testing.T) {
 	}
 }
 
-// refuses checks that the daemon acknowledges nothing more and still answers queries.
+// This method checks that the daemon acknowledges nothing more and still answers queries.
 func (c turn) refuses(t *testing.T, l *load, on int64) {
 	t.Helper()
 	until(t, "health says so", func() bool {

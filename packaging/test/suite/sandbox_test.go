@@ -35,7 +35,7 @@ func TestSandbox(t *testing.T) {
 	filesOfTheDaemon(t, id)
 }
 
-// held checks the privileges of a process in the daemon's unit.
+// The function held checks the privileges of a process in the daemon's unit.
 func held(t *testing.T, pid string) {
 	t.Helper()
 	// The value stands for CHOWN, KILL, SYS_PTRACE, MKNOD and SYSLOG, no new privileges, and a
@@ -76,8 +76,8 @@ var writable = map[string]string{
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
 }
 
-// writes checks each mount of a process: the process must not write to the mount, or execute files
-// on it, without a reason. Newer versions of systemd leave /dev executable.
+// This function checks each mount of a process: the process must not write to the mount, or execute
+// files on it, without a reason. Newer versions of systemd leave /dev executable.
 func writes(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {

@@ -110,7 +110,8 @@ gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids"
 	return b
 }
 
-// up restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the nodes.
+// The method up restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the
+// nodes.
 func (b slurmBox) up(t *testing.T, words string) {
 	t.Helper()
 	const script = "slurm.sh down; slurm.sh up "
@@ -180,7 +181,7 @@ func (w walker) name(number string) string {
 	return number
 }
 
-// says checks that a command's output has some words.
+// This method checks that a command's output has some words.
 func (w walker) says(args string, words ...string) {
 	w.Helper()
 	r := w.run(0, args)
@@ -192,7 +193,7 @@ func (w walker) says(args string, words ...string) {
 	}
 }
 
-// becomes waits until a job is in one of several states.
+// This method waits until a job is in one of several states.
 func (w walker) becomes(id string, states ...string) {
 	w.Helper()
 	until(w.T, "job "+id+" is "+strings.Join(states, " or "), func() bool { return slices.Contains(states, w.state(id)) })

@@ -83,7 +83,7 @@ func walkAccounts(w walker) {
 	}
 }
 
-// writes creates an executable file in alice's home.
+// This method creates an executable file in alice's home.
 func (w walker) writes(name, text string) {
 	w.Helper()
 	if err := w.box.WriteFile(w.Context(), "/home/alice/"+name, text, 0o755); err != nil {

@@ -10,9 +10,10 @@ import (
 // A typist types on a terminal with 33 rows and 99 columns.
 type typist struct{ w walker }
 
-// at runs a gpusched command on the terminal. When the test ends, the terminal is closed and, if
-// the test failed, its screen is logged. at writes the command into a file. Otherwise the command
-// line of script(1), with which the screen begins, would contain texts that the test waits for.
+// The method at runs a gpusched command on the terminal. When the test ends, the terminal is closed
+// and, if the test failed, its screen is logged. The command is first written into a file.
+// Otherwise the command line of script(1), with which the screen begins, would contain texts that
+// the test waits for.
 func (w walker) at(args string) typist {
 	w.Helper()
 	line := "stty rows 33 cols 99; exec gpusched --on " + w.engine + " " + args + "\n"
@@ -59,7 +60,8 @@ func (at typist) prompted(more int) (length int) {
 	return length
 }
 
-// enters types a line into the shell and returns what the screen shows up to the following prompt.
+// This method types a line into the shell and returns what the screen shows up to the following
+// prompt.
 func (at typist) enters(line string) string {
 	at.w.Helper()
 	before := at.prompted(0)
@@ -68,7 +70,7 @@ func (at typist) enters(line string) string {
 	return at.screen()[before:after]
 }
 
-// says checks that the shell's answer to a line contains some words.
+// This method checks that the shell's answer to a line contains some words.
 func (at typist) says(line string, words ...string) {
 	at.w.Helper()
 	answer := at.enters(line)
@@ -79,7 +81,7 @@ func (at typist) says(line string, words ...string) {
 	}
 }
 
-// ends waits until the command has exited with a status, and closes the terminal.
+// This method waits until the command has exited with a status, and closes the terminal.
 func (at typist) ends(status string) {
 	at.w.Helper()
 	until(at.w.T, "it has ended with "+status, func() bool {

@@ -14,7 +14,7 @@ const stateDir = "/var/lib/gpusched"
 // startDaemon starts the daemon, even if many recent starts have reached systemd's start limit.
 const startDaemon = "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket gpusched.service"
 
-// answers waits until the daemon answers.
+// This function waits until the daemon answers.
 func answers(t *testing.T) {
 	t.Helper()
 	until(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version && gpusched list").Code == 0 })

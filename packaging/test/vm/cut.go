@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// keeps are the shares of unflushed writes that a cut may keep. At 0 the disk has written none of
+// keeps lists the shares of unflushed writes that a cut may keep. At 0 the disk has written none of
 // them; at 1 it has written all, but has not said so.
 var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
 
@@ -52,8 +52,8 @@ func (e *emulated) unplug() error {
 
 // CutCopy writes a new file on the host. The file contains what the disk of an emulated machine
 // would contain after a power cut right after one of its coming writes, before any later write or
-// flush. CutCopy waits until the machine writes something, and then calls moment. The machine
-// continues, but its disk is slow for a second. Read the copy with ReadDisk.
+// flush. CutCopy waits until the machine writes something, and then calls its last argument. The
+// machine continues, but its disk is slow for a second. Read the copy with ReadDisk.
 func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
 	e := m.emulated()
 	if e == nil {

@@ -70,10 +70,10 @@ func bindReadOnly(host, guest string) string {
 	return "--bind-ro=" + strings.ReplaceAll(host, ":", `\:`) + ":" + guest
 }
 
-// hostLibraries returns the driver's libraries by name. It reads the output of "ldconfig -p", and
-// calls list to list the directories of these libraries: CUDA loads some files by a name with a
-// version, which ldconfig does not print. If a name occurs several times, the first file counts, as
-// for the linker.
+// hostLibraries returns the driver's libraries by name. It reads the output of "ldconfig -p". The
+// argument list is a function that lists the directories of these libraries: CUDA loads some files
+// by a name with a version, which ldconfig does not print. If a name occurs several times, the
+// first file counts, as for the linker.
 func hostLibraries(cache string, list func(dir string) []string) map[string]string {
 	found := map[string]string{}
 	add := func(path string) {

@@ -29,7 +29,7 @@ type Finding struct {
 	NVML    NVML   `json:"nvml"`
 }
 
-// A Node is a device node of a GPU, with the reason why it can't be opened, or "".
+// A Node is a device node of a GPU. Err is the reason why it can't be opened, or "".
 type Node struct {
 	Path string `json:"path"`
 	Err  string `json:"err,omitempty"`
@@ -56,7 +56,7 @@ type World struct {
 	NVML   []string                 // the paths where gpusched-nvml may be
 }
 
-// Inside returns the world of the calling process.
+// The function Inside returns the World that the calling process sees.
 func Inside(getenv func(string) string) World {
 	w := World{
 		Access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
