@@ -48,7 +48,7 @@ func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 	if len(whom) == 0 {
 		return "no job gets it until it is clean; see nvidia-smi and the kernel log"
 	}
-	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or set gpus.strays = \"end\" to have that done"
+	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or set gpus.strays = \"end\", and the scheduler ends such processes itself"
 }
 
 // maxUsersNamed limits how many users of one GPU a line of health names.

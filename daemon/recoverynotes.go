@@ -31,7 +31,7 @@ func (x *executor) applyKept(j *job.Job) {
 		err = json.Unmarshal(data, &k)
 	}
 	if err != nil {
-		x.log.Warn("reading the decisions about a job: it has its first time limit again", "job", j.ID, "err", err)
+		x.log.Warn("reading the decisions about a job: its original time limit applies again", "job", j.ID, "err", err)
 		return
 	}
 	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension

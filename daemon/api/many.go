@@ -38,7 +38,7 @@ func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) err
 func leftOpen(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeUnreachable && e.Hint == "" {
-		e.Hint = "jobs that are not named above may or may not be done: see 'gpusched list'"
+		e.Hint = "the request may have reached some of the jobs that are not named above: see 'gpusched list'"
 	}
 	return err
 }

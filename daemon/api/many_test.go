@@ -43,9 +43,9 @@ func TestManyReportsWhatArrivedBeforeTheCut(t *testing.T) {
 		hint       string
 	}{
 		"whole":         {firstPart + secondPart + `{"done":true}` + "\n", "1 2:forbidden", "", ""},
-		"cut at once":   {"", "", CodeUnreachable, "may or may not be done"},
-		"cut later":     {firstPart, "1", CodeUnreachable, "may or may not be done"},
-		"cut in a line": {firstPart + secondPart[:20], "1", CodeUnreachable, "may or may not be done"},
+		"cut at once":   {"", "", CodeUnreachable, "may have reached some of the jobs"},
+		"cut later":     {firstPart, "1", CodeUnreachable, "may have reached some of the jobs"},
+		"cut in a line": {firstPart + secondPart[:20], "1", CodeUnreachable, "may have reached some of the jobs"},
 		"an error":      {firstPart + `{"error":{"code":"unavailable","message":"m","hint":"h"}}` + "\n", "1", CodeUnavailable, "h"},
 		"no JSON":       {firstPart + "so\n", "1", CodeInternal, "gpusched version"},
 	} {

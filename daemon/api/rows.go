@@ -208,7 +208,7 @@ func (j *Job) StateWord() string {
 	word := string(j.State)
 	switch live := !j.State.Terminal(); {
 	case live && (j.StopRequested == job.StopRequeue || j.StopRequested == job.StopPreempt):
-		return word + " (back to queue)"
+		return word + " (requeueing)"
 	case live && j.StopRequested != "":
 		return word + " (ending)"
 	case live && j.Suspended():

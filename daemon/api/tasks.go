@@ -18,7 +18,7 @@ func Tasks(a *job.Array) (*job.Array, error) {
 		return nil, nil
 	}
 	if len(a.Ranges) > 0 || a.Limit != 0 {
-		return nil, errors.New("an array is asked for as it is written, such as 0-9%2: leave ranges and limit out")
+		return nil, errors.New("an array is requested in one piece of text, such as \"0-9%2\": leave ranges and limit out")
 	}
 	if len(a.Params) == 0 {
 		return job.ParseArray(a.Written)

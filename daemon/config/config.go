@@ -211,7 +211,7 @@ func Default() Config {
 		},
 		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},
 		Idle:      Idle{Action: IdleWarn, After: 30 * time.Minute, Grace: 10 * time.Minute},
-		Notify:    Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, WebhookPace: 30 * time.Second},
+		Notify:    Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, WebhookInterval: 30 * time.Second},
 		Xids:      gpu.DefaultXids(),
 		Limits: Limits{
 			Requests:     1000,

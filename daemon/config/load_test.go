@@ -49,7 +49,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			MaxLoad: 80, LoadWindow: 30 * time.Second, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
 		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
 		Idle:      Idle{IdleStop, time.Hour, 5 * time.Minute},
-		Notify:    Notify{Ways: []job.NotifyWay{job.NotifyTerminal}, Webhooks: map[string]string{"chat": "https://chat.example.org/x"}, WebhookPace: time.Minute},
+		Notify:    Notify{Ways: []job.NotifyWay{job.NotifyTerminal}, Webhooks: map[string]string{"chat": "https://chat.example.org/x"}, WebhookInterval: time.Minute},
 		Xids:      gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
 		Limits:    Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
 		Metrics:   Metrics{Users: 20},

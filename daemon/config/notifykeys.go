@@ -14,11 +14,11 @@ import (
 
 // Notify has the settings about messages that users get about their jobs.
 type Notify struct {
-	Ways           []job.NotifyWay   // ways of sending that jobs may use; empty: none
-	OtherAddresses bool              // whether mail may go to addresses other than the owner's account
-	OwnURLs        bool              // whether messages may be posted to the owner's URLs
-	Webhooks       map[string]string // the site's URLs by name
-	WebhookPace    time.Duration     // least time between one user's messages to the site's URLs; 0: no limit
+	Ways            []job.NotifyWay   // ways of sending that jobs may use; empty: none
+	OtherAddresses  bool              // whether mail may go to addresses other than the owner's account
+	OwnURLs         bool              // whether messages may be posted to the owner's URLs
+	Webhooks        map[string]string // the site's URLs by name
+	WebhookInterval time.Duration     // least time between one user's messages to the site's URLs; 0: no limit
 }
 
 // Bars returns the reason why the site does not allow a message, or zero if it allows the message.
@@ -47,8 +47,8 @@ func notifyKeys(in, _ string) []key {
 			bind: func(c *Config) value { return onOff(&c.Notify.OtherAddresses) }},
 		{section: in, name: "own_urls", doc: "Whether a webhook may be a URL that the user names (--notify-to). Otherwise only the site's webhooks may be used. A process of the user's posts to the user's URL, and may do no more than the user's jobs.",
 			bind: func(c *Config) value { return onOff(&c.Notify.OwnURLs) }},
-		{section: in, name: "webhook_pace", doc: "The time between two messages of one user to the site's webhooks, which others read: 20 may come at once, then one in this time. Messages beyond that are dropped, and the next one says how many were. Empty: no bound.",
-			bind: func(c *Config) value { return timeOrNone(&c.Notify.WebhookPace, second, longest) }},
+		{section: in, name: "webhook_interval", doc: "The time between two messages of one user to the site's webhooks, which others read: 20 may come at once, then one in this time. Messages beyond that are dropped, and the next one says how many were. Empty: no bound.",
+			bind: func(c *Config) value { return timeOrNone(&c.Notify.WebhookInterval, second, longest) }},
 	}
 }
 

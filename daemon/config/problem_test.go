@@ -69,7 +69,7 @@ f:16:1: daemon.admin_group: "a:b" is not the name of a group
 f:17:1: daemon.host_mem_reserve: "95%" is not a percentage from 0% to 90%`},
 		{"xids", "[xid]\njob = \"13, 48-50\"\ndrain = \"63, 0\"\nreset = \"9-7\"\nreboot = \"154\"\n", `f:3:1: xid.drain: "0" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150
 f:4:1: xid.reset: "9-7" runs backwards
-f:5:1: xid.reboot: 154 can't be listed: with it the driver itself says what the GPU needs`},
+f:5:1: xid.reboot: 154 can't be listed: in that report the driver itself says what the GPU needs`},
 		{"more xids", "[xid]\njob = [13]\ndrain = \"63, 63\"\nreset = \"1024\"\n", `f:2:1: xid.job: must be text in quotes such as "48, 145-150", not a list
 f:3:1: xid.drain: 63 is listed twice
 f:4:1: xid.reset: "1024" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150`},
@@ -89,9 +89,9 @@ f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
 f:3:1: limits.burst: 0 is out of range: use 1 to 1000000
 f:4:1: limits.request_size: 1K is out of range: use 64K to 8M
 f:5:1: limits.user_waits is 128 and limits.user_connections 128: leave some for requests that do not wait`},
-		{"bad notify", "[notify]\nways = [\"fax\"]\nown_urls = 1\nwebhook_pace = \"1ms\"\n[notify.webhook.\"a b\"]\n[notify.webhook.HOOK]\n[notify.webhook.x]\nurl = \"file:///etc/shadow\"\n", `f:2:1: notify.ways: "fax" is not a way to send messages: use mail, webhook, terminal
+		{"bad notify", "[notify]\nways = [\"fax\"]\nown_urls = 1\nwebhook_interval = \"1ms\"\n[notify.webhook.\"a b\"]\n[notify.webhook.HOOK]\n[notify.webhook.x]\nurl = \"file:///etc/shadow\"\n", `f:2:1: notify.ways: "fax" is not a way to send messages: use mail, webhook, terminal
 f:3:1: notify.own_urls: must be true or false without quotes, not a number
-f:4:1: notify.webhook_pace: 1ms is out of range: use 1s to 3650d
+f:4:1: notify.webhook_interval: 1ms is out of range: use 1s to 3650d
 f:5:2: [notify.webhook."a b"]: "a b" is not the name of a webhook: use letters, digits, - and _
 f:6:2: [notify.webhook.HOOK]: HOOK stands for the name of a webhook: write that
 f:8:1: notify.webhook.x.url: it is not a URL of http or https`},

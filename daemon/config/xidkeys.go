@@ -74,7 +74,7 @@ func wrongXids(codes []int) error {
 		case n < 1 || n > gpu.MaxXid:
 			return fmt.Errorf("%d is not an Xid", n)
 		case n == gpu.XidRecovery:
-			return fmt.Errorf("%d can't be listed: with it the driver itself says what the GPU needs", n)
+			return fmt.Errorf("%d can't be listed: in that report the driver itself says what the GPU needs", n)
 		}
 	}
 	return ascending(codes, "%d")

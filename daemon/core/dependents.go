@@ -28,7 +28,7 @@ func (c *lifecycle) commandBegan(l *tracked.Job, now time.Time) {
 
 // oweMessages records the messages that are now owed to the job's owner.
 func (c *lifecycle) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
-	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookPace, now) {
+	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookInterval, now) {
 		c.step.record(job.Record{Notification: &n})
 	}
 }

@@ -121,7 +121,7 @@ func (p *postOffice) done() {
 // to other recipients, are not limited.
 func TestSiteWebhooksAreRateLimited(t *testing.T) {
 	p := newPostOffice(t)
-	p.policy.WebhookPace = 30 * time.Second
+	p.policy.WebhookInterval = 30 * time.Second
 	p.step(core.Configured{Policy: p.policy}, -1)
 	p.wish = []job.Notify{{On: []job.NotifyEvent{job.NotifyEnd}, Way: job.NotifyWebhook, Webhook: "chat"}}
 	late := func(ids []job.ID) (closed, leftOut int) {
@@ -129,7 +129,7 @@ func TestSiteWebhooksAreRateLimited(t *testing.T) {
 			if !slices.Contains(ids, m.Job) {
 				continue
 			}
-			if leftOut += m.LeftOut; m.Why.Code == "detail/notify-pace" {
+			if leftOut += m.LeftOut; m.Why.Code == "detail/notify-interval" {
 				closed++
 			}
 		}

@@ -41,7 +41,7 @@ func TestThePolicyPageOnCharges(t *testing.T) {
 	}
 	for _, says := range []string{
 		fmt.Sprintf("Each job that runs for %d seconds or more", estimates.ShortestLesson/time.Second),
-		fmt.Sprintf("outrun what was expected of them more than %.0f times as far as those of all", estimates.Outlier),
+		fmt.Sprintf("more than %.0f times that of all users, the expected run times", estimates.Outlier),
 		fmt.Sprintf("While fewer than %s of a kind have ended", map[int]string{5: "five"}[estimates.TriedRuns]),
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), says) {

@@ -41,7 +41,7 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 			continue
 		}
 		if links++; links > mostLinks {
-			return "", errors.New("it leads over too many links")
+			return "", errors.New("it leads through too many links")
 		}
 		to, err := os.Readlink(path.Join(root, next))
 		if err != nil {

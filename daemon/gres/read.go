@@ -29,7 +29,7 @@ type Found struct {
 func (f Found) Describe(allowed bool) string {
 	switch {
 	case f.None():
-		return "slurmd is enabled or runs here, and manages no GPU by " + f.conf()
+		return "slurmd is enabled or runs here, and manages no GPU according to " + f.conf()
 	case f.Assumed && allowed:
 		return "slurmd runs here, its GPUs can't be read, and jobs of this scheduler may use every GPU (gpus.slurm = \"allow\"): both may use the same one"
 	case f.Assumed:

@@ -169,7 +169,7 @@ func (b *Book) addTo(r *job.Run, s span, only *job.Allocation, keys ...string) e
 	had := row.values()
 	row.add(r, s, only, b.q.Now)
 	if b.values += row.values() - had; b.values > maxValues {
-		return fmt.Errorf("%w, or more than %d times of single runs", ErrTooMany, maxValues)
+		return fmt.Errorf("%w, or the run times of more than %d jobs", ErrTooMany, maxValues)
 	}
 	return nil
 }

@@ -90,8 +90,8 @@ func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}
 	for want, host := range map[string]Host{
 		"": {}, // the first sample is still to come
-		"asks for 1.5 GPUs, this machine has none":                     {GPUsSeen: true},
-		"1.5 GPUs asked, and none is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
+		"asks for 1.5 GPUs, this machine has none":                          {GPUsSeen: true},
+		"asks for 1.5 GPUs, and no GPU is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
 	} {
 		checkNever(t, Infeasible(&Snapshot{Host: host}, nil, &ask), want)
 	}

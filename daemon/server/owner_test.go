@@ -100,7 +100,7 @@ func TestSubmitOfAnUncertainPerson(t *testing.T) {
 	}
 	const submit = `{"argv":["eA=="],"dir":"Lw==","name":"n"}`
 	status, body := ask(s, peer{uid: dirk, gid: dirk}, "POST", "/v1/jobs", submit)
-	if status != http.StatusServiceUnavailable || !strings.Contains(body, "uid 165600 is an account of its own or belongs to one of") || len(b.Submissions()) > 0 {
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "uid 165600 is an account of its own or belongs to a container of bob") || len(b.Submissions()) > 0 {
 		t.Errorf("%d %s: %+v", status, body, b.Submissions())
 	}
 	if _, body := ask(s, bob, "GET", "/v1/gpus", ""); strings.Contains(body, "secret") {

@@ -108,7 +108,7 @@ func addUnstarted(out *api.Results, array *job.JobView, known map[int]bool) {
 	out.Forgotten, out.ForgottenTasks = len(forgotten), job.FormatTasks(forgotten)
 	if len(cancelled) > 0 {
 		out.Tasks = append(out.Tasks, api.TaskGroup{
-			State: job.Cancelled, Sentence: "cancelled before they started",
+			State: job.Cancelled, Sentence: "cancelled before the start",
 			Count: len(cancelled), Tasks: job.FormatTasks(cancelled),
 		})
 	}

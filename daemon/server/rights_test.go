@@ -218,7 +218,7 @@ func TestNameOfASilentDirectory(t *testing.T) {
 		return 0, false, errors.New("nothing within 2s")
 	}
 	code, body := ask(s, alice, "GET", "/v1/jobs?user=dora", "")
-	if code != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer (nothing within 2s)") ||
+	if code != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer: nothing within 2s") ||
 		!strings.Contains(body, "dora") || asker != alice.uid+1_000_000 {
 		t.Errorf("%d for %d: %s", code, asker, body)
 	}

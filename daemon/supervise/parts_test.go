@@ -53,7 +53,7 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 			continue
 		}
 		told[row[2]] = true
-		if row[2] != `\-` && row[2] != "each its own" && !slices.Contains(names, row[2]) {
+		if row[2] != `\-` && row[2] != "that part's" && !slices.Contains(names, row[2]) {
 			t.Errorf("%s is to have a line %q in health", row[0], row[2])
 		}
 	}
@@ -90,7 +90,7 @@ var limits = map[string][]string{
 	"accounts":        {"daemon/directory/directory.go patience", "daemon/directory/directory.go answerTime", "daemon/directory/directory.go askAgain"},
 	"clock":           {"each round"},
 	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
-	"look of health":  {"daemon/probe.go CheckTime"},
+	"parts of health": {"daemon/probe.go CheckTime"},
 	"daemon itself":   {"100ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 

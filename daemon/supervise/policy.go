@@ -46,7 +46,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
 		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
-		MaxSuspend: j.MaxSuspend, WebhookPace: cfg.Notify.WebhookPace,
+		MaxSuspend: j.MaxSuspend, WebhookInterval: cfg.Notify.WebhookInterval,
 		MaxRetries: j.MaxRetries, DefaultRetries: j.DefaultRetries, DefaultBackoff: j.DefaultBackoff,
 		DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime:     classTimes(cfg.Classes),

@@ -77,7 +77,7 @@ func (m *mapping) gpuType() (kind, feature string) {
 	case len(near) == 1:
 		return near[0], ""
 	case len(near) > 1:
-		m.refuse("--gpu-type %s may be any of %s", asked, strings.Join(near, ", "))
+		m.refuse("--gpu-type %s could be any of %s: write one of them", asked, strings.Join(near, ", "))
 	case f != "":
 		return "", f
 	case len(m.site.GPUTypes) == 0:

@@ -71,7 +71,7 @@ func flowRange(parts []string) (list []string, err error) {
 	}
 	count := (to-from)/step + 1e-9
 	if step == 0 || count < 0 || count >= maxRange {
-		return nil, errors.New("its step does not lead from the first to the last, or makes too many values")
+		return nil, errors.New("its step does not lead from the first number to the last, or the range has too many values")
 	}
 	_, decimals, _ := strings.Cut(strconv.FormatFloat(math.Abs(step), 'f', -1, 64), ".")
 	for i := range int(count) + 1 {

@@ -55,13 +55,13 @@ func arrayLine(j api.Job) string {
 		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, cli.Tasks(a), a.Next)
 	}
 	if a.Failed > 0 {
-		text += fmt.Sprintf(", %d of these not completed", a.Failed)
+		text += fmt.Sprintf(", %d of these did not complete", a.Failed)
 	}
 	if over && left > 0 {
 		text += fmt.Sprintf("; %d never started", left)
 	}
 	if a.Cancelled > 0 {
-		text += fmt.Sprintf("; %d cancelled before they started", a.Cancelled)
+		text += fmt.Sprintf("; %d cancelled before the start", a.Cancelled)
 	}
 	return text
 }

@@ -21,7 +21,7 @@ func TestAnEndedArrayHasNoWaitingTasks(t *testing.T) {
 	}{
 		{"queued", api.Array{Spec: "0-9%2", Size: 10, Limit: 2, Next: 4, Live: 2}, "0-9%2: 10 tasks, 2 at a time; 6 waiting, 2 running, 2 ended"},
 		{"spawned", api.Array{Spec: "0-3", Size: 4, Next: 4, Live: 3, Waiting: 2}, "0-3: 4 tasks; 0 waiting, 2 waiting again, 1 running, 1 ended"},
-		{"cancelled", api.Array{Spec: "0-9", Size: 10, Next: 4, Failed: 4, Cancelled: 1}, "0-9: 10 tasks; 4 have run, 4 of these not completed; 5 never started; 1 cancelled before they started"},
+		{"cancelled", api.Array{Spec: "0-9", Size: 10, Next: 4, Failed: 4, Cancelled: 1}, "0-9: 10 tasks; 4 have run, 4 of these did not complete; 5 never started; 1 cancelled before the start"},
 	} {
 		if got := arrayLine(api.Job{State: c.state, Array: &c.array}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.state, got, c.want)

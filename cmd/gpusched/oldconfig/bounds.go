@@ -75,7 +75,7 @@ func (t *translation) put(key string, n, most int64) {
 	case n <= most:
 		t.out[key] = strconv.FormatInt(n, 10)
 	default:
-		t.note("%s: %s of %d is more than there can be, so it is no limit here", t.whose, key, n)
+		t.note("%s: %s of %d is above the highest limit that can be set here, so no limit is set", t.whose, key, n)
 	}
 }
 

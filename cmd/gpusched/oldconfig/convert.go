@@ -196,10 +196,10 @@ func (w *writer) applyOther(d *dialect, name string, v any) {
 	amount, isNumber := v.(float64)
 	switch {
 	case d.kind == "llm_config" && isModel && isNumber:
-		w.report("%s: gpusched submit --llm %s asks -g %g", model, model, amount)
+		w.report("%s: gpusched submit --llm %s asks for -g %g", model, model, amount)
 	case d.kind == "llm_config" && name == "default_requirement" && isNumber:
 		w.report("put the file as it is into ~/.config/gpusched, or into /etc/gpusched for all: submit --llm reads it there")
-		w.report("%s: a model that is not in it asks -g %g", name, amount)
+		w.report("%s: a model that the file does not list asks for -g %g", name, amount)
 	case strings.HasPrefix(name, "jobs.") && d.kind == "scheduler.py":
 		if what := "jobs: " + ended; !slices.Contains(w.result.Report, what) {
 			w.report("%s", what)

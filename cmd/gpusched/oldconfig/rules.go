@@ -28,7 +28,7 @@ var scheduler10xRules = []rule{
 	{"scheduler.graceful_shutdown_timeout_s", "", nil, "is no longer needed: jobs go on when the scheduler stops"},
 	{"gpu.memory_threshold", "gpus.max_used", percent, ""},
 	{"gpu.load_threshold", "gpus.max_load", percent, ""},
-	{"gpu.allocation_precision", "", nil, "is no longer needed: parts of a GPU are hundredths"},
+	{"gpu.allocation_precision", "", nil, "is no longer needed: parts of a GPU are in steps of one hundredth"},
 	{"gpu.monitor_interval_s", "gpus.sample_interval", seconds, ""},
 	{"gpu.utilization_window_s", "gpus.load_window", seconds, ""},
 	{"jobs.max_assignment_attempts", "", nil, waits},

@@ -45,7 +45,7 @@ func (b *Batch) Add(words []string) (err error) {
 	}
 	var unknown Unknown
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w: take it out, or put it behind ##", err)
+		return fmt.Errorf("%w: take it out, or make its line a comment that begins with ##", err)
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func longOption(long string) (option, string, error) {
 	case len(near) == 1:
 		return found, near[0], nil
 	case len(near) > 1:
-		return found, "", fmt.Errorf("--%s may be any of --%s", long, strings.Join(near, ", --"))
+		return found, "", fmt.Errorf("--%s could be any of --%s: write one of them", long, strings.Join(near, ", --"))
 	}
 	return found, "", unknown("--" + long)
 }

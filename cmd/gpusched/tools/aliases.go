@@ -116,7 +116,7 @@ func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	var first error
 	for _, name := range names {
 		if other := otherProgram(a, name, dir); other != "" && len(c.Names) == 0 {
-			a.Note("%s is left out, because of %s: name it to link it anyway", name, other)
+			a.Note("%s is left out, because %s is in PATH already: add the name to the command to link it anyway", name, other)
 			continue
 		}
 		if err := link(program, filepath.Join(dir, name)); err != nil {

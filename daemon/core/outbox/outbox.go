@@ -19,7 +19,7 @@ const (
 	deliveryTries  = 6
 	deliveryAgain  = 30 * time.Second // the delay after the first failed try; it doubles with each further one
 	lastDeliveryIn = 10 * time.Minute
-	postsAtOnce    = 20 // posts of a user to site webhooks without delay; then one every Policy.WebhookPace
+	postsAtOnce    = 20 // posts of a user to site webhooks without delay; then one every Policy.WebhookInterval
 )
 
 // box contains the messages owed to one user, oldest first. The jobs that the messages are about
@@ -30,7 +30,7 @@ type box struct {
 	sending *job.Notification // one of owed; nil: none is being sent
 	since   time.Time         // when the sending began
 	took    time.Duration     // the mean duration of the last tries
-	posted  time.Time         // when the posts so far would have ended at a rate of one every WebhookPace
+	posted  time.Time         // when the posts so far would have ended at a rate of one every WebhookInterval
 	leftOut int               // posts left out since the last post
 }
 
@@ -159,7 +159,7 @@ func (b *Book) Owe(
 		if j.Request.Notify[n.Which].Webhook != "" {
 			own := b.of(n.UID)
 			if !own.mayPost(pace, now) {
-				list = append(list, dropped(n, job.Say("detail/notify-pace", postsAtOnce, pace), now))
+				list = append(list, dropped(n, job.Say("detail/notify-interval", postsAtOnce, pace), now))
 				continue
 			}
 			n.LeftOut, own.leftOut = own.leftOut, 0

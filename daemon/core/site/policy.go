@@ -21,7 +21,7 @@ type Policy struct {
 	MaxMemBytes    int64         // of one job; 0: no limit
 	DefaultRequeue bool
 
-	WebhookPace      time.Duration     // the time between a user's messages to site webhooks, after the first few; 0: none
+	WebhookInterval  time.Duration     // the time between a user's messages to site webhooks, after the first few; 0: none
 	MaxSuspend       time.Duration     // how long an owner may suspend an attempt; 0: no limit
 	MaxRetries       int               // the most that a job may ask for
 	DefaultRetries   int               // of a job that names none

@@ -100,7 +100,7 @@ func (w World) Probe(ctx context.Context) Finding {
 const (
 	refusedText = "refused" // refused by the device filter
 	absentText  = "not there"
-	modeText    = "kept out by its mode"
+	modeText    = "closed to you by its file mode"
 )
 
 func textOf(err error) string {

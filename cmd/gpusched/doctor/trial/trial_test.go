@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		"sound":           {func(*Finding) {}, "", "", ""},
 		"uuid":            {func(f *Finding) { f.Visible = "GPU-b" }, "", "", ""},
 		"own shut":        {func(f *Finding) { f.Nodes[1].Err = refusedText }, Filter, job.Failing, "its own /dev/nvidia1: refused"},
-		"own mode":        {func(f *Finding) { f.Nodes[1].Err = modeText }, Filter, job.Failing, "kept out by its mode"},
+		"own mode":        {func(f *Finding) { f.Nodes[1].Err = modeText }, Filter, job.Failing, "closed to you by its file mode"},
 		"own gone":        {func(f *Finding) { f.Nodes = f.Nodes[:1] }, Filter, job.Failing, "/dev/nvidia1 is not there"},
 		"other open":      {func(f *Finding) { f.Nodes[0].Err = "" }, Filter, job.Failing, "does not have: /dev/nvidia0"},
 		"no filter":       {func(f *Finding) { f.Proof = "" }, Filter, job.Failing, "proves the filter is open"},
