@@ -83,6 +83,7 @@ var rooms = map[string]room{
 	}, banned: []string{"os/exec", "net", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},
 	"gpu":                          {internal: []string{"cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net"}, why: "facts about GPUs, without cgo"},
 	"gpu/nvml":                     {internal: []string{"cgroup/cpuset", "gpu"}, external: []string{"github.com/NVIDIA/go-nvml"}, why: "the only importer of go-nvml"},
+	"gpu/nvml/cuda":                {internal: []string{"gpu"}, banned: []string{"os/exec", "net"}, why: "it computes, and knows nothing of NVML"},
 	"gpu/source":                   {internal: []string{"gpu", "units/retry"}, external: []string{"golang.org/x/sys/unix"}, why: "the one place of the root daemon that executes a program"},
 	"gpu/driver":                   {internal: []string{"gpu"}, banned: []string{"os/exec", "net"}, why: "it reads two files and two links, and decides nothing"},
 	"gpu/kernellog":                {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "it reads one file, and decides nothing"},
@@ -139,7 +140,7 @@ var rooms = map[string]room{
 	"cmd/progress":                 {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "context"}, why: "a line on a terminal; it knows nothing of what takes long"},
 	"cmd/loopback":                 {banned: []string{"os/exec"}, why: "sockets and whose connection makes room; it knows nothing of what is served"},
 	"cmd/gpusched-metrics":         {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
-	"cmd/gpusched-nvml":            {internal: []string{"gpu", "gpu/nvml"}},
+	"cmd/gpusched-nvml":            {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/cuda"}},
 	"cmd/gpusched-web":             {internal: []string{"cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/words"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
 	"cmd/gpusched/doctor/installation": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "gpu/driver", "units/contract",
@@ -148,7 +149,7 @@ var rooms = map[string]room{
 		banned: impureButSync, why: "text to text: what a bug report must not have",
 	},
 	"cmd/gpusched/doctor/trial": {
-		internal: []string{"daemon/job", "units/contract"}, external: []string{"golang.org/x/sys/unix"},
+		internal: []string{"daemon/job", "gpu", "units/contract"}, external: []string{"golang.org/x/sys/unix"},
 		why: "it looks around inside of a job, and runs gpusched-nvml there",
 	},
 	"cmd/gpusched/options": {banned: impureButSync, why: "what people and agents are told of an option is text"},

@@ -59,6 +59,65 @@ func newMachine(t testing.TB) machine {
 	return machine{state}
 }
 
+// TestCUDA: --cuda says by its status and its text what CUDA says of a GPU.
+func TestCUDA(t *testing.T) {
+	dir, m := t.TempDir(), newMachine(t)
+	if _, err := fakenvml.BuildCUDA(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "nvidia0"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line, library string
+		status        int
+		says          string
+		proof         gpu.Proof
+		needs         gpu.Recovery
+	}{
+		{"", dir, 0, "the sums are right", gpu.ProofWell, gpu.RecoverNothing},
+		{"cuda=803", dir, 3, "cuInit: 803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", gpu.ProofError, gpu.RecoverReboot},
+		{"cuda=999", dir, 3, "cuInit: 999 CUDA_ERROR_UNKNOWN", gpu.ProofError, gpu.RecoverReset},
+		{"cuda=100", dir, 3, "cuInit: 100 CUDA_ERROR_NO_DEVICE", gpu.ProofError, gpu.RecoverReset},
+		{"cuda=2", dir, 3, "cuInit: 2 CUDA_ERROR_OUT_OF_MEMORY", gpu.ProofUnknown, gpu.RecoverNothing},
+		{"cuda=46", dir, 3, "cuInit: 46 CUDA_ERROR_DEVICE_UNAVAILABLE", gpu.ProofUnknown, gpu.RecoverNothing},
+		{"cuda=-1", dir, 4, "wrong sums: 2097152 + 152 is said to be 2097305", gpu.ProofWrongSums, gpu.RecoverReset},
+		{"", "/none", 5, "libcuda.so.1: cannot open shared object file: No such file or directory", gpu.ProofNoLibrary, gpu.RecoverNothing},
+	} {
+		if err := m.State.SetGPUs(c.line); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), program, "--cuda")
+		cmd.Env = []string{m.Env(), "SIMCUDA_DEV=" + dir, "LD_LIBRARY_PATH=" + c.library}
+		out, _ := cmd.CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if got := cmd.ProcessState.ExitCode(); got != c.status || text != c.says {
+			t.Errorf("%q: exit status %d, want %d, and %q, want %q", c.line, got, c.status, text, c.says)
+		}
+		if got := gpu.ProofOf(c.status, text); got != c.proof || got.Needs(text) != c.needs {
+			t.Errorf("%q: %s, needs %q", c.line, got, got.Needs(text))
+		}
+	}
+}
+
+// TestCUDAHangs: a call of CUDA that does not return leaves the program to whoever started it.
+func TestCUDAHangs(t *testing.T) {
+	dir, m := t.TempDir(), newMachine(t)
+	if _, err := fakenvml.BuildCUDA(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "nvidia0"), nil, 0o600), m.State.SetGPUs("cuda=-2")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--cuda")
+	cmd.Env = []string{m.Env(), "SIMCUDA_DEV=" + dir, "LD_LIBRARY_PATH=" + dir}
+	if out, err := cmd.CombinedOutput(); ctx.Err() == nil {
+		t.Errorf("it ended: %v %s", err, out)
+	}
+}
+
 func (m machine) SetGPUs(n int) error {
 	return m.State.SetGPUs(make([]string, n)...)
 }

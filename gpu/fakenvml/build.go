@@ -18,10 +18,11 @@ import (
 //go:embed c
 var source embed.FS
 
-// The names of the files that Build and BuildSimCUDA make, as they are installed.
+// The names of the files that are made, as they are installed.
 const (
 	LibraryName = "libnvidia-ml.so.1"
 	SimCUDAName = "simcuda"
+	CUDAName    = "libcuda.so.1"
 )
 
 // Build compiles the fake library into dir and returns its path. The library does not export the
@@ -56,6 +57,18 @@ func BuildSimCUDA(dir string) (path string, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	path = filepath.Join(dir, SimCUDAName)
 	return path, compile("-static", "-o", path, filepath.Join(work, "simcuda.c"), filepath.Join(work, "state.c"))
+}
+
+// BuildCUDA compiles the fake libcuda.so.1 into dir and returns its path.
+func BuildCUDA(dir string) (lib string, err error) {
+	work, err := unpack()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	lib = filepath.Join(dir, CUDAName)
+	return lib, compile("-shared", "-fPIC", "-Wl,-soname,"+CUDAName, "-o", lib, filepath.Join(work, "cuda.c"),
+		filepath.Join(work, "state.c"))
 }
 
 // toolLimit is the time limit for a run of go or the compiler.

@@ -1,8 +1,8 @@
-// Package fakenvml builds, with the machine's C compiler, a libnvidia-ml.so.1 that needs neither
-// GPU nor driver, and simcuda, a program that behaves like a CUDA program. Tests and the demo run
-// the real child, the real NVML binding and real processes with them.
+// Package fakenvml builds, with the machine's C compiler, a libnvidia-ml.so.1 and a libcuda.so.1
+// that need neither GPU nor driver, and simcuda, a program that behaves like a CUDA program. Tests
+// and the demo run the real child, the real NVML binding and real processes with them.
 //
-// Both use a state directory (FAKENVML_DIR, by default DefaultDir):
+// They use a state directory (FAKENVML_DIR, by default DefaultDir):
 //
 //	gpus      a line per GPU of key=value pairs; without the file, four A100 of 80 GiB
 //	claims/   a file <pid>-<minor> per process and GPU: the bytes that it holds, then
@@ -23,6 +23,7 @@
 //	lost          1: calls report that the GPU is lost, 2: the GPU has no handle either
 //	hang          calls never return
 //	error         calls return this code
+//	cuda          the result of cuInit, -1: the GPU computes wrong sums, -2: cuInit never returns
 //	unified       1: the GPU uses the host's memory, which the driver does not report, as on a GB10
 //	mem_node      above 0: the NUMA node that its memory is, as on a GH200
 //	slow_ms       duration of each call

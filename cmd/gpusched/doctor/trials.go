@@ -27,7 +27,7 @@ import (
 // These are the limits of a test job: enough memory for a small program, and a short time, since
 // something may hang.
 const (
-	trialMem  = 128 << 20
+	trialMem  = 1 << 30 // CUDA needs a few hundred MiB on a large GPU
 	trialTime = time.Minute
 )
 

@@ -100,6 +100,7 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	if (!strcmp(key, "energy_ms")) return set_int(&g->energy_ms, value);
 	if (!strcmp(key, "hang")) return set_int(&g->hang, value);
 	if (!strcmp(key, "error")) return set_int(&g->error, value);
+	if (!strcmp(key, "cuda")) return set_int(&g->cuda, value);
 	if (!strcmp(key, "unified")) return set_int(&g->unified, value);
 	if (!strcmp(key, "mem_node")) return set_int(&g->mem_node, value);
 	if (!strcmp(key, "slow_ms")) return set_int(&g->slow_ms, value);

@@ -8,6 +8,8 @@
 
 enum { KIND_COMPUTE = 1, KIND_GRAPHICS = 2, KIND_MPS = 4 };
 
+enum { CUDA_WRONG_SUMS = -1, CUDA_HANGS = -2 };
+
 struct fake_gpu {
 	char uuid[80], name[96], pci[32];
 	int minor, temp, util, mig, mode;
@@ -19,6 +21,7 @@ struct fake_gpu {
 	int hang;    // calls on this GPU never return
 	int energy_ms; // additional duration of reading the energy
 	int error;   // calls on this GPU return this code
+	int cuda;    // the result of cuInit, or one of the values below
 	int unified; // the GPU uses the host's memory, and calls do not report it
 	int mem_node; // the NUMA node that the GPU's memory is; 0: none
 	int slow_ms; // duration of each call on this GPU

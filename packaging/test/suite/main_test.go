@@ -234,11 +234,15 @@ func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Mac
 	if err != nil {
 		return nil, err
 	}
+	cuda, err := fakenvml.BuildCUDA(dir)
+	if err != nil {
+		return nil, err
+	}
 	m, err := vm.Start(ctx, kind, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg, FakeLib: lib, SimCUDA: sim}); err != nil {
+	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg, FakeLib: lib, SimCUDA: sim, FakeCUDA: cuda}); err != nil {
 		m.Close()
 		return nil, err
 	}

@@ -18,6 +18,10 @@ type ProvisionOptions struct {
 	FakeLib string // the fake NVML library
 	SimCUDA string // the simulated CUDA program
 
+	// FakeCUDA is the fake libcuda.so.1. It is installed in FakeCUDAPath, where no loader finds it: a test that
+	// wants it makes a link.
+	FakeCUDA string
+
 	GPUs []string // with FakeLib: a line per GPU in the library's format; nil means its defaults
 }
 
@@ -25,6 +29,7 @@ type ProvisionOptions struct {
 const (
 	FakeLibPath  = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	SimCUDAPath  = "/usr/local/bin/simcuda"
+	FakeCUDAPath = "/usr/local/lib/fakecuda/libcuda.so.1"
 	FakeNVMLDir  = fakenvml.DefaultDir
 	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line per GPU; without this file the library uses its defaults
 	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // if it exists, it is copied to FakeNVMLGPUs at every boot
@@ -56,6 +61,11 @@ func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	}
 	if opts.SimCUDA != "" {
 		if err := m.CopyIn(ctx, opts.SimCUDA, SimCUDAPath, 0o755); err != nil {
+			return err
+		}
+	}
+	if opts.FakeCUDA != "" {
+		if err := m.CopyIn(ctx, opts.FakeCUDA, FakeCUDAPath, 0o755); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,7 @@
 //
 // Invariants, cited by tests:
 //
-//  1. Probe changes nothing and wakes no GPU. It asks the kernel whether a device node could be
-//     opened; the device filter answers such questions, too.
+//  1. Probe changes nothing, and computes on no GPU but the job's. It asks the kernel whether a
+//     device node could be opened; the device filter answers such questions, too.
 //  2. A part that could not be checked is never reported as healthy.
 package trial

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // Given describes what the scheduler gave to the test job.
@@ -26,11 +27,12 @@ const (
 	Filter  = "filter"
 	CUDA    = "cuda"
 	Library = "nvml"
+	Sum     = "sums"
 	Memory  = "memory"
 )
 
 // Names returns the names of all checks of a GPU, in order.
-func Names() []string { return []string{Start, Journal, Filter, CUDA, Library, Memory} }
+func Names() []string { return []string{Start, Journal, Filter, CUDA, Library, Sum, Memory} }
 
 // Pass returns a check that found nothing wrong.
 func Pass(name, detail string) job.Check {
@@ -44,7 +46,7 @@ func Fail(h job.Health, name, detail, next string) job.Check {
 
 // Judge compares a probe's findings with what its job was given.
 func Judge(g Given, f Finding) []job.Check {
-	return []job.Check{judgeFilter(g, f), judgeCUDA(g, f), judgeNVML(g, f), judgeMemory(g, f)}
+	return []job.Check{judgeFilter(g, f), judgeCUDA(g, f), judgeNVML(g, f), judgeSums(f), judgeMemory(g, f)}
 }
 
 func judgeFilter(g Given, f Finding) job.Check {
@@ -98,6 +100,19 @@ func judgeNVML(g Given, f Finding) job.Check {
 		return Fail(job.Failing, Library, "NVIDIA's library does not see "+g.UUID+" inside its job", next)
 	}
 	return Pass(Library, fmt.Sprintf("it sees %s (%d in all)", g.UUID, len(f.NVML.UUIDs)))
+}
+
+func judgeSums(f Finding) job.Check {
+	switch s := f.Sums; {
+	case s.Proof == gpu.ProofWell:
+		return Pass(Sum, "CUDA computes right sums on it")
+	case s.Proof == gpu.ProofNoLibrary:
+		return Fail(job.Limited, Sum, "CUDA was not tested: "+s.Text, "nothing, if no job uses CUDA; see 'ldconfig -p | grep libcuda'")
+	case s.Proof.Sick():
+		return Fail(job.Failing, Sum, "CUDA fails on it: "+s.Text, "see SICK GPUS in gpusched-admin(7)")
+	default:
+		return Fail(job.Degraded, Sum, "CUDA was not tested: "+s.Text, "see what else uses the GPU: gpusched gpus")
+	}
 }
 
 func judgeMemory(g Given, f Finding) job.Check {

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -27,6 +29,13 @@ type Finding struct {
 	Proof   string `json:"proof"` // the error from opening the device filter's probe node; "" if there was none
 	Memory  string `json:"memory_max"`
 	NVML    NVML   `json:"nvml"`
+	Sums    Sums   `json:"sums"`
+}
+
+// Sums is what a test with CUDA found inside the job.
+type Sums struct {
+	Proof gpu.Proof `json:"proof"` // "": the test could not run
+	Text  string    `json:"text"`  // for people
 }
 
 // A Node is a device node of a GPU. Err is the reason why it can't be opened, or "".
@@ -43,6 +52,9 @@ type NVML struct {
 
 // mark is the value of Finding.Mark.
 const mark = "1"
+
+// cudaTime is the time limit for a computation, which may hang.
+const cudaTime = 20 * time.Second
 
 // nvmlTime is the time limit for a question to the driver, which may hang.
 const nvmlTime = 20 * time.Second
@@ -83,7 +95,7 @@ var gpuNode = sync.OnceValue(func() *regexp.Regexp {
 
 // Probe collects the findings (invariant 1).
 func (w World) Probe(ctx context.Context) Finding {
-	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx)}
+	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx), Sums: w.compute(ctx)}
 	entries, _ := os.ReadDir(w.Root + "/dev")
 	for _, e := range entries {
 		if gpuNode().MatchString(e.Name()) {
@@ -146,6 +158,30 @@ func (w World) askNVML(ctx context.Context) NVML {
 		return readSample(out)
 	}
 	return NVML{Problem: "gpusched-nvml is not there"}
+}
+
+// compute tests with CUDA whether the job's GPU computes.
+func (w World) compute(ctx context.Context) Sums {
+	ctx, cancel := context.WithTimeout(ctx, cudaTime)
+	defer cancel()
+	for _, program := range w.NVML {
+		if _, err := os.Stat(program); err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, program, "--cuda").Output()
+		text := strings.TrimSpace(string(out))
+		var exit *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return Sums{gpu.ProofHang, "CUDA did not return within " + cudaTime.String()}
+		case err != nil && !errors.As(err, &exit):
+			return Sums{Text: err.Error()}
+		case exit != nil:
+			return Sums{gpu.ProofOf(exit.ExitCode(), text), cmp.Or(text, exit.Error())}
+		}
+		return Sums{gpu.ProofWell, text}
+	}
+	return Sums{Text: "gpusched-nvml is not there"}
 }
 
 func readSample(line []byte) (n NVML) {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 var given = Given{Index: 2, Minor: 1, UUID: "GPU-b", MemBytes: 128 << 20, Filtered: true}
@@ -18,7 +19,7 @@ func sound() Finding {
 	return Finding{
 		Mark: mark, Visible: "0", Proof: refusedText, Memory: "134217728",
 		Nodes: []Node{{"/dev/nvidia0", refusedText}, {"/dev/nvidia1", ""}},
-		NVML:  NVML{UUIDs: []string{"GPU-b"}},
+		NVML:  NVML{UUIDs: []string{"GPU-b"}}, Sums: Sums{Proof: gpu.ProofWell},
 	}
 }
 
@@ -42,6 +43,10 @@ func TestJudge(t *testing.T) {
 		"no cuda":         {func(f *Finding) { f.Visible = "" }, CUDA, job.Failing, `"" instead of 0`},
 		"no library":      {func(f *Finding) { f.NVML = NVML{Problem: "library"} }, Library, job.Failing, "library"},
 		"other GPU":       {func(f *Finding) { f.NVML.UUIDs = []string{"GPU-a"} }, Library, job.Failing, "does not see GPU-b"},
+		"wrong sums":      {func(f *Finding) { f.Sums = Sums{gpu.ProofWrongSums, "1 + 1"} }, Sum, job.Failing, "fails on it: 1 + 1"},
+		"CUDA hangs":      {func(f *Finding) { f.Sums = Sums{gpu.ProofHang, "20s"} }, Sum, job.Failing, "20s"},
+		"no CUDA":         {func(f *Finding) { f.Sums = Sums{gpu.ProofNoLibrary, "none"} }, Sum, job.Limited, "not tested: none"},
+		"GPU in use":      {func(f *Finding) { f.Sums = Sums{gpu.ProofUnknown, "46"} }, Sum, job.Degraded, "not tested: 46"},
 		"no controller":   {func(f *Finding) { f.Memory = "" }, Memory, job.Degraded, "no memory controller"},
 		"no limit":        {func(f *Finding) { f.Memory = "max" }, Memory, job.Degraded, "has no limit"},
 		"another's limit": {func(f *Finding) { f.Memory = "4096" }, Memory, job.Degraded, "4096 bytes"},
@@ -76,7 +81,7 @@ func TestProbe(t *testing.T) {
 		"/dev/nvidia0": "", "/dev/nvidia1": "", "/dev/nvidiactl": "", "/dev/nvidia-uvm": "",
 		"/proc/self/cgroup": "0::/gpujobs.slice/gpujob-7.service\n",
 		"/sys/fs/cgroup/gpujobs.slice/gpujob-7.service/memory.max": "134217728\n",
-		"/bin/nvml": "#!/bin/sh\nread x; echo '{\"seq\":1,\"devices\":[{\"uuid\":\"GPU-b\"},{\"uuid\":\"\"}]}'\n",
+		"/bin/nvml": "#!/bin/sh\n[ \"$1\" != --cuda ] || exit 0; read x; echo '{\"seq\":1,\"devices\":[{\"uuid\":\"GPU-b\"},{\"uuid\":\"\"}]}'\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(root+path), 0o755); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,84 @@
+package gpu
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Proof is what a test with CUDA found out about a GPU.
+type Proof string
+
+const (
+	ProofWell      Proof = "well"
+	ProofError     Proof = "error"      // a call of CUDA failed
+	ProofWrongSums Proof = "wrong-sums" // the GPU computes wrongly
+	ProofHang      Proof = "hang"       // CUDA did not return in time
+	ProofCheck     Proof = "check"      // the site's own check failed
+	ProofNoLibrary Proof = "no-library" // there is no libcuda.so.1, so nothing was tested
+	ProofUnknown   Proof = "unknown"    // the test says nothing about the GPU
+)
+
+// Sick reports whether the GPU must not get jobs.
+func (p Proof) Sick() bool {
+	return p == ProofError || p == ProofWrongSums || p == ProofHang || p == ProofCheck
+}
+
+// Exit statuses of gpusched-nvml --cuda.
+const (
+	exitError     = 3
+	exitWrongSums = 4
+	exitNoLibrary = 5
+)
+
+// Status returns the exit status of gpusched-nvml --cuda.
+func (p Proof) Status() int {
+	return map[Proof]int{ProofError: exitError, ProofWrongSums: exitWrongSums, ProofNoLibrary: exitNoLibrary}[p]
+}
+
+// ProofOf returns what an exit status and the text of gpusched-nvml --cuda say about the GPU. The
+// text is "CALL: NUMBER NAME" after an error. Two errors say nothing about the GPU: others use all
+// of its memory (2), or it is theirs alone (46).
+func ProofOf(status int, text string) Proof {
+	switch status {
+	case 0:
+		return ProofWell
+	case exitWrongSums:
+		return ProofWrongSums
+	case exitNoLibrary:
+		return ProofNoLibrary
+	case exitError:
+		if n := cudaError(text); n == errorOutOfMemory || n == errorUnavailable {
+			return ProofUnknown
+		}
+		return ProofError
+	}
+	return ProofUnknown
+}
+
+// Numbers of CUDA's errors.
+const (
+	errorOutOfMemory    = 2
+	errorUnavailable    = 46
+	errorDriverMismatch = 803 // the library and the kernel module are of different drivers
+)
+
+func cudaError(text string) (n int) {
+	_, after, _ := strings.Cut(text, ": ")
+	if _, err := fmt.Sscan(after, &n); err != nil {
+		return 0
+	}
+	return n
+}
+
+// Needs returns what a GPU needs for which the test says this.
+func (p Proof) Needs(text string) Recovery {
+	switch {
+	case !p.Sick():
+		return RecoverNothing
+	case p == ProofCheck:
+		return RecoverDrain
+	case p == ProofError && cudaError(text) == errorDriverMismatch:
+		return RecoverReboot
+	}
+	return RecoverReset
+}
