@@ -82,7 +82,7 @@ func (a *alerts) due(out map[string]string, now time.Time) []string {
 	return list
 }
 
-// ended records the result of starting an alert unit. After an error, the alert is repeated.
+// This method records the result of starting an alert unit. After an error, the alert is repeated.
 func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.failed.note(err, now)
 	if err == nil {

@@ -301,7 +301,7 @@ func (c *committer) begin(now time.Time) {
 	c.begun = now
 }
 
-// note logs when writes begin to fail and when they succeed again.
+// This method logs when writes begin to fail and when they succeed again.
 func (c *committer) note(err error) {
 	c.mu.Lock()
 	was := c.failure

@@ -47,7 +47,7 @@ func (o oneSpec) Sweep(keep func(job.ID, int) bool) error {
 	return nil
 }
 
-// collected records whether the spec still existed when the unit was stopped.
+// This type records whether the spec still existed when the unit was stopped.
 type collected struct {
 	Units
 	specs oneSpec
@@ -164,7 +164,7 @@ type endsStore struct {
 
 func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, s.err }
 
-// stopped records signals and stops.
+// This type records signals and stops.
 type stopped struct {
 	Units
 	names []string

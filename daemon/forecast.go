@@ -79,7 +79,7 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	return *course, d.commit.awaitDurable(ctx)
 }
 
-// see records that a caller asked for this forecast.
+// This method records that a caller asked for this forecast.
 func (f *forecaster) see(ahead *foresight.Foresight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -41,7 +41,7 @@ type inhibitor struct {
 	what string // the actions that the lock prevents
 }
 
-// running records whether jobs run. Only the loop calls it.
+// This method records whether jobs run. Only the loop calls it.
 func (i *inhibitor) running(jobs bool) {
 	if i.jobs.Swap(jobs) != jobs {
 		i.bell.Ring()

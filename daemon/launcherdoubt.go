@@ -50,7 +50,7 @@ func (l *launcherDoubt) pending(file func() string) int {
 	return l.events
 }
 
-// worked records that the launcher has worked since the last of these events.
+// This method records that the launcher has worked since the last of these events.
 func (l *launcherDoubt) worked(events int) {
 	l.mu.Lock()
 	l.lived = max(l.lived, events)

@@ -14,7 +14,7 @@ import (
 
 var admin = job.Actor{UID: 0, User: "root", Admin: true}
 
-// waiting submits n jobs, which wait for a job on the only GPU.
+// This method submits n jobs, which wait for a job on the only GPU.
 func (r *rig) waiting(n int) (ids []job.ID) {
 	r.t.Helper()
 	r.runs(r.submit(1, nil))

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// told records the notes to jobs, and whether the unit ran at that time.
+// This type records the notes to jobs, and whether the unit ran at that time.
 type told struct {
 	bus  *unittest.Systemd
 	hang bool

@@ -102,7 +102,7 @@ func (l *unitReconciler) awaitListing(ctx context.Context) {
 	l.listed.bell.Ring() // wakes the next submission that waits
 }
 
-// report logs, once per unit, that the unit is not one of the scheduler's jobs.
+// This method logs, once per unit, that the unit is not one of the scheduler's jobs.
 func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {

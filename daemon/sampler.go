@@ -95,9 +95,9 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	return ev
 }
 
-// driver returns the versions of the driver, or none if the site does not compare them. asked is
-// the version that the driver itself reports. If the kernel does not say which driver is loaded,
-// that version is used.
+// driver returns the versions of the driver, or none if the site does not compare them. The
+// argument asked is the version that the driver itself reports. If the kernel does not say which
+// driver is loaded, that version is used.
 func (s *sampler) driver(asked string) (v gpu.DriverVersions) {
 	if s.d.opt.Driver != nil && s.d.settings.Load().DriverCheck {
 		v = s.d.opt.Driver()

@@ -27,13 +27,13 @@ const (
 	stepOver     = "over"     // the end of the job is on disk
 )
 
-// trace logs the steps of jobs.
+// This type logs the steps of jobs.
 type trace struct {
 	host Runtime
 	log  *slog.Logger
 }
 
-// mark logs a step if the log level is debug.
+// This method logs a step if the log level is debug.
 func (t trace) mark(id job.ID, step string, at time.Time) {
 	if id != 0 && t.log.Enabled(context.Background(), slog.LevelDebug) {
 		t.log.Debug("step of a job", "job", id, "step", step, "at", at.UnixMicro())

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// wordless lists the packages that use codes and have no sentences.
+// This table lists the packages that use codes and have no sentences.
 var wordless = []string{"core", "core/*", "sched", "job"}
 
 // typedWords lists functions of these packages that may name an option or a command. They parse

@@ -81,7 +81,8 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// clean removes control characters and characters that change the direction of text (invariant 4).
+// This function removes control characters and characters that change the direction of text
+// (invariant 4).
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

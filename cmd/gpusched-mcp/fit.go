@@ -91,7 +91,7 @@ func spelled(s *jsonschema.Schema, name string) string {
 	return name
 }
 
-// misplaced refuses a name that the object does not have, and says where it belongs.
+// This method refuses a name that the object does not have, and says where it belongs.
 func (f *fitter) misplaced(in, name string, value any) {
 	options, name := f.top.Properties["options"], brief(name)
 	has := func(s *jsonschema.Schema) bool { return s != nil && s.Properties[spelled(s, name)] != nil }

@@ -82,7 +82,7 @@ func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over b
 	return err == nil, err
 }
 
-// standing describes the state of a job. If over is set, the state is final.
+// This function describes the state of a job. If over is set, the state is final.
 func standing(j *api.Job, over bool) string {
 	switch {
 	case j.Result != nil:

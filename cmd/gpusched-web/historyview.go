@@ -198,7 +198,7 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// stacked draws series on top of each other. The legend shows the sum of each series.
+// This method draws series on top of each other. The legend shows the sum of each series.
 func (d *dayRows) stacked(id, title string, list []chart.Series, most float64, figure func(float64) string) *chartView {
 	v := d.chart(id, title, chart.Columns{Series: list, Most: most, Figure: figure})
 	if v == nil {

@@ -191,7 +191,7 @@ func stacked(spans []job.Stay) []int {
 	return lanes
 }
 
-// legible removes labels that would overlap other labels.
+// This function removes labels that would overlap other labels.
 func legible(spans []spanView) {
 	for i := range spans {
 		for k := range i {

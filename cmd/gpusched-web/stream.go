@@ -43,7 +43,8 @@ func (s *streams) join(end func()) (leave func()) {
 	}
 }
 
-// live streams the sections of each new state. It skips sections that equal the last ones sent.
+// This method streams the sections of each new state. It skips sections that equal the last ones
+// sent.
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")

@@ -35,7 +35,7 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// plain escapes text for HTML.
+// This function escapes text for HTML.
 func plain(text string) template.HTML {
 	return template.HTML(html.EscapeString(term.Clean(text))) //nolint:gosec // escaped
 }

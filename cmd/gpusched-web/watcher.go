@@ -96,7 +96,8 @@ func (w *watcher) latest() (state, <-chan struct{}) {
 	return w.now, w.changed
 }
 
-// fresh waits until the state is at most w.every old. Meanwhile its caller counts as a viewer.
+// This method waits until the state is at most w.every old. Meanwhile its caller counts as a
+// viewer.
 func (w *watcher) fresh(ctx context.Context) (state, error) {
 	for {
 		w.mu.Lock()

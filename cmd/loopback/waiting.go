@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// waiting lists the connections that wait for their client: new connections, connections with an
+// This type lists the connections that wait for their client: new connections, connections with an
 // incomplete request, connections between two requests, and connections whose client has not read
 // its answer. A client can open many. If the list exceeds the limit, the oldest connection between
 // two requests is closed, because a browser reopens it when needed. If there is none, the oldest of
@@ -35,7 +35,7 @@ func MakeRoom(s *http.Server, most int) {
 	}
 }
 
-// state records a state change of a connection.
+// This method records a state change of a connection.
 func (w *waiting) state(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew, http.StateIdle:
@@ -61,7 +61,7 @@ func (w *waiting) add(c waiter) {
 	w.list = slices.Delete(w.list, at, at+1)
 }
 
-// ask records that a connection has begun a request.
+// This method records that a connection has begun a request.
 func (w *waiting) ask(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

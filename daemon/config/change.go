@@ -4,7 +4,7 @@ package config
 // have the key.
 type Change struct{ Key, Before, Now string }
 
-// hidden appears in place of a secret value.
+// This text appears in place of a secret value.
 const hidden = "(not shown)"
 
 // Changes returns the keys whose values differ, in the order of the file. Keys that are missing in

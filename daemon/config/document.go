@@ -52,8 +52,8 @@ type header struct {
 	name string
 }
 
-// repeated finds the first table that a file begins twice, which TOML forbids. rest is the file
-// with blank lines in place of the second header and its lines.
+// repeated finds the first table that a file begins twice, which TOML forbids. The result rest is
+// the file with blank lines in place of the second header and its lines.
 func repeated(data []byte) (first, again header, rest []byte, ok bool) {
 	w, seen := walk{}, map[string]header{}
 	lines := bytes.SplitAfter(data, []byte("\n"))

@@ -66,8 +66,8 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	return s, name, ok
 }
 
-// sectionHint suggests what to write instead of an unknown section. right is the nearest path, or
-// nil.
+// sectionHint suggests what to write instead of an unknown section. The argument right is the
+// nearest path, or nil.
 func sectionHint(path, right []string) string {
 	if right != nil {
 		return fmt.Sprintf(": did you mean [%s]?", printPath(right))

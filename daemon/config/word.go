@@ -13,7 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// oneOf returns a setting that is one of a few words. noun names them, such as "a mode".
+// oneOf returns a setting that is one of a few words. The argument noun names them, such as "a
+// mode".
 func oneOf[T ~string](to *T, noun string, words ...T) value {
 	list := make([]string, len(words))
 	for i, w := range words {

@@ -79,8 +79,8 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	return r
 }
 
-// ended closes an attempt whose unit has no processes left. The job gets its result, or goes back
-// to the queue.
+// This method closes an attempt whose unit has no processes left. The job gets its result, or goes
+// back to the queue.
 func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
 	l.Resume(over)

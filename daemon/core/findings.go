@@ -55,8 +55,8 @@ func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	c.requestStop(l, f.Cause, "", now)
 }
 
-// sampled handles a sample of the GPUs. The findings about one GPU are applied before the next GPU
-// is looked at.
+// This method handles a sample of the GPUs. The findings about one GPU are applied before the next
+// GPU is looked at.
 func (c *Core) sampled(e *gpus.Sample, now time.Time) {
 	c.step.replan()
 	c.gpus.Sampled(e, now)

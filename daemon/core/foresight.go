@@ -62,7 +62,7 @@ func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *predict.Estimate {
 	}
 }
 
-// changed notes that the next forecast may differ, because a step has planned or has changed a
+// This method notes that the next forecast may differ, because a step has planned or has changed a
 // record.
 func (q *queue) changed() { q.ahead.changes++ }
 

@@ -101,8 +101,8 @@ func (c *chaos) sameAfterReplay() {
 
 func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
 
-// owner draws a user. The user's groups with a quota, as the kernel reports them, may change from
-// job to job.
+// This method draws a user. The user's groups with a quota, as the kernel reports them, may change
+// from job to job.
 func (c *chaos) owner() job.Owner {
 	return job.Owner{
 		UID: c.draw("uid", 1001, 1002), User: "u",
@@ -132,7 +132,7 @@ func (c *chaos) submit() {
 	c.feed(core.Submit{Token: c.token, Submission: s})
 }
 
-// ornament draws options about how a job starts, ends and is retried.
+// This method draws options about how a job starts, ends and is retried.
 func (c *chaos) ornament(r *job.Request) {
 	switch c.draw("life", 0, 10) {
 	case 0:

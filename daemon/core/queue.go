@@ -198,7 +198,7 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// due calls consider for the jobs whose time has come.
+// This method calls consider for the jobs whose time has come.
 func (q *queue) due(now time.Time) {
 	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
 		l := q.jobs.Get(a.ID)

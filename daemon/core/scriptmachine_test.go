@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// used reads the memory that a process uses.
+// This method reads the memory that a process uses.
 func (s *script) used() int64 {
 	switch s.text("mem") {
 	case "unknown":

@@ -21,7 +21,7 @@ func on(milli, gpu int) func(*job.Request) {
 	return func(r *job.Request) { r.GPUMilli, r.GPUIDs = milli, []int{gpu} }
 }
 
-// counted checks the recorded use of the only user.
+// This function checks the recorded use of the only user.
 func counted(t *testing.T, w *world, gpus, charge time.Duration) {
 	t.Helper()
 	u := w.usage["u1001"]

@@ -30,7 +30,7 @@ func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 
 var real = job.Derived{Shape: "real"}
 
-// reserved reserves all GPUs for another user, beginning after some time.
+// This method reserves all GPUs for another user, beginning after some time.
 func (a *asker) reserved(in time.Duration) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(in), To: a.now.Add(in + 9*time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.token++

@@ -86,9 +86,9 @@ func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Ti
 	}
 }
 
-// leave notes whether systemd stops everything. If it does, jobs whose starts have not begun return
-// to the queue before the machine is down. Otherwise the record would look as if the reboot had
-// ended their starts.
+// This method notes whether systemd stops everything. If it does, jobs whose starts have not begun
+// return to the queue before the machine is down. Otherwise the record would look as if the reboot
+// had ended their starts.
 func (c *Core) leave(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
 	c.step.replan()

@@ -74,7 +74,7 @@ func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	}
 }
 
-// store records the payload of a new job when the job is recorded.
+// This method records the payload of a new job when the job is recorded.
 func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 
 // notifyOwner puts a sentence for the owner into the job's journal. All sentences of one step are

@@ -51,7 +51,7 @@ func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	return bytes, processes
 }
 
-// look notes the last sample, and counts the shortages and excesses that it shows.
+// This method notes the last sample, and counts the shortages and excesses that it shows.
 func (w *world) look(s gpu.Snapshot) {
 	w.sampled = s
 	for _, g := range w.gpus {

@@ -59,8 +59,8 @@ func (s *systemd) wasOff(a *job.Attempt) bool {
 // unit that is just being collected is gone by then.
 const ReportedAt = 2
 
-// orphaned records the units of a listing that have no job. It yields each of them with the number
-// of consecutive listings that contained it.
+// This method records the units of a listing that have no job. It yields each of them with the
+// number of consecutive listings that contained it.
 func (s *systemd) orphaned(units []Unit) iter.Seq2[Unit, int] {
 	before := s.orphans
 	s.orphans = map[job.ID]int{}

@@ -132,9 +132,9 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 }
 
-// changed handles a hint that something happened to a unit. A start or an inspection that is under
-// way may have read the unit before that, so the unit is inspected again afterwards. A stop that is
-// under way needs no further inspection: it reads the unit last.
+// This method handles a hint that something happened to a unit. A start or an inspection that is
+// under way may have read the unit before that, so the unit is inspected again afterwards. A stop
+// that is under way needs no further inspection: it reads the unit last.
 func (c *Core) changed(e Changed, now time.Time) {
 	l := c.jobs.Active(e.Job)
 	switch {

@@ -122,7 +122,7 @@ func (s *systemd) killAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, j.KillAt)
 }
 
-// signalled notes that a job got its warning, or when to send the warning again. When a preempted
+// This method notes that a job got its warning, or when to send the warning again. When a preempted
 // job gets its warning, its notice begins. A job that can't be warned is stopped when its notice
 // would have been over.
 func (c *Core) signalled(e Signalled, now time.Time) {

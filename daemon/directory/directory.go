@@ -244,8 +244,8 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// Member reports whether an account is in a group now. known is false if the account or the group
-// is unknown. If the files have the account, Member does not wait.
+// Member reports whether an account is in a group now. The result known is false if the account or
+// the group is unknown. If the files have the account, Member does not wait.
 func (d *Directory) Member(uid, gid int) (in, known bool) {
 	return d.member(uid, gid, d.files.UserName(uid) == "")
 }
@@ -264,7 +264,8 @@ func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	return slices.Contains(a.Groups, gid), a.Found
 }
 
-// hasGroup reports whether the group with a gid has a name. uid is the account that has the group.
+// hasGroup reports whether the group with a gid has a name. The argument uid is the account that
+// has the group.
 func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
 	return d.files.HasGroup(gid) || d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found
 }
@@ -433,8 +434,8 @@ func (d *Directory) finish(c call, a Answer, err error) {
 	}
 }
 
-// fail records that a question got no answer. The asker counts as silent if none of the asker's
-// questions has been answered since this question was asked.
+// This method records that a question got no answer. The asker counts as silent if none of the
+// asker's questions has been answered since this question was asked.
 func (d *Directory) fail(c call, err error) {
 	c.failed, c.err = time.Now(), err
 	d.failed = c.failed

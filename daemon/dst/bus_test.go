@@ -206,7 +206,7 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 	})
 }
 
-// told adds to a status what only the simulated world knows: how long a command has run.
+// This method adds to a status what only the simulated world knows: how long a command has run.
 func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
 		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.Elapsed).UnixMicro()), b.w.Elapsed-r.began

@@ -121,7 +121,7 @@ func (a *activity) park() {
 	}
 }
 
-// boundary marks a point at which the process may die.
+// This method marks a point at which the process may die.
 func (w *World) boundary(l *life) {
 	switch {
 	case l == nil:

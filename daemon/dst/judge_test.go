@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// judge records what was said to clients and what was done, as the world knows it.
+// This type records what was said to clients and what was done, as the world knows it.
 type judge struct {
 	acked     map[job.ID]*submission
 	truth     map[string]*run          // runs by attempt

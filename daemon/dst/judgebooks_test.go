@@ -19,10 +19,10 @@ type tenure struct {
 	from, to time.Duration    // to is negative until the end is decided
 	ended    time.Duration    // end according to the job's record, which may be earlier than to
 
-	// These are set if the machine went off during the tenure, and otherwise 0. cut is when the
-	// machine went off. sure is the time until which the job surely ran. back is when a process of
-	// the daemon heard that the machine went off: from then until its end is on record, the tenure
-	// has its GPUs again.
+	// These are set if the machine went off during the tenure, and otherwise 0. The field cut is
+	// the time when the machine went off. The field sure is the time until which the job surely
+	// ran. The field back is the time when a process of the daemon heard that the machine went off:
+	// from then until its end is on record, the tenure has its GPUs again.
 	cut, sure, back time.Duration
 }
 
@@ -32,7 +32,7 @@ type rateSince struct {
 	milli int
 }
 
-// count notes the rate that fair share counts for a job's attempt.
+// This method notes the rate that fair share counts for a job's attempt.
 func (h *tenure) count(n *job.Job, at time.Duration) {
 	rate := max(n.Charge, n.Shared)
 	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
@@ -47,7 +47,8 @@ func (h *tenure) undo() {
 	h.rates = h.rates[:h.written]
 }
 
-// keep notes that a record of a job is on disk, and with it the rates that were decided by then.
+// This method notes that a record of a job is on disk, and with it the rates that were decided by
+// then.
 func (b *books) keep(n *job.Job) {
 	if n.Attempt == nil {
 		return
@@ -92,7 +93,7 @@ func newBooks() books {
 	return books{holds: map[string]*tenure{}, members: map[string]map[int]bool{}}
 }
 
-// enter notes what a record says about GPUs and groups.
+// This method notes what a record says about GPUs and groups.
 func (w *World) enter(n *job.Job) {
 	b := &w.tracked.books
 	b.join(n)

@@ -101,8 +101,8 @@ func (w *World) misjudged(n *job.Job, ran *run) string {
 	return ""
 }
 
-// findings compares a result with what really happened to the attempt. ran is nil if nothing
-// happened.
+// findings compares a result with what really happened to the attempt. The argument ran is nil if
+// nothing happened.
 func (w *World) findings(n *job.Job, ran *run) []finding {
 	j, res, none, r := w.tracked, n.Result, ran == nil, cmp.Or(ran, &run{})
 	switch n.State {

@@ -30,7 +30,7 @@ func newUses() uses {
 		map[string]time.Duration{}}
 }
 
-// take records what a sample shows.
+// This method records what a sample shows.
 func (u *uses) take(w *World, s *gpu.Snapshot) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
@@ -63,7 +63,7 @@ func (w *World) forgetBusy() {
 	}
 }
 
-// say records a warning to an owner.
+// This method records a warning to an owner.
 func (u *uses) say(w *World, t core.NotifyOwner) {
 	j := w.tracked.mirror.jobs[t.Job]
 	if j.Attempt == nil {

@@ -29,7 +29,7 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	}
 }
 
-// hear notes what the core is told in one step.
+// This method notes what the core is told in one step.
 func (w *World) hear(ev core.Event, eff *core.Effects) {
 	j := w.tracked
 	switch e := ev.(type) {

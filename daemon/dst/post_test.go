@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// post records what really happens to messages.
+// This type records what really happens to messages.
 type post struct {
 	letters map[messageKey]*letter // the last try to send each message
 	reached map[messageKey]int     // how often each message reached its recipient

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// run records what really happens to an attempt: its unit and its command.
+// This type records what really happens to an attempt: its unit and its command.
 type run struct {
 	job     job.ID
 	attempt int
@@ -205,7 +205,7 @@ func (w *World) notice(name, by string) {
 	w.emptied(name, r)
 }
 
-// ended notes the cause of the end of a command that was alive.
+// This method notes the cause of the end of a command that was alive.
 func (w *World) ended(r *run, by string) {
 	if r.alive {
 		r.alive, r.ended, r.by = false, w.Elapsed, by
@@ -219,7 +219,7 @@ func (w *World) vanish(name, by string) {
 	w.vanished(name, by)
 }
 
-// vanished notes that a unit no longer exists.
+// This method notes that a unit no longer exists.
 func (w *World) vanished(name, by string) {
 	r := w.runs[name]
 	if r == nil || r.gone {

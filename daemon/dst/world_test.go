@@ -101,7 +101,7 @@ func (w *World) tell(format string, args ...any) {
 	}
 }
 
-// breach notes that an invariant is violated.
+// This method notes that an invariant is violated.
 func (w *World) breach(invariant int, format string, args ...any) {
 	text := fmt.Sprintf("invariant %d: ", invariant) + fmt.Sprintf(format, args...)
 	w.Breaches = append(w.Breaches, text)
@@ -120,7 +120,7 @@ func (w *World) start() {
 	w.spawn(l, func() { w.live(l) })
 }
 
-// live runs a process of the daemon, from its first instruction to its last.
+// This method runs a process of the daemon, from its first instruction to its last.
 func (w *World) live(l *life) {
 	defer func() { l.over = true }()
 	w.boundary(l)

@@ -44,8 +44,8 @@ func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	return e
 }
 
-// addGPU adds one GPU of a run. part is the fraction of the run that counts, and seconds its
-// length.
+// addGPU adds one GPU of a run. The argument part is the fraction of the run that counts, and
+// seconds its length.
 func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64) {
 	if g.Use.Seen > 0 {
 		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), part)

@@ -6,8 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// course records which jobs use which GPUs in a future. It records only the future in which every
-// job runs for as long as expected. A future with random run times would show one accident of many.
+// This type records which jobs use which GPUs in a future. It records only the future in which
+// every job runs for as long as expected. A future with random run times would show one accident of
+// many.
 type course struct {
 	far   Instant // where the record ends
 	stays []Stay

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// awkward describes a machine of 8 GPUs, and a queue of n jobs of some users. No two jobs have the
-// same shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on the
-// other GPUs.
+// This type describes a machine of 8 GPUs, and a queue of n jobs of some users. No two jobs have
+// the same shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on
+// the other GPUs.
 type awkward struct {
 	users     int
 	change    func(r *job.Request, i int)

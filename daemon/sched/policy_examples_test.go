@@ -67,7 +67,7 @@ func table(rows [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// short formats a duration as people write it, such as 2h 17m, in whole minutes.
+// This function formats a duration as people write it, such as 2h 17m, in whole minutes.
 func short(d time.Duration) string {
 	if d = d.Round(minute); d == 0 {
 		return "0m"
@@ -306,8 +306,8 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
 }
 
-// anything draws a time from a minute to a day. Each order of magnitude comes equally often in any
-// run of draws.
+// This function draws a time from a minute to a day. Each order of magnitude comes equally often in
+// any run of draws.
 func anything() func(*rand.Rand) time.Duration {
 	n := 0.0
 	return func(*rand.Rand) time.Duration {

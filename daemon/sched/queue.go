@@ -78,7 +78,7 @@ func (e *entry) waiting() Waiting {
 	return w
 }
 
-// start notes that the pass with this number starts the job once.
+// This method notes that the pass with this number starts the job once.
 func (e *entry) start(pass uint64) {
 	e.started = int32(e.startedBy(pass)) + 1
 	e.pass = pass

@@ -234,7 +234,8 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	return m.backs
 }
 
-// hold notes that the job at the cursor, which has a reservation, keeps its place in its quotas.
+// This method notes that the job at the cursor, which has a reservation, keeps its place in its
+// quotas.
 func (m *limits) hold(c *cursor, at Instant) {
 	for q := range c.bucket.account.quotas {
 		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {

@@ -103,7 +103,7 @@ func (d *drawn) drawAccounts() {
 	}
 }
 
-// capped records that the account was at its quotas for some time, for some sizes.
+// This method records that the account was at its quotas for some time, for some sizes.
 func (d *drawn) capped(a *Account) {
 	if d.often(6) {
 		return
@@ -225,14 +225,14 @@ func (d *drawn) expected() time.Duration {
 	return pick(d, 30*time.Second, 100*time.Second, 128*time.Second, 500*time.Second, time.Hour)
 }
 
-// effort draws the values that rank preemptible jobs.
+// This method draws the values that rank preemptible jobs.
 func (d *drawn) effort() (time.Duration, predict.Kind, bool) {
 	effort := pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour)
 	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.often(5)
 }
 
-// queue draws the waiting jobs. Some of them share a throttle, as tasks of an array do that wait
-// again.
+// This method draws the waiting jobs. Some of them share a throttle, as tasks of an array do that
+// wait again.
 func (d *drawn) queue() {
 	var gate *Throttle
 	for i := range d.IntN(14) {

@@ -14,7 +14,7 @@ import (
 // as in the core.
 const fewRuns = 5
 
-// learn notes the run time of a job that has ended, for the predictions of its kind.
+// This method notes the run time of a job that has ended, for the predictions of its kind.
 func (l *loop) learn(j *loopJob) {
 	if l.learned != nil {
 		l.learned.Observe(j.kind, j.run, true, l.s.Now.Time())

@@ -73,8 +73,8 @@ func (w setScore) better(o setScore) bool {
 	return w.inside > o.inside || w.inside == o.inside && w.degree < o.degree
 }
 
-// exact compares all sets of n among at most 16 candidates. A set is a bit mask. The masks are
-// counted down from the highest, so that the lowest positions come first.
+// This method compares all sets of n among at most 16 candidates. A set is a bit mask. The masks
+// are counted down from the highest, so that the lowest positions come first.
 func (c *chooser) exact(list []int, n int) {
 	var best setScore
 	k := len(list)

@@ -69,8 +69,8 @@ func (s *Server) Audit(d AuditEvent) {
 	_ = s.log.Handler().Handle(context.Background(), entry) // written at any log level
 }
 
-// audit logs a request that was refused, and a request that needed the right of an administrator.
-// The line never has a command, environment or directory.
+// This method logs a request that was refused, and a request that needed the right of an
+// administrator. The line never has a command, environment or directory.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
 	d := AuditEvent{
 		UID: r.who.UID, User: r.who.User, Action: rt.Name, Target: auditTarget(rt, r, reply), Outcome: Done,

@@ -377,7 +377,7 @@ var halves = []string{
 	whole, whole + whole, whole + "GET", "GET /v1/jobs/1/wait?timeout_seconds=600 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n",
 }
 
-// hostile opens connections as fast as it can, and completes nothing on them.
+// This method opens connections as fast as it can, and completes nothing on them.
 func (c *crowd) hostile(p peer) {
 	for {
 		select {

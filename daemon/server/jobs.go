@@ -112,7 +112,7 @@ func choice(in *api.ListQuery) (job.Choice, error) {
 // recentTime is the time for which a user's listings count an ended job as recent.
 const recentTime = time.Hour
 
-// recent counts the caller's jobs that ended recently.
+// This method counts the caller's jobs that ended recently.
 func (s *Server) recent(r *request) (*api.Recent, error) {
 	since := time.Now().Add(-recentTime)
 	l, err := s.backend(r.Context()).Lately(r.Context(), r.who.UID, since)

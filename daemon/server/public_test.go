@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hidden lists the fields of a request that strangers do not see, with the reasons.
+// This table lists the fields of a request that strangers do not see, with the reasons.
 var hidden = map[string]string{
 	"After": "the job has its own list", "Array": "the job has its own, without the parameters, which are of the command",
 	"Dedup": "a hash of the command", "DefaultedMem": "the job says so", "ImpliedStop": "nobody asks",

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// right says who may use a route.
+// This type says who may use a route.
 type right int
 
 const (

@@ -164,7 +164,7 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	})
 }
 
-// counted counts the calls to a backend.
+// This type counts the calls to a backend.
 type counted struct {
 	*servertest.Backend
 	asked atomic.Int64

@@ -66,7 +66,7 @@ func newPeople(n int, rng *rand.Rand) []person {
 	return people
 }
 
-// pick draws an index below n. Small indexes are the most frequent (Zipf).
+// This function draws an index below n. Small indexes are the most frequent (Zipf).
 func pick(n int, exponent float64, rng *rand.Rand) int {
 	total := 0.0
 	for i := range n {

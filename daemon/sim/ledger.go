@@ -71,7 +71,8 @@ func (l *ledger) start(at int, u *unit, now time.Duration) {
 	l.decide("start", at, now, u)
 }
 
-// leave records that a command left its GPUs. stopped means that the command had not finished.
+// This method records that a command left its GPUs. The argument stopped means that the command had
+// not finished.
 func (l *ledger) leave(at int, u *unit, extra time.Duration, stopped bool, now time.Duration) {
 	l.active--
 	e := &l.entries[at]

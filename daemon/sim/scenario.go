@@ -92,7 +92,7 @@ func between(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
 
-// tailed draws a lognormal run time in whole seconds, at most high.
+// This function draws a lognormal run time in whole seconds, at most high.
 func tailed(median time.Duration, sigma float64, high time.Duration, rng *rand.Rand) time.Duration {
 	run := time.Duration(float64(median) * math.Exp(sigma*rng.NormFloat64()))
 	return min(max(run, 10*time.Second), high).Truncate(time.Second)
@@ -171,7 +171,8 @@ func steps(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// diurnal draws jobs of people with habits, as Generate does, until their work reaches the load.
+// This function draws jobs of people with habits, as Generate does, until their work reaches the
+// load.
 func diurnal(s Setting, rng *rand.Rand) []Job {
 	people := newPeople(scenarioUsers, rng)
 	var jobs []Job
@@ -188,8 +189,8 @@ func diurnal(s Setting, rng *rand.Rand) []Job {
 // clusterUsers is the number of users in scenario cluster. A few of them submit most jobs.
 const clusterUsers = 63
 
-// cluster draws jobs with a requested time. Their number of processors is a power of two, as in
-// logs of large machines. People submit dozens of similar jobs at once. Most jobs end within
+// This function draws jobs with a requested time. Their number of processors is a power of two, as
+// in logs of large machines. People submit dozens of similar jobs at once. Most jobs end within
 // minutes, whatever time they requested.
 func cluster(s Setting, rng *rand.Rand) []Job {
 	medians := make([]time.Duration, clusterUsers)

@@ -80,7 +80,7 @@ func (e *engine) ask(q question) {
 	s.answers = append(s.answers, a)
 }
 
-// started records the first start of a job.
+// This method records the first start of a job.
 func (s *starts) started(at int, now time.Duration) {
 	for _, i := range s.open[at] {
 		s.answers[i].real = now

@@ -149,8 +149,8 @@ func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
 
-// ending is a death of the process or the machine. changed says which unsynced changes of names are
-// on disk after it, and reached which unsynced sectors.
+// ending is a death of the process or the machine. The field changed says which unsynced changes of
+// names are on disk after it, and reached which unsynced sectors.
 type ending struct {
 	name    string
 	changed func(change int) bool
@@ -306,8 +306,9 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// meets reports whether the call c fails if the fault lasts. first is the call that failed first.
-// Calls of the same kind as first fail. On a full disk, all calls that need space also fail.
+// meets reports whether the call c fails if the fault lasts. The argument first is the call that
+// failed first. Calls of the same kind then fail. On a full disk, all calls that need space also
+// fail.
 func (tr trial) meets(c, first diskfault.Call) bool {
 	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"
 	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
@@ -372,8 +373,9 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// lifetime says how the life of a state file begins. from is the file, or "" if there is none at
-// first. known has the schemas of the release that opens the file; nil means this release's.
+// lifetime says how the life of a state file begins. The field from is the file, or "" if there is
+// none at first. The field known has the schemas of the release that opens the file; nil means this
+// release's.
 type lifetime struct {
 	from   string
 	known  []string

@@ -61,8 +61,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 }
 
 // upsert returns a statement that inserts a row, or updates the row that is already there. A row is
-// already there if the first columns of fixed have the same values; keys is their number. The
-// update sets all columns except the fixed ones.
+// already there if the first columns of fixed have the same values; the argument keys is their
+// number. The update sets all columns except the fixed ones.
 func upsert(table, columns string, keys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {

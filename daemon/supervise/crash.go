@@ -78,9 +78,9 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
 }
 
-// began records in dir that this process has started. again is true if another process started
-// within the last second and did not end properly. The caller must call ended when this process
-// ends properly. The directory dir survives restarts.
+// This function records in dir that this process has started. The result again is true if another
+// process started within the last second and did not end properly. The caller must call ended when
+// this process ends properly. The directory dir survives restarts.
 func began(dir string, now time.Time) (again bool, ended func()) {
 	name := filepath.Join(dir, "began")
 	if info, err := os.Stat(name); err == nil {

@@ -108,7 +108,7 @@ func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error
 	return units.Scope{User: true, Root: root}, nil
 }
 
-// unlimited lists the cgroup controllers that are missing, which means that jobs' limits are not
+// This method lists the cgroup controllers that are missing, which means that jobs' limits are not
 // enforced. It returns nil for the machine's scheduler, where only health reports them.
 func (o *Own) unlimited() []string {
 	if o == nil || o.root.Load() == nil {

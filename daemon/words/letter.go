@@ -120,8 +120,8 @@ func moment(t time.Time) string {
 	return job.FormatMoment(t)
 }
 
-// plain replaces characters that have an effect where the text is shown, such as line ends in the
-// header of a mail, or control sequences on a terminal.
+// This function replaces characters that have an effect where the text is shown, such as line ends
+// in the header of a mail, or control sequences on a terminal.
 func plain(s string) string {
 	if job.Printable(s) {
 		return s

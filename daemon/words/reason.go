@@ -262,7 +262,7 @@ func outsiders(r job.Reason) string {
 	return cmp.Or(strings.Join(parts, ", "), "the driver does not say by whom")
 }
 
-// foreign names processes that belong to no job.
+// This function names processes that belong to no job.
 func foreign(list []job.Foreign) string {
 	parts := make([]string, len(list))
 	for i, f := range list {

@@ -177,7 +177,7 @@ func failure(r *job.Result) (state, rest string) {
 	return "failed", fmt.Sprintf(": exit code %d", r.ExitCode) + inBrackets(shellWords(r.ExitCode))
 }
 
-// fatal lists the signals that shells report most often.
+// This table lists the signals that shells report most often.
 var fatal = []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS}
 
 // shellWords returns the meaning that shells give to an exit code. If the meaning depends on the

@@ -129,7 +129,7 @@ func (has symbols) any(n need) bool {
 	return has[n] != ""
 }
 
-// missing lists the required functions that the library lacks.
+// This method lists the required functions that the library lacks.
 func (has symbols) missing() string {
 	var names []string
 	for n, e := range entries() {

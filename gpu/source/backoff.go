@@ -39,7 +39,7 @@ func (b *backoff) reset() {
 	*b = backoff{}
 }
 
-// failed counts a failure. After the first one, the next start is not delayed.
+// This method counts a failure. After the first one, the next start is not delayed.
 func (b *backoff) failed(now time.Time, err error) {
 	b.failures++
 	b.last = err

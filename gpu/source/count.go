@@ -44,8 +44,8 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	go func() { n <- s.counted() }()
 }
 
-// counted counts the GPUs with a new child, and returns 0 if that fails. It waits for that child to
-// end. So while the child hangs in the driver, no further count starts.
+// This method counts the GPUs with a new child, and returns 0 if that fails. It waits for that
+// child to end. So while the child hangs in the driver, no further count starts.
 func (s *Source) counted() (n int) {
 	o := s.opts
 	o.Args = append([]string{"--count"}, o.Args...)

@@ -19,8 +19,9 @@ type copied struct {
 	finished chan struct{}
 }
 
-// startLogCopy starts a logCopy. answers is the other end of a log that hangs. It is closed at the
-// end of the test, so that the writer, which has a descriptor of it, does not outlive the test.
+// startLogCopy starts a logCopy. The argument answers is the other end of a log that hangs. It is
+// closed at the end of the test, so that the writer, which has a descriptor of it, does not outlive
+// the test.
 func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answers ...*os.File) *copied {
 	t.Helper()
 	r, w, err := os.Pipe()

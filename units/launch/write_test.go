@@ -134,7 +134,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// private checks that only uid may read the file.
+// This function checks that only uid may read the file.
 func private(t *testing.T, path string, uid int) {
 	t.Helper()
 	var st unix.Stat_t

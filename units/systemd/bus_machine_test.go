@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// resynced waits for a Resync.
+// This function waits for a Resync.
 func resynced(t *testing.T, m *Manager) {
 	t.Helper()
 	late := time.After(time.Minute)

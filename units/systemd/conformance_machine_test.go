@@ -100,7 +100,7 @@ func unitProperties(id int64, b unittest.Behaviour) []units.Property {
 	return p
 }
 
-// settled waits until the actor has become a sleep. Before that, a signal would reach the Go
+// This function waits until the actor has become a sleep. Before that, a signal would reach the Go
 // runtime, or a shell that has not set its traps.
 func settled(t *testing.T, s units.Status) {
 	tick := time.NewTicker(time.Millisecond)

@@ -32,7 +32,7 @@ func (b *fakeBus) exitedWell(sender string) {
 	}, []string{})
 }
 
-// started starts job 1 of user 1001 and emits signals that say that it has ended well.
+// This method starts job 1 of user 1001 and emits signals that say that it has ended well.
 func (b *fakeBus) started(t *testing.T, sender string, more ...units.Property) *Manager {
 	m := b.manager()
 	begun := make(chan error, 1)

@@ -37,10 +37,10 @@ type fakeBus struct {
 	calls   []string
 }
 
-// newFakeBus starts a bus. answer is called for every call of systemd's methods, and as "GetAll"
-// for reads of properties. If it returns nil values and a nil error, the reply is empty; after
-// errNoReply there is no reply. Like dbus-daemon, the bus refuses all calls while it owes mostOwed
-// answers.
+// newFakeBus starts a bus. The argument answer is called for every call of systemd's methods, and
+// as "GetAll" for reads of properties. If it returns nil values and a nil error, the reply is
+// empty; after errNoReply there is no reply. Like dbus-daemon, the bus refuses all calls while it
+// owes mostOwed answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)
@@ -232,7 +232,7 @@ func (b *fakeBus) note(method string) {
 	b.calls = append(b.calls, method)
 }
 
-// called counts the calls of one method.
+// This method counts the calls of one method.
 func (b *fakeBus) called(method string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -57,7 +57,7 @@ func shared(t *testing.T) string {
 	return dir
 }
 
-// ended waits for the end of a unit's main process.
+// This function waits for the end of a unit's main process.
 func ended(t *testing.T, m *Manager, id int64) contract.Exit {
 	t.Helper()
 	late := time.After(time.Minute)
@@ -200,8 +200,8 @@ func TestMachinePropertiesStay(t *testing.T) {
 	}
 }
 
-// plain makes sent and read values comparable. systemd shows commands with the times of their runs,
-// devices in no order, and CPUs with trailing zeros.
+// This function makes sent and read values comparable. systemd shows commands with the times of
+// their runs, devices in no order, and CPUs with trailing zeros.
 func plain(name string, v dbus.Variant) any {
 	text := v.String()
 	if name == "ExecStart" {

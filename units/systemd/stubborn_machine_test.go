@@ -53,8 +53,8 @@ func TestMachineStubborn(t *testing.T) {
 	}
 }
 
-// heard waits until the unit's status line is text. It must read the status again and again,
-// because no Change reports the line of a unit that keeps running.
+// This function waits until the unit's status line is text. It must read the status again and
+// again, because no Change reports the line of a unit that keeps running.
 func heard(t *testing.T, m *Manager, id int64, text string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -15,7 +15,8 @@ type waiters struct {
 	unit map[string]map[*waiter]struct{}
 }
 
-// waiter is one caller. woken means that something happened and the caller must check again.
+// waiter is one caller. The field woken means that something happened and the caller must check
+// again.
 type waiter struct {
 	woken chan struct{} // holds at most one token
 
@@ -26,7 +27,7 @@ type waiter struct {
 	last    *unitChange // the last state
 }
 
-// enter adds a caller. starts means that the caller starts the unit.
+// enter adds a caller. The argument starts means that the caller starts the unit.
 func (w *waiters) enter(unit string, starts bool) *waiter {
 	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: starts}
 	w.mu.Lock()
@@ -124,7 +125,7 @@ func (one *waiter) gone(job dbus.ObjectPath) bool {
 	return one.removed && one.results[job] == jobDone
 }
 
-// tell records the state of the unit if the caller is starting the unit.
+// This method records the state of the unit if the caller is starting the unit.
 func (one *waiter) tell(t unitChange) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()

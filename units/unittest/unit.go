@@ -131,8 +131,8 @@ func (s *Systemd) exit(u *unit, code int) {
 	}
 }
 
-// die ends the main process by a signal. result is systemd's result; "" means that it follows from
-// the signal.
+// die ends the main process by a signal. The argument result is systemd's result; "" means that it
+// follows from the signal.
 func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(sig)
 	switch {
@@ -173,8 +173,8 @@ func (s *Systemd) end(u *unit, result string) {
 	s.tell(u.status.Name)
 }
 
-// stopped ends a unit that is deactivating. No process of it remains, and a unit that succeeded is
-// dropped at once.
+// This method ends a unit that is deactivating. No process of it remains, and a unit that succeeded
+// is dropped at once.
 func (s *Systemd) stopped(u *unit, result string) {
 	u.processes, u.status.ControlGroup = 0, ""
 	if result == units.ResultSuccess {

@@ -181,7 +181,7 @@ func (r *row) result(j *api.Job) *api.Result {
 	return resultOf(res, state, r[colReason], r[colNodeList] != "")
 }
 
-// resultOf translates a result. began reports whether the job ever ran.
+// resultOf translates a result. The argument began reports whether the job ever ran.
 func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 	if !began && res.Outcome == job.Failed {
 		res.ExitCode, res.Signal = 1, 0

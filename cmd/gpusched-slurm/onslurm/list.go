@@ -190,8 +190,8 @@ func matches(j *api.Job, q *api.ListQuery) bool {
 	return q.Like == "" || err == nil && like
 }
 
-// recent counts the caller's jobs that ended within the last hour. It sees only jobs that Slurm's
-// controller has not forgotten.
+// This method counts the caller's jobs that ended within the last hour. It sees only jobs that
+// Slurm's controller has not forgotten.
 func (e *Engine) recent(list []api.Job) *api.Recent {
 	r := &api.Recent{Since: time.Now().Add(-time.Hour).UTC()}
 	for i := range list {

@@ -35,10 +35,10 @@ func Refused(err error) bool {
 // has the first. An sbatch may take that long, and the clocks of the machines differ a little.
 const minSubmitGap = 10 * time.Minute
 
-// Moved finds the user's job that was submitted with a tag, at the time since or later. id is 0 if
-// there is none. sure is false if Slurm may have forgotten the job. The controller forgets a job
-// MinJobAge after its end. The accounting, if any, proves nothing unless it has a job that was
-// submitted later. value consists of letters, digits, dots and hyphens.
+// Moved finds the user's job that was submitted with a tag, at the time since or later. The result
+// id is 0 if there is none. The result sure is false if Slurm may have forgotten the job. The
+// controller forgets a job MinJobAge after its end. The accounting, if any, proves nothing unless
+// it has a job that was submitted later. value consists of letters, digits, dots and hyphens.
 func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) (id job.ID, sure bool, err error) {
 	user := "--user=" + strconv.Itoa(e.uid)
 	list, err := e.rowsOf(ctx, keyColumns, "--states=all", user)

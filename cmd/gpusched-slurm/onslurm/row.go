@@ -194,9 +194,9 @@ func isTalk(name, text string) bool {
 	return true
 }
 
-// failing examines the messages of a program that exited with 0. It reports whether a call failed,
-// as in "slurm_load_jobs error: …". Other messages are harmless, for instance about an unknown user
-// ("squeue: error: Invalid user: 7") or from the dynamic linker.
+// This function examines the messages of a program that exited with 0. It reports whether a call
+// failed, as in "slurm_load_jobs error: …". Other messages are harmless, for instance about an
+// unknown user ("squeue: error: Invalid user: 7") or from the dynamic linker.
 func failing(talk string) bool {
 	for line := range strings.Lines(talk) {
 		if strings.HasPrefix(line, "slurm_") {

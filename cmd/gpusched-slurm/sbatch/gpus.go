@@ -156,7 +156,7 @@ func (m *mapping) memConstraint(kind string) string {
 	return ""
 }
 
-// constrained combines the given constraints with the one in the site's options, so that a node
+// This method combines the given constraints with the one in the site's options, so that a node
 // must meet all of them.
 func (m *mapping) constrained(list []string) string {
 	for i := len(m.site.Options) - 1; i >= 0; i-- {

@@ -81,5 +81,5 @@ func (m *mapping) logDir() string {
 	return filepath.Dir(known.String() + "x")
 }
 
-// plain escapes the percent signs of a directory. Slurm then finds no patterns in it.
+// This function escapes the percent signs of a directory. Slurm then finds no patterns in it.
 func plain(dir string) string { return strings.ReplaceAll(dir, "%", "%%") }

@@ -162,7 +162,7 @@ func (m *mapping) program() string {
 // cudaMark marks the place of the GPUs in an argument. Arguments contain no NUL.
 const cudaMark = "\x00"
 
-// expanded quotes an argument and replaces {name} with the value of the parameter.
+// This method quotes an argument and replaces {name} with the value of the parameter.
 func (m *mapping) expanded(word string) string {
 	var b strings.Builder
 	for word != "" {

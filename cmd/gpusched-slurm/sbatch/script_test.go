@@ -34,7 +34,7 @@ type outcome struct {
 	status         int
 }
 
-// runScript runs a script as Slurm would. vars are some of Slurm's variables.
+// runScript runs a script as Slurm would. The argument vars are some of Slurm's variables.
 func runScript(t testing.TB, shell string, script []byte, vars ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()

@@ -62,9 +62,9 @@ func moduleInits() string {
 	return strings.Join(words, " ")
 }
 
-// retrying runs the command as a child of the shell. If the command fails,
-// the shell requeues the job. The shell passes its signals on to the command.
-// After SIGTERM, which cancels the job, there is no further attempt.
+// This method runs the command as a child of the shell. If the command fails, the shell requeues
+// the job. The shell passes its signals on to the command. After SIGTERM, which cancels the job,
+// there is no further attempt.
 func (m *mapping) retrying(b *strings.Builder, command string) {
 	fmt.Fprintf(b, `gs_ended= gs_pid= gs_due=
 gs_pass() { if [ -n "$gs_pid" ]; then kill -s "$1" "$gs_pid" 2>/dev/null; else gs_due="$gs_due $1"; fi; }

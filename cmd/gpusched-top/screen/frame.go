@@ -191,7 +191,7 @@ func promised(h *job.HostView) string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// rounded formats a size. Sizes from 10 GiB on are in whole GiB.
+// This function formats a size. Sizes from 10 GiB on are in whole GiB.
 func rounded(n int64) string {
 	if n >= 10<<30 {
 		n = n >> 30 << 30

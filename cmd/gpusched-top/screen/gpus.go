@@ -39,7 +39,7 @@ func (m *Model) gpuWidths() (l gpuLayout) {
 	return gpuLayout{bar: 8, amount: 7}
 }
 
-// missing names the columns that do not fit on the screen.
+// This method names the columns that do not fit on the screen.
 func (m *Model) missing() string {
 	var names []string
 	l := m.gpuWidths()

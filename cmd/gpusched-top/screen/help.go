@@ -59,7 +59,7 @@ func (m *Model) helpLines() (lines []Line) {
 	return lines
 }
 
-// folded wraps a text between words.
+// This function wraps a text between words.
 func folded(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -233,7 +233,7 @@ func (m *Model) whichJobs(shown int) string {
 	return fmt.Sprintf("%d-%d of %d", m.top+1, m.top+shown, total)
 }
 
-// empty says why the table shows no job.
+// This method says why the table shows no job.
 func (m *Model) empty() string {
 	switch {
 	case m.filter != "":

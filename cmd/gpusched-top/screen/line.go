@@ -114,7 +114,7 @@ func (l *line) fill() Line {
 	return l.spans
 }
 
-// right writes a text at the right edge if all of it fits.
+// This method writes a text at the right edge if all of it fits.
 func (l *line) right(style term.Style, text string) {
 	text = l.legible(text)
 	if gap := l.width - l.used - term.Columns(text); gap > 0 {
@@ -123,7 +123,8 @@ func (l *line) right(style term.Style, text string) {
 	}
 }
 
-// legible removes control characters. If ascii is set, it also replaces all non-ASCII characters.
+// This method removes control characters. If ascii is set, it also replaces all non-ASCII
+// characters.
 func (l *line) legible(text string) string {
 	text = term.Clean(text)
 	if !l.ascii {

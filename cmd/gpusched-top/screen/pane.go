@@ -74,7 +74,7 @@ func (m *Model) shown() []string {
 	return append(p.rows[:len(p.rows):len(p.rows)], m.rowsOf(p.last)...)
 }
 
-// expanded replaces tabs with spaces.
+// This function replaces tabs with spaces.
 func expanded(text string) string {
 	var b strings.Builder
 	for part, rest, more := strings.Cut(text, "\t"); ; part, rest, more = strings.Cut(rest, "\t") {

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// AskHost sends a command line to the gpusched of another machine and returns the answer. among is
-// the number of machines that are asked at once.
+// AskHost sends a command line to the gpusched of another machine and returns the answer. The
+// argument among is the number of machines that are asked at once.
 func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among int) (remote.Answer, error) {
 	t.Called, t.Plain = host, t.Plain || host == PlainHost(a)
 	if host != remote.Here {

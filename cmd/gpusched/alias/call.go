@@ -123,7 +123,7 @@ func Known(name string) bool {
 	return slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
 }
 
-// Translate translates a tool's arguments. within is the id of the calling job, or "".
+// Translate translates a tool's arguments. The argument within is the id of the calling job, or "".
 func Translate(name string, args []string, within string) (*Call, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {

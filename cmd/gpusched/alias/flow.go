@@ -137,7 +137,8 @@ func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 const flowVariable = "GFLOW_ARRAY_TASK_ID"
 
 // flowCommand adds the command. As in gflow, the task's number replaces the variable in the words
-// of the command, and all other bytes stay as they are. by is the interpreter of a script.
+// of the command, and all other bytes stay as they are. The argument by is the interpreter of a
+// script.
 func (c *Call) flowCommand(rest []string, by string) error {
 	if strings.Count(strings.Join(c.Words, " "), "--array=") > 1 {
 		return errors.New("--max-concurrent is for --param: an array has its limit in it, --array 1-10%2")
@@ -171,7 +172,7 @@ func mentions(words []string, beginning string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, beginning) })
 }
 
-// quoted quotes a word for a shell.
+// This function quotes a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 var gqueueOptions = []option{

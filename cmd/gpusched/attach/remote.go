@@ -13,7 +13,7 @@ import (
 )
 
 // enterByEngine runs a command in a job of another engine. Without a command it runs the user's
-// shell. done is false if the job belongs to gpusched itself.
+// shell. The result done is false if the job belongs to gpusched itself.
 func enterByEngine(a *cli.App, j api.Job, argv []string) (done bool, err error) {
 	e := a.Other()
 	if e == nil {

@@ -201,7 +201,7 @@ func (k *keyboard) read(in io.Reader) {
 	}
 }
 
-// typed sends input to the job. In a terminal, Ctrl-P Ctrl-Q ends the session.
+// This method sends input to the job. In a terminal, Ctrl-P Ctrl-Q ends the session.
 func (s *session) typed(content []byte, last bool) {
 	leave := false
 	if s.tty {

@@ -50,8 +50,8 @@ const (
 // ForSlurm is the value of About.Slurm in a command that works on Slurm.
 var ForSlurm = &engines.Gap{}
 
-// NotForSlurm is the value of About.Slurm in a command that does not work on Slurm. why is the
-// reason, without a full stop. next says what to do instead.
+// NotForSlurm is the value of About.Slurm in a command that does not work on Slurm. The argument
+// why is the reason, without a full stop. The argument next says what to do instead.
 func NotForSlurm(why, next string) *engines.Gap { return &engines.Gap{Why: why, Next: next} }
 
 // Refusal returns the reason why a command does not work on Slurm, or nil if it does.

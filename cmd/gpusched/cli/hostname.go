@@ -9,8 +9,8 @@ const (
 	HostsVariable = "GPUSCHED_HOSTS"
 )
 
-// HostOf splits a word such as a:12 into the machine and the rest. named is false for a word about
-// this machine, such as 12 or name:fold.
+// HostOf splits a word such as a:12 into the machine and the rest. The result named is false for a
+// word about this machine, such as 12 or name:fold.
 func HostOf(word string) (host, rest string, named bool) {
 	host, rest, named = strings.Cut(word, ":")
 	odd := func(r rune) bool {

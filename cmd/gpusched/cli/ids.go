@@ -259,8 +259,9 @@ func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	return ids[len(ids)-1-n], nil
 }
 
-// recent returns the caller's submissions in the order of their numbers. ended is the largest
-// number of ended jobs that it looks at. all reports whether it has found all submissions.
+// recent returns the caller's submissions in the order of their numbers. The argument ended is the
+// largest number of ended jobs that it looks at. The result all reports whether it has found all
+// submissions.
 func (a *App) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
 	jobs, err := a.Mine(ctx, api.ListQuery{Ended: ended})
 	return submissions(jobs), len(jobs) < ended, err

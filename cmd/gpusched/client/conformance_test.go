@@ -89,7 +89,7 @@ func (r rig) ask(t *testing.T, name string, change func(*api.SubmitRequest), arg
 
 func onHold(r *api.SubmitRequest) { r.Hold = true }
 
-// refused checks that an error has one of these codes.
+// This function checks that an error has one of these codes.
 func refused(t *testing.T, what string, err error, codes ...api.Code) {
 	t.Helper()
 	var e *api.Error

@@ -180,7 +180,7 @@ func (f fake) start(id string) {
 	}
 }
 
-// running opens and locks the file on which every process of a job holds a shared lock. Whoever
+// This method opens and locks the file on which every process of a job holds a shared lock. Whoever
 // gets an exclusive lock knows that no process of a job is left.
 func (f fake) running(lock int) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(string(f), "running"), os.O_RDWR|os.O_CREATE, 0o644)

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// typed runs a script in a shell and returns the words of each gpusched call in it. The shell finds
-// no other program.
+// This function runs a script in a shell and returns the words of each gpusched call in it. The
+// shell finds no other program.
 func typed(t *testing.T, script string) (calls [][]string) {
 	t.Helper()
 	dir := t.TempDir()

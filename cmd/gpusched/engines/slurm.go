@@ -16,9 +16,9 @@ import (
 
 // Slurm has the functions that only gpusched-slurm has.
 type Slurm struct {
-	// New returns the Slurm that the environment selects. It runs nothing. names is put before job
-	// numbers, as in slurm:12; it may be "". note is called for each request that has a different
-	// meaning on Slurm.
+	// New returns the Slurm that the environment selects. It runs nothing. The argument names is
+	// put before job numbers, as in slurm:12; it may be "". The argument note is called for each
+	// request that has a different meaning on Slurm.
 	New func(environ []string, uid int, names string, note func(string)) Other
 
 	// Manual returns entries for the manual: options that Slurm does not support, and reasons for

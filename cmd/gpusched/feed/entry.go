@@ -219,7 +219,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	return []string{"python"}
 }
 
-// request makes the request for a new entry. by is the engine that the request is for.
+// request makes the request for a new entry. The result by is the engine that the request is for.
 func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by api.Engine, err error) {
 	this := *r.a
 	this.Words = e.words

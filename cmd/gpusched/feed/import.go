@@ -292,7 +292,7 @@ func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error)
 	return func(string) job.ID { return 0 }, nil
 }
 
-// refused prints why an entry was not queued. It prints nothing if the same error was printed
+// This method prints why an entry was not queued. It prints nothing if the same error was printed
 // before, or if too many entries are wrong.
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++

@@ -39,7 +39,7 @@ func CheckDirectory(dir, hint string) error {
 var ShellWords = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
 	"if for while until case [[")
 
-// instead maps shell words to the options of gpusched that do the same.
+// This table maps shell words to the options of gpusched that do the same.
 var instead = map[string]string{
 	"cd": "use --chdir DIR", "export": "use -e NAME=VALUE", "module": "use --modules NAME",
 	"source": "use --venv DIR for an environment of Python, or --setup 'source FILE'",

@@ -31,8 +31,8 @@ type Surroundings struct {
 	force  bool
 }
 
-// SetUp finds what the options name. If something is missing, the error lists what exists. vars are
-// the variables of the conda environment.
+// SetUp finds what the options name. If something is missing, the error lists what exists. The
+// result vars are the variables of the conda environment.
 func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Setup, vars []string, err error) {
 	at := Surroundings{dir, a.Getenv, force}
 	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}

@@ -179,8 +179,8 @@ func split(line string, maxFields int) (fields []string, err error) {
 
 var errQuote = errors.New("a quotation mark is not closed")
 
-// quoted reads a quoted field. s begins after the opening quotation mark. rest begins after the
-// comma that follows the closing mark.
+// This function reads a quoted field. s begins after the opening quotation mark. rest begins after
+// the comma that follows the closing mark.
 func quoted(s string) (field, rest string, more bool, err error) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '"' {

@@ -23,7 +23,7 @@ const (
 	followedAtOnce = 16
 )
 
-// following prints the output of jobs as it comes.
+// This type prints the output of jobs as it comes.
 type following struct {
 	*Printer
 	named []api.Job
@@ -83,7 +83,8 @@ func (f *following) pause(ctx context.Context) {
 	Pause(ctx, followPoll)
 }
 
-// look lists the jobs, with tasks in place of arrays. live reports whether any has not ended.
+// look lists the jobs, with tasks in place of arrays. The result live reports whether any has not
+// ended.
 func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
 	ids := cli.Joined(f.named, ",", cli.NameOfJob)
 	reply, err := api.List(ctx, f.Client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
@@ -153,8 +154,8 @@ func (f *following) await(ctx context.Context, name string, ok func(api.Job) boo
 	}
 }
 
-// fail records an error. If several jobs are followed, it also prints the error, and the other jobs
-// are still followed.
+// This method records an error. If several jobs are followed, it also prints the error, and the
+// other jobs are still followed.
 func (f *following) fail(err error, stop func()) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -196,8 +197,8 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// followFrom prints the attempts whose numbers are higher than done. last is the number of the last
-// printed attempt.
+// followFrom prints the attempts whose numbers are higher than done. The result last is the number
+// of the last printed attempt.
 func (f *following) followFrom(ctx context.Context, name string, done int) (some bool, last int, err error) {
 	if err := f.takeSlot(ctx); err != nil {
 		return false, done, err

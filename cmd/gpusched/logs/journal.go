@@ -259,8 +259,8 @@ func Unseen(a *cli.App, j api.Job) string {
 	return text
 }
 
-// nothingPrinted explains why the journal has no output of an attempt. whole means that the journal
-// is up to date.
+// nothingPrinted explains why the journal has no output of an attempt. The argument whole means
+// that the journal is up to date.
 func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
 	text := "printed nothing"
 	if at.EndedAt.IsZero() {

@@ -73,7 +73,7 @@ func OrLast(ids []string) []string {
 	return ids
 }
 
-// selected replaces arrays with their tasks that have become jobs, and applies --failed.
+// This method replaces arrays with their tasks that have become jobs, and applies --failed.
 func (p *Printer) selected(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	seen := map[string]bool{}
 	for _, j := range named {

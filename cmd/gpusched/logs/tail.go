@@ -115,8 +115,8 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 // attemptMark is the beginning of the line that announces an attempt in a log.
 var attemptMark = []byte("\ngpusched: attempt ")
 
-// beforeNextAttempt returns the text before the job's next attempt. again reports whether the text
-// contains a next attempt.
+// beforeNextAttempt returns the text before the job's next attempt. The result again reports
+// whether the text contains a next attempt.
 func beforeNextAttempt(text []byte, name string) (own []byte, again bool) {
 	before, _, again := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
 	if i := bytes.LastIndex(before, attemptMark); again && i >= 0 {
@@ -197,7 +197,8 @@ func (f *following) followLog(
 }
 
 // copyNew copies text that was added to a log. It begins at the attempt's start, if that is in the
-// text, and ends at the job's next attempt. again reports whether it found a next attempt.
+// text, and ends at the job's next attempt. The result again reports whether it found a next
+// attempt.
 func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
 	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {

@@ -263,7 +263,7 @@ func (c *ListCmd) wantsEnded() bool {
 func (c *ListCmd) groups() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
 
 // cutEnded removes ended jobs that were requested but are not shown. It reports whether there are
-// more ended jobs. told is how many ended jobs the reply has.
+// more ended jobs. The argument told is the number of ended jobs in the reply.
 func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool {
 	if !c.IsTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
 		return false

@@ -43,9 +43,9 @@ func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 	return shown(a, c.Watch, answers, table.Show(a, c.OutputFlags))
 }
 
-// shown prints the errors of machines that did not answer. It returns the view's own error, or else
-// the exit status for the first machine that did not answer. If watched is set, a missing machine
-// does not end the view.
+// This function prints the errors of machines that did not answer. It returns the view's own error,
+// or else the exit status for the first machine that did not answer. If watched is set, a missing
+// machine does not end the view.
 func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
 	a.Out.W.Flush()
 	var missing error

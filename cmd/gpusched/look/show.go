@@ -219,7 +219,7 @@ func autoNote(j api.Job) string {
 	return ""
 }
 
-// used lists the resources that a job has used.
+// This function lists the resources that a job has used.
 func used(j api.Job) string {
 	var parts cli.Phrases
 	parts.Add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))

@@ -156,7 +156,8 @@ func styleOf(health job.Health) term.Style {
 	return term.Red
 }
 
-// fit returns as many rows as fit into room. hidden is the number of jobs in the other rows.
+// fit returns as many rows as fit into room. The result hidden is the number of jobs in the other
+// rows.
 func fit(rows []api.Job, room int) (some []api.Job, hidden int) {
 	room = min(len(rows), room)
 	for _, j := range rows[room:] {

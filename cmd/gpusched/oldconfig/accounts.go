@@ -209,7 +209,7 @@ func unquotedSplit(text string, sep rune) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// clean removes characters that could end a comment.
+// This function removes characters that could end a comment.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0xfffd {

@@ -146,7 +146,7 @@ func (t *translation) mem(amount string) {
 	t.out["mem"] = text(job.FormatSize(n))
 }
 
-// waiting translates the limit on waiting jobs. Slurm's limit also counts running jobs.
+// This method translates the limit on waiting jobs. Slurm's limit also counts running jobs.
 func (t *translation) waiting(r record) {
 	n, bound := r.smallest("grpsubmit", "maxsubmit")
 	if !bound {

@@ -35,7 +35,7 @@ func Misused(err error) error {
 	return e
 }
 
-// misplaced describes a missing word or one too many. For other errors it returns "".
+// This function describes a missing word or one too many. For other errors it returns "".
 func misplaced(n *kong.Node, said string) string {
 	rest, unexpected := strings.CutPrefix(said, "unexpected argument ")
 	word, _, _ := strings.Cut(rest, ", did you mean ")

@@ -63,8 +63,9 @@ const (
 // leaves behind keeps the output open. lastWords is also the time from SIGTERM to SIGKILL.
 const lastWords = 2 * time.Second
 
-// Ask sends a command line to a machine and returns the answer. among is how many machines are
-// asked at once. If the machine has not begun to answer after Patience, Ask gives up.
+// Ask sends a command line to a machine and returns the answer. The argument among is the number of
+// machines that are asked at once. If the machine has not begun to answer after Patience, Ask gives
+// up.
 func Ask(ctx context.Context, host string, t Typed, among int) (Answer, error) {
 	cmd, err := Command(host, false, DocCommand)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestHostNamesAreHarmlessToSSHAndShells(t *testing.T) {
 	}
 }
 
-// hostile lists words that a shell would change.
+// This table lists words that a shell would change.
 var hostile = []string{
 	"", "a b", "'", "''", `"`, `\`, `\\`, `\'`, `'\''`, "$(id)", "`id`", "$HOME", "~", "*", "?", "[a]", "{a,b}", "!!", "!x", "a\nb", "\n", "\t", "\r", ";", "&", "|", "<x", ">x",
 	"#a", "-e", "--", "-oProxyCommand=x", "a=b", "é", "\x01\xff", "%n", "^a^b", "(a)", `a\nb`, `'"'"'`, "a'b\"c\\d!e$f", "=ls", "@", "if",

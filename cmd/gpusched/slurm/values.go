@@ -334,7 +334,7 @@ func (b *Batch) signal(_, value string) error {
 	return b.set("signal", sig+"@"+before+"s")
 }
 
-// nice reads by how much to lower the priority. Without a value, it is lowered by 100.
+// This method reads by how much to lower the priority. Without a value, it is lowered by 100.
 func (b *Batch) nice(_, value string) error {
 	if value == "" {
 		value = "100"

@@ -64,8 +64,8 @@ func environFor(environ, set []string, dryRun bool) []string {
 	return out
 }
 
-// setsVariable reports whether a value belongs to the option -e or --set-env. before is the text
-// before the value: the previous word, or the beginning of the same word.
+// setsVariable reports whether a value belongs to the option -e or --set-env. The argument before
+// is the text before the value: the previous word, or the beginning of the same word.
 func setsVariable(before string) bool {
 	short, is := strings.CutPrefix(before, "-")
 	return before == "--set-env" || before == "--set-env=" || is && !strings.HasPrefix(short, "-") && strings.HasSuffix(short, "e")

@@ -163,8 +163,8 @@ func (o *outLines) tell(in *fileOfJobs, host string) {
 	}
 }
 
-// submit queues the job of a line. asked is the machine that got the request, or "" for this
-// machine. If no machine got the request, asked is nil.
+// submit queues the job of a line. The result asked is the machine that got the request, or "" for
+// this machine. If no machine got the request, the result is nil.
 func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
 	if l.remote == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
@@ -177,8 +177,8 @@ func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply
 	return reply, asked, err
 }
 
-// stopped prints how much of the file is queued. It is called if the submission of a line was cut
-// off. at is the index of that line.
+// This method prints how much of the file is queued. It is called if the submission of a line was
+// cut off. The argument at is the index of that line.
 func (l *lineJob) stopped(a *cli.App, done, of, at int, asked *string) {
 	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(of, "job"))
 	if asked == nil {

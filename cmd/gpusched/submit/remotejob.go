@@ -192,8 +192,8 @@ func sooner(x, y *offer) bool {
 	return waitX < waitY
 }
 
-// submit queues the job on the named machine, or on the best one. host is the machine that got the
-// request. Once a machine has got the request, no other machine may be asked.
+// submit queues the job on the named machine, or on the best one. The result host is the machine
+// that got the request. Once a machine has got the request, no other machine may be asked.
 func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
 	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.dropped[n.hosts[0]])}}
 	switch {

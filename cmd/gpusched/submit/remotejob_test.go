@@ -221,7 +221,7 @@ func TestASubmissionThatIsCutOffIsRepeatedWithItsKey(t *testing.T) {
 	}
 }
 
-// short sets short time-outs for a submission.
+// This function sets short time-outs for a submission.
 func short(t *testing.T, act, lost time.Duration) {
 	wasAct, wasLost := afar.ActTime, afar.LostTime
 	t.Cleanup(func() { afar.ActTime, afar.LostTime = wasAct, wasLost })

@@ -190,7 +190,7 @@ func isFailed(state job.State) bool {
 	return state.Terminal() && state != job.Completed && state != job.Cancelled
 }
 
-// divided splits the tasks into arrays that have at most job.MaxRanges ranges each.
+// This method splits the tasks into arrays that have at most job.MaxRanges ranges each.
 func (r *Resubmission) divided() (list []*Resubmission) {
 	if r.Of.Array == nil {
 		return []*Resubmission{r}

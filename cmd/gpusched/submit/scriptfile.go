@@ -147,8 +147,8 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command returns the command line that runs the script. If the script can't be run directly, the
-// interpreter runs it. moved means that the job does not run in the directory in which the script
-// was found.
+// interpreter runs it. The argument moved means that the job does not run in the directory in which
+// the script was found.
 func (s *scriptFile) command(args []string, moved bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {

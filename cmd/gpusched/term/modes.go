@@ -55,7 +55,7 @@ func (m *Modes) Write(p []byte) (int, error) {
 	return m.W.Write(p)
 }
 
-// note records the modes that an escape sequence changes.
+// This method records the modes that an escape sequence changes.
 func (m *Modes) note(s string) {
 	final, within := s[len(s)-1], ""
 	if s[0] == '[' {

@@ -66,7 +66,7 @@ type drawing[T any] struct {
 	width int
 }
 
-// drawn formats the cells of each visible column once.
+// This function formats the cells of each visible column once.
 func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	for _, c := range cols {
 		if c.Title == "" || c.Extra && !wide {

@@ -106,7 +106,7 @@ func Columns(s string) int {
 	return n
 }
 
-// wide lists the scripts and symbols whose characters occupy two columns each.
+// This table lists the scripts and symbols whose characters occupy two columns each.
 var wide = [][2]rune{
 	{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F}, {0xFF00, 0xFF60},
 	{0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},

@@ -157,7 +157,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 }
 
-// count notes by how much an ended attempt outran its estimate.
+// This method notes by how much an ended attempt outran its estimate.
 func (b *Book) count(run, expected time.Duration, l *tracked.Job) {
 	milli := l.Request.GPUMilli
 	if milli == 0 {

@@ -85,7 +85,7 @@ func (b *Book) confirmRecovery(number uint64) {
 	}
 }
 
-// control records a changed control of a GPU.
+// This method records a changed control of a GPU.
 func (b *Book) control(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)

@@ -144,7 +144,7 @@ func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	return []job.Notification{n, dropped(*victim, full, now)}
 }
 
-// dropped marks a message as given up for lack of room.
+// This function marks a message as given up for lack of room.
 func dropped(n job.Notification, why job.Message, now time.Time) job.Notification {
 	n.Closed, n.Next, n.Why = now, time.Time{}, why
 	return n

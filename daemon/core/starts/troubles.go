@@ -113,7 +113,7 @@ func (s *Troubles) holding(l *tracked.Job) (list []*trouble) {
 	return list
 }
 
-// failed counts a failed start of an account's job.
+// This method counts a failed start of an account's job.
 func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time.Time) {
 	own := s.troubles[a]
 	if own == nil {

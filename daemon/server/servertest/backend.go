@@ -163,7 +163,7 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 	return v
 }
 
-// hold records who holds a job, and whether its owner may release it.
+// This function records who holds a job, and whether its owner may release it.
 func hold(v *job.JobView, by string, over bool) {
 	v.Held, v.HeldOver = by, over
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}

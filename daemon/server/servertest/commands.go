@@ -134,9 +134,9 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	return nil
 }
 
-// waiting carries out a command about a job that has not started.
-// Only an administrator can release a job that an administrator holds,
-// even if the owner holds it as well. The same is true in daemon/core.
+// This method carries out a command about a job that has not started. Only an administrator can
+// release a job that an administrator holds, even if the owner holds it as well. The same is true
+// in daemon/core.
 func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	others := v.HeldOver && !who.Admin
 	switch {

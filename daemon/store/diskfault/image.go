@@ -43,7 +43,7 @@ func content(path string) []byte {
 	return data
 }
 
-// writing records a write that is about to be made.
+// This method records a write that is about to be made.
 func (d *Disk) writing(path string, off, n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *Disk) writing(path string, off, n int64) {
 	}
 }
 
-// synced marks written sectors as on disk, or as lost if the sync failed.
+// This method marks written sectors as on disk, or as lost if the sync failed.
 func (d *Disk) synced(path string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -47,7 +47,7 @@ func (d *Disk) Watch(dir, kept string) error {
 	return nil
 }
 
-// look records the changes of the last call, and reports whether there were any.
+// This method records the changes of the last call, and reports whether there were any.
 func (t *tree) look() (bool, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -93,10 +93,10 @@ func (t *tree) add(name string, inode uint64) (*node, error) {
 	return n, os.Link(filepath.Join(t.dir, name), n.path)
 }
 
-// synced marks all names as on disk.
+// This method marks all names as on disk.
 func (t *tree) synced() { t.disk, t.late = maps.Clone(t.now), nil }
 
-// look records the changes of the last call.
+// This method records the changes of the last call.
 func (d *Disk) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

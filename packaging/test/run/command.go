@@ -130,8 +130,8 @@ func (s stage) read(from io.Reader, say func(line string)) (t tally, held []stri
 	}
 }
 
-// done matches the summary of gotestsum: the numbers of tests, skipped tests, failed tests, and
-// packages that did not build.
+// This pattern matches the summary of gotestsum: the numbers of tests, skipped tests, failed tests,
+// and packages that did not build.
 var done = regexp.MustCompile(`^DONE (\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, (\d+) errors?)? in `)
 
 // count reports whether a line is the summary of gotestsum, and records its numbers.

@@ -45,11 +45,11 @@ const parts = 4
 // real Slurm and programs that use Slurm are installed.
 const withSlurm = "^Test(SlurmEngine|Migrate|Snakemake)$"
 
-// hostile matches the tests of attacks and of kills at
-// random moments. They take a fifth of the suite's time.
+// This pattern matches the tests of attacks and of kills at random moments. They take a fifth of
+// the suite's time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
 
-// computing lists packages whose tests compute for a long time. They have no time limits that they
+// This table lists packages whose tests compute for a long time. They have no time limits that they
 // would exceed while four boxes run.
 var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim"}
 

@@ -163,7 +163,7 @@ func newSide(t *testing.T, box slurmBox, engine string) side {
 	return s
 }
 
-// named replaces the names of bothLines in a text with the job ids of this side.
+// This method replaces the names of bothLines in a text with the job ids of this side.
 func (s side) named(text string) string {
 	for _, name := range []string{"RUNS", "ENDED", "HELD", "ARRAY"} {
 		text = strings.ReplaceAll(text, name, s.jobs[name])

@@ -19,7 +19,7 @@ func saves(signal string, code int) string {
 		`[ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.05; done'`, code, signal)
 }
 
-// stopped submits a job that runs the command of saves. It then stops the job with the given
+// This function submits a job that runs the command of saves. It then stops the job with the given
 // gpusched command, such as cancel. It returns when the job has received the stop signal.
 func stopped(t *testing.T, options, ask string) int64 {
 	t.Helper()

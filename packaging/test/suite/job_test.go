@@ -41,8 +41,8 @@ func why(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
 }
 
-// refused runs a command line as user. It checks that the line fails with an exit status and a
-// text.
+// This function runs a command line as user. It checks that the line fails with an exit status and
+// a text.
 func refused(t *testing.T, user, line string, code int, text string) {
 	t.Helper()
 	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
@@ -150,7 +150,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// running waits until a job's command runs.
+// This function waits until a job's command runs.
 func running(t *testing.T, id int64) {
 	t.Helper()
 	until(t, fmt.Sprintf("job %d runs", id), func() bool {
@@ -173,7 +173,7 @@ func output(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
 }
 
-// printed waits until a job's output contains text, and returns the output.
+// This function waits until a job's output contains text, and returns the output.
 func printed(t *testing.T, id int64, text string) string {
 	t.Helper()
 	var out string
@@ -184,7 +184,7 @@ func printed(t *testing.T, id int64, text string) string {
 	return out
 }
 
-// ended checks the state of an ended job and a part of the sentence that describes its end.
+// This function checks the state of an ended job and a part of the sentence that describes its end.
 func ended(t *testing.T, j api.Job, state job.State, sentence string) {
 	t.Helper()
 	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {

@@ -328,8 +328,8 @@ func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Durat
 	return r
 }
 
-// synced waits until the journal contains everything that was written so far. After a job that
-// prints as fast as it can, journald is minutes behind on a busy machine.
+// This function waits until the journal contains everything that was written so far. After a job
+// that prints as fast as it can, journald is minutes behind on a busy machine.
 func synced(t *testing.T) {
 	t.Helper()
 	if r := tryFor(t, "", "journalctl --sync", 8*time.Minute); r.Code != 0 {

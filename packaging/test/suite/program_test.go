@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// installProgram builds a test program once and installs it in
-// the machine at path. source is the directory of its code.
+// installProgram builds a test program once and installs it in the machine at path. The argument
+// source is the directory of its code.
 func installProgram(t *testing.T, source, path string) {
 	t.Helper()
 	if try(t, "", "test -x "+path).Code == 0 {

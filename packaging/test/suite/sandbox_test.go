@@ -65,8 +65,8 @@ func held(t *testing.T, pid string) {
 	writes(t, pid)
 }
 
-// writable maps each path that a process of the
-// daemon's unit may write to the reason for that right.
+// This table maps each path that a process of the daemon's unit may write to the reason for that
+// right.
 var writable = map[string]string{
 	"/var/lib/gpusched": "the state", "/var/cache/gpusched": "the last ids", "/run/gpusched": "the socket and the jobs' instructions",
 	"/run/systemd/units": "what systemd leaves there of ended jobs",

@@ -240,7 +240,7 @@ func (w walker) row(args string, words ...string) {
 	w.Errorf("gpusched --on %s %s: no line with %q in\n%s", w.engine, args, words, text)
 }
 
-// printed checks that a job has printed some lines.
+// This method checks that a job has printed some lines.
 func (w walker) printed(id string, lines ...string) {
 	w.Helper()
 	text := w.gs(0, "logs "+id)

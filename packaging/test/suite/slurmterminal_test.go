@@ -47,8 +47,8 @@ func (at typist) shows(text string) {
 	until(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
 }
 
-// prompted waits until a shell in the job shows its prompt and the screen has more bytes than the
-// parameter says. Text that is typed earlier may be lost. prompted returns the length of the
+// This method waits until a shell in the job shows its prompt and the screen has more bytes than
+// the parameter says. Text that is typed earlier may be lost. The method returns the length of the
 // screen.
 func (at typist) prompted(more int) (length int) {
 	at.w.Helper()

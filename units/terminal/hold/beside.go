@@ -109,7 +109,7 @@ func (h *holder) begin(c *client, hello terminal.Greeting) (*beside, error) {
 	return b, err
 }
 
-// piped starts a command without a terminal, in a session of its own.
+// This function starts a command without a terminal, in a session of its own.
 func piped(c *client, cmd *exec.Cmd) (*beside, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()

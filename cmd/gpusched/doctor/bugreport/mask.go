@@ -193,7 +193,7 @@ func (m *Masker) section(line string) string {
 	return "[" + parts[1] + "." + name + "]"
 }
 
-// plain matches values that can't be private: numbers, sizes, durations and the like.
+// This pattern matches values that can't be private: numbers, sizes, durations and the like.
 var plain = lazyRegexp(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
 
 // setting masks the value of a line unless it is plain (invariant 3).

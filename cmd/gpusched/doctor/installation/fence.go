@@ -36,8 +36,8 @@ func (h host) checkFence() job.Check {
 	return fenceCheck(closed, err, os.Geteuid() == 0)
 }
 
-// fenceCheck returns the check for the result of opening the probe node. closed says whether the
-// drop-ins are installed.
+// fenceCheck returns the check for the result of opening the probe node. The argument closed says
+// whether the drop-ins are installed.
 func fenceCheck(closed bool, opening error, root bool) job.Check {
 	const name = "sessions"
 	switch {
