@@ -111,7 +111,7 @@
 //	daemon/server/servertest  a backend whose answers a test writes down
 //	gpu/fakenvml              a libnvidia-ml.so.1 without a GPU
 //	gpu/gputest               a source of GPUs in memory, and the tests that every source must pass
-//	units/unittest            a systemd in memory, and the tests that every systemd must pass
+//	units/unittest            a systemd in memory, for tests
 //	packaging/stage           generates files of the packages
 //	packaging/check           tests of the deb and rpm
 //	packaging/test/vm         throw-away machines: a box and an emulated one

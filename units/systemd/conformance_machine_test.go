@@ -26,11 +26,11 @@ const (
 )
 
 func TestMachineConformance(t *testing.T) {
-	unittest.Conformance(t, unittest.Bench{
-		New:        func(t *testing.T) unittest.Manager { return connect(t) },
+	conformance(t, bench{
+		New:        func(t *testing.T) tested { return connect(t) },
 		Properties: unitProperties,
 		Settled:    func(s units.Status) { settled(t, s) },
-		Processes:  func(_ unittest.Manager, s units.Status) int { return processes(t, s) },
+		Processes:  func(_ tested, s units.Status) int { return processes(t, s) },
 	})
 }
 

@@ -1,6 +1,6 @@
-// Package unittest is a systemd in memory for tests. It also has the conformance suite, which this
-// systemd and the real one both pass. The type Systemd has the methods of systemd.Manager. The test
-// controls it: the test says when units end, and which calls fail, hang or lose their answers.
+// Package unittest is a systemd in memory for tests. The type Systemd has the methods of
+// systemd.Manager, and passes the conformance suite of that package, as the real systemd does. The
+// test controls it: the test says when units end, and which calls fail, hang or lose their answers.
 //
 // Invariants:
 //

@@ -25,9 +25,6 @@ type Behaviour struct {
 	Extends  bool // it asks for another hour to end (EXTEND_TIMEOUT_USEC), and ignores SIGTERM
 }
 
-// lasts reports whether the main process runs until something ends it.
-func (b Behaviour) lasts() bool { return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut }
-
 // deaf reports whether the main process survives SIGTERM.
 func (b Behaviour) deaf() bool { return b.Deaf || b.Extends }
 

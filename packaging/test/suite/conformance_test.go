@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestConformance runs units/unittest on the real systemd. On the host, the in-memory systemd
-// passes the same suite, and tests that use the in-memory systemd rely on this. The daemon is
-// stopped during the test, because the test's units are named like jobs.
+// TestConformance runs the conformance suite of units/systemd on the real systemd. On the host, the
+// in-memory systemd (units/unittest) passes the same suite, and tests that use it rely on this. The
+// daemon is stopped during the test, because the test's units are named like jobs.
 func TestConformance(t *testing.T) {
 	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }

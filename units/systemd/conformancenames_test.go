@@ -1,4 +1,4 @@
-package unittest
+package systemd
 
 import (
 	"context"
@@ -9,18 +9,19 @@ import (
 
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/unittest"
 )
 
 // testExists: a name can be started only once until it is stopped.
 func testExists(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name  string
-		b     Behaviour
+		b     unittest.Behaviour
 		phase units.Phase
 	}{
-		{"running", Behaviour{}, units.PhaseRunning},
-		{"exited", Behaviour{Ends: true}, units.PhaseExited},
-		{"failed", Behaviour{Ends: true, Code: 3}, units.PhaseExited},
+		{"running", unittest.Behaviour{}, units.PhaseRunning},
+		{"exited", unittest.Behaviour{Ends: true}, units.PhaseExited},
+		{"failed", unittest.Behaviour{Ends: true, Code: 3}, units.PhaseExited},
 	} {
 		id := int64(30 + i)
 		first := s.start(id, c.b)
@@ -38,7 +39,7 @@ func testExists(t *testing.T, s *stage) {
 
 func testManyStarts(t *testing.T, s *stage) {
 	const callers = 8
-	props := s.bench.Properties(1, Behaviour{})
+	props := s.bench.Properties(1, unittest.Behaviour{})
 	errs := make([]error, callers)
 	var all sync.WaitGroup
 	for i := range callers {
@@ -64,7 +65,7 @@ func testManyStarts(t *testing.T, s *stage) {
 func testAgain(t *testing.T, s *stage) {
 	seen := map[string]bool{}
 	for i := range 5 {
-		b := Behaviour{Ends: i%2 == 0, Code: i}
+		b := unittest.Behaviour{Ends: i%2 == 0, Code: i}
 		got := s.start(1, b)
 		if seen[got.InvocationID] {
 			t.Fatalf("invocation %q twice", got.InvocationID)
@@ -82,7 +83,7 @@ func testAbsent(t *testing.T, s *stage) {
 			t.Fatalf("got %s %+v from %+v", phase, exit, got)
 		}
 	}
-	s.start(1, Behaviour{})
+	s.start(1, unittest.Behaviour{})
 	s.kill(1, syscall.SIGKILL) // this change comes last: the reads before caused none
 	for {
 		c := <-s.m.Changes()
@@ -100,9 +101,9 @@ func testList(t *testing.T, s *stage) {
 	if all, err := s.m.List(s.ctx); err != nil || len(all) != 0 {
 		t.Fatalf("List at first: %v, %v", all, err)
 	}
-	s.start(9, Behaviour{})
-	s.start(10, Behaviour{Ends: true})
-	s.start(11, Behaviour{Ends: true, Code: 7})
+	s.start(9, unittest.Behaviour{})
+	s.start(10, unittest.Behaviour{Ends: true})
+	s.start(11, unittest.Behaviour{Ends: true, Code: 7})
 	s.until(10, units.PhaseExited)
 	s.until(11, units.PhaseExited)
 	all, err := s.m.List(s.ctx)

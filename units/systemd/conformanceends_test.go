@@ -1,4 +1,4 @@
-package unittest
+package systemd
 
 import (
 	"errors"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/unittest"
 )
 
 func testStart(t *testing.T, s *stage) {
-	got := s.start(1, Behaviour{})
+	got := s.start(1, unittest.Behaviour{})
 	if phase, _ := units.Decode(got); phase != units.PhaseRunning {
 		t.Fatalf("Start returned %+v, want a running unit", got)
 	}
@@ -30,19 +31,19 @@ func testStart(t *testing.T, s *stage) {
 func testExits(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name   string
-		b      Behaviour
+		b      unittest.Behaviour
 		want   contract.Exit
 		active string
 		result string
 	}{
-		{"0", Behaviour{Ends: true}, contract.Exit{}, units.ActiveActive, units.ResultSuccess},
-		{"7", Behaviour{Ends: true, Code: 7}, contract.Exit{Code: 7}, units.ActiveFailed, units.ResultExitCode},
-		{"systemd's own number", Behaviour{Ends: true, Code: 203}, contract.Exit{Code: 203}, units.ActiveFailed, units.ResultExitCode},
-		{"255", Behaviour{Ends: true, Code: 255}, contract.Exit{Code: 255}, units.ActiveFailed, units.ResultExitCode},
-		{"TERM", Behaviour{Ends: true, Signal: 15}, contract.Exit{Signal: 15}, units.ActiveActive, units.ResultSuccess},
-		{"KILL", Behaviour{Ends: true, Signal: 9}, contract.Exit{Signal: 9}, units.ActiveFailed, units.ResultSignal},
-		{"USR1", Behaviour{Ends: true, Signal: 10}, contract.Exit{Signal: 10}, units.ActiveFailed, units.ResultSignal},
-		{"time limit", Behaviour{TimesOut: true}, contract.Exit{Signal: 15, Stopped: true}, units.ActiveFailed, units.ResultTimeout},
+		{"0", unittest.Behaviour{Ends: true}, contract.Exit{}, units.ActiveActive, units.ResultSuccess},
+		{"7", unittest.Behaviour{Ends: true, Code: 7}, contract.Exit{Code: 7}, units.ActiveFailed, units.ResultExitCode},
+		{"systemd's own number", unittest.Behaviour{Ends: true, Code: 203}, contract.Exit{Code: 203}, units.ActiveFailed, units.ResultExitCode},
+		{"255", unittest.Behaviour{Ends: true, Code: 255}, contract.Exit{Code: 255}, units.ActiveFailed, units.ResultExitCode},
+		{"TERM", unittest.Behaviour{Ends: true, Signal: 15}, contract.Exit{Signal: 15}, units.ActiveActive, units.ResultSuccess},
+		{"KILL", unittest.Behaviour{Ends: true, Signal: 9}, contract.Exit{Signal: 9}, units.ActiveFailed, units.ResultSignal},
+		{"USR1", unittest.Behaviour{Ends: true, Signal: 10}, contract.Exit{Signal: 10}, units.ActiveFailed, units.ResultSignal},
+		{"time limit", unittest.Behaviour{TimesOut: true}, contract.Exit{Signal: 15, Stopped: true}, units.ActiveFailed, units.ResultTimeout},
 	} {
 		id := int64(10 + i)
 		started := s.start(id, c.b)
@@ -61,12 +62,12 @@ func testExits(t *testing.T, s *stage) {
 }
 
 func testLauncher(t *testing.T, s *stage) {
-	s.start(1, Behaviour{Launch: contract.StepExec, Code: 203, Errno: int(syscall.ENOENT)})
+	s.start(1, unittest.Behaviour{Launch: contract.StepExec, Code: 203, Errno: int(syscall.ENOENT)})
 	if _, exit := s.until(1, units.PhaseExited); exit.Launch != contract.StepExec || exit.Errno != int(syscall.ENOENT) {
 		t.Errorf("exec: got %+v", exit)
 	}
 	s.stop(1)
-	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the launcher's report alone is not enough
+	s.start(2, unittest.Behaviour{Launch: contract.StepExec, Code: 4}) // the launcher's report alone is not enough
 	if _, exit := s.until(2, units.PhaseExited); exit != (contract.Exit{Code: 4}) {
 		t.Errorf("a lie: got %+v", exit)
 	}
@@ -75,7 +76,7 @@ func testLauncher(t *testing.T, s *stage) {
 
 func testNotStarted(t *testing.T, s *stage) {
 	const noUser = 217
-	got, err := s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, Behaviour{NotStart: noUser}))
+	got, err := s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, unittest.Behaviour{NotStart: noUser}))
 	var failed *units.StartError
 	if !errors.As(err, &failed) || failed.JobResult != "failed" || failed.Status != got {
 		t.Fatalf("Start: %v, want a StartError", err)
@@ -84,7 +85,7 @@ func testNotStarted(t *testing.T, s *stage) {
 	if phase != units.PhaseFailedToStart || exit.Launch != contract.StepUnit || !strings.Contains(exit.Detail, "user") {
 		t.Fatalf("got %s %+v", phase, exit)
 	}
-	_, err = s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, Behaviour{}))
+	_, err = s.m.Start(s.ctx, units.Name(1), s.bench.Properties(1, unittest.Behaviour{}))
 	s.wantErr(err, units.ErrExists)
 	s.stop(1)
 }
@@ -96,7 +97,7 @@ func testKill(t *testing.T, s *stage) {
 	}{{syscall.SIGTERM, units.ActiveActive}, {syscall.SIGINT, units.ActiveActive}, {syscall.SIGKILL,
 		units.ActiveFailed}, {syscall.SIGUSR2, units.ActiveFailed}} {
 		id := int64(20 + i)
-		s.start(id, Behaviour{})
+		s.start(id, unittest.Behaviour{})
 		s.kill(id, c.signal)
 		status, exit := s.until(id, units.PhaseExited)
 		if exit != (contract.Exit{Signal: int(c.signal)}) || status.Active != c.active {
@@ -109,7 +110,7 @@ func testKill(t *testing.T, s *stage) {
 // testFreeze: a frozen unit reports that it is frozen, and is stopped like any other.
 func testFreeze(t *testing.T, s *stage) {
 	s.wantErr(s.m.Freeze(s.ctx, units.Name(9), true), units.ErrAbsent)
-	s.start(9, Behaviour{})
+	s.start(9, unittest.Behaviour{})
 	for _, on := range []bool{true, true, false, false, true} {
 		if err := s.m.Freeze(s.ctx, units.Name(9), on); err != nil {
 			t.Fatalf("Freeze(%t): %v", on, err)
@@ -123,13 +124,13 @@ func testFreeze(t *testing.T, s *stage) {
 
 func testKillNothing(_ *testing.T, s *stage) {
 	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM), units.All), units.ErrAbsent)
-	s.start(6, Behaviour{Ends: true})
+	s.start(6, unittest.Behaviour{Ends: true})
 	s.until(6, units.PhaseExited)
 	s.kill(6, syscall.SIGTERM)
-	s.start(7, Behaviour{Ends: true, Code: 1})
+	s.start(7, unittest.Behaviour{Ends: true, Code: 1})
 	s.until(7, units.PhaseExited)
 	s.kill(7, syscall.SIGTERM)
-	s.start(8, Behaviour{})
+	s.start(8, unittest.Behaviour{})
 	s.kill(8, syscall.SIGWINCH) // does nothing
 	s.phase(8, units.PhaseRunning)
 }

@@ -1,4 +1,4 @@
-package unittest
+package systemd
 
 import (
 	"context"
@@ -9,10 +9,11 @@ import (
 
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// Manager has the methods of systemd.Manager that a daemon needs. The suite tests them.
-type Manager interface {
+// tested has the methods of Manager that a daemon needs. The suite tests them.
+type tested interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
 	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
@@ -22,26 +23,43 @@ type Manager interface {
 	Changes() <-chan units.Change
 }
 
-// Bench is what the suite needs of the implementation under test.
-type Bench struct {
+// bench is what the suite needs of the implementation under test.
+type bench struct {
 	// New returns a manager without any unit of a job. It registers its cleanup with t.
-	New func(t *testing.T) Manager
+	New func(t *testing.T) tested
 	// Properties returns the properties of a unit whose main process behaves like this.
-	Properties func(id int64, b Behaviour) []units.Property
+	Properties func(id int64, b unittest.Behaviour) []units.Property
 	// Settled waits until the main process of a started unit, which does not end by itself, has
 	// become its final program. nil means that the process has that program from the start.
 	Settled func(s units.Status)
 	// Processes returns the number of processes in the control group of a status; 0 if the group is
 	// gone.
-	Processes func(m Manager, s units.Status) int
+	Processes func(m tested, s units.Status) int
 }
 
 // patience is the time without a change after which the suite fails. Only a failure takes that
 // long. The time is long because a machine under heavy load may be slow.
 const patience = 2 * time.Minute
 
-// Conformance checks what package units promises.
-func Conformance(t *testing.T, b Bench) {
+// The systemd in memory passes the suite that the real one passes (TestMachineConformance).
+func TestMemoryConformance(t *testing.T) {
+	behaviours := map[string]unittest.Behaviour{}
+	s := unittest.Options{Behave: func(name string, props []units.Property) unittest.Behaviour {
+		return behaviours[props[0].Value.(string)]
+	}}
+	conformance(t, bench{
+		New: func(*testing.T) tested { return unittest.New(s) },
+		Properties: func(_ int64, b unittest.Behaviour) []units.Property {
+			key := string(rune('a' + len(behaviours)))
+			behaviours[key] = b
+			return []units.Property{{Name: "Description", Value: key}}
+		},
+		Processes: func(m tested, s units.Status) int { return m.(*unittest.Systemd).Processes(s.Name) },
+	})
+}
+
+// conformance checks what package units promises.
+func conformance(t *testing.T, b bench) {
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, *stage)
@@ -74,27 +92,32 @@ func Conformance(t *testing.T, b Bench) {
 // stage is one test's manager with helpers.
 type stage struct {
 	*testing.T
-	bench Bench
-	m     Manager
+	bench bench
+	m     tested
 	ctx   context.Context
 }
 
-func newStage(t *testing.T, b Bench) *stage {
+func newStage(t *testing.T, b bench) *stage {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	t.Cleanup(cancel)
 	return &stage{T: t, bench: b, m: b.New(t), ctx: ctx}
 }
 
-func (s *stage) start(id int64, b Behaviour) units.Status {
+func (s *stage) start(id int64, b unittest.Behaviour) units.Status {
 	s.Helper()
 	status, err := s.m.Start(s.ctx, units.Name(id), s.bench.Properties(id, b))
 	if err != nil {
 		s.Fatalf("Start(%d): %v", id, err)
 	}
-	if phase, _ := units.Decode(status); phase == units.PhaseRunning && b.lasts() && s.bench.Settled != nil {
+	if phase, _ := units.Decode(status); phase == units.PhaseRunning && lasts(b) && s.bench.Settled != nil {
 		s.bench.Settled(s.status(id))
 	}
 	return status
+}
+
+// lasts reports whether the main process runs until something ends it.
+func lasts(b unittest.Behaviour) bool {
+	return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut
 }
 
 func (s *stage) stop(id int64) {
@@ -172,7 +195,7 @@ func (s *stage) processes(status units.Status, want int, when string) {
 
 // calls returns the errors of each call about one unit.
 func (s *stage) calls(ctx context.Context, name string) map[string]error {
-	_, startErr := s.m.Start(ctx, name, s.bench.Properties(1, Behaviour{}))
+	_, startErr := s.m.Start(ctx, name, s.bench.Properties(1, unittest.Behaviour{}))
 	_, statusErr := s.m.Status(ctx, name)
 	return map[string]error{
 		"Start": startErr, "Stop": s.m.Stop(ctx, name), "Kill": s.m.Kill(ctx, name, 9, units.All), "Status": statusErr,

@@ -1,4 +1,4 @@
-package unittest
+package systemd
 
 import (
 	"errors"
@@ -11,11 +11,12 @@ import (
 
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/unittest"
 )
 
 func testStop(t *testing.T, s *stage) {
 	s.stop(1) // never existed
-	for i, b := range []Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 9},
+	for i, b := range []unittest.Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 9},
 		{Ends: true, Signal: 15}} {
 		id := int64(40 + i)
 		s.start(id, b)
@@ -28,7 +29,7 @@ func testStop(t *testing.T, s *stage) {
 	if all, err := s.m.List(s.ctx); err != nil || len(all) != 0 {
 		t.Errorf("List after stops: %+v, %v", all, err)
 	}
-	s.start(50, Behaviour{})
+	s.start(50, unittest.Behaviour{})
 	var all sync.WaitGroup
 	errs := make([]error, 4)
 	for i := range errs {
@@ -42,7 +43,7 @@ func testStop(t *testing.T, s *stage) {
 }
 
 func testStopDeaf(_ *testing.T, s *stage) {
-	s.start(1, Behaviour{Deaf: true})
+	s.start(1, unittest.Behaviour{Deaf: true})
 	got := s.status(1)
 	s.stop(1)
 	s.processes(got, 0, "after the stop")
@@ -51,7 +52,7 @@ func testStopDeaf(_ *testing.T, s *stage) {
 // testStopping: a main process may say that it is stopping, and delay its end. It then counts as
 // running, and is ended like any other.
 func testStopping(t *testing.T, s *stage) {
-	for i, b := range []Behaviour{{Extends: true}, {Stopping: true, Extends: true}} {
+	for i, b := range []unittest.Behaviour{{Extends: true}, {Stopping: true, Extends: true}} {
 		id := int64(60 + i)
 		started := s.start(id, b)
 		got := s.status(id)
@@ -81,12 +82,12 @@ func testStopping(t *testing.T, s *stage) {
 // testSweep: processes that a job leaves live until the unit is stopped. If the job failed, systemd
 // kills them at once. After a stop there are none.
 func testSweep(t *testing.T, s *stage) {
-	s.start(1, Behaviour{Ends: true, Orphan: true})
+	s.start(1, unittest.Behaviour{Ends: true, Orphan: true})
 	left, _ := s.until(1, units.PhaseExited)
 	s.processes(left, 1, "left behind at exit 0")
 	s.stop(1)
 	s.processes(left, 0, "after the stop")
-	s.start(2, Behaviour{Ends: true, Code: 3, Orphan: true})
+	s.start(2, unittest.Behaviour{Ends: true, Code: 3, Orphan: true})
 	swept, exit := s.until(2, units.PhaseExited)
 	if exit.Code != 3 {
 		t.Errorf("exit 3: got %+v", exit)
@@ -99,11 +100,11 @@ func testSweep(t *testing.T, s *stage) {
 // testSpent: if a unit ended by itself, only its result remains, unless it has a process or a
 // command for its stop.
 func testSpent(t *testing.T, s *stage) {
-	s.start(1, Behaviour{})
+	s.start(1, unittest.Behaviour{})
 	if got := s.status(1); got.Spent {
 		t.Errorf("a unit that runs: %+v", got)
 	}
-	for i, b := range []Behaviour{{Ends: true}, {Ends: true, Code: 3}, {Ends: true, Code: 3, Orphan: true},
+	for i, b := range []unittest.Behaviour{{Ends: true}, {Ends: true, Code: 3}, {Ends: true, Code: 3, Orphan: true},
 		{Ends: true, Signal: 15}} {
 		id := int64(10 + i)
 		s.start(id, b)
@@ -111,13 +112,13 @@ func testSpent(t *testing.T, s *stage) {
 		s.spent(id)
 		s.stop(id)
 	}
-	s.start(2, Behaviour{Ends: true, Orphan: true})
+	s.start(2, unittest.Behaviour{Ends: true, Orphan: true})
 	if got, _ := s.until(2, units.PhaseExited); got.Spent {
 		t.Errorf("a unit with a process: %+v", got)
 	}
 	s.kill(2, syscall.SIGKILL)
 	s.spent(2)
-	stopped := append(s.bench.Properties(3, Behaviour{Ends: true}),
+	stopped := append(s.bench.Properties(3, unittest.Behaviour{Ends: true}),
 		units.Property{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true", Args: []string{"/bin/true"}}}})
 	if _, err := s.m.Start(s.ctx, units.Name(3), stopped); err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func (s *stage) spent(id int64) {
 func testManyChanges(t *testing.T, s *stage) {
 	const count = 40
 	for id := int64(1); id <= count; id++ {
-		s.start(id, Behaviour{Ends: true, Code: int(id % 2)})
+		s.start(id, unittest.Behaviour{Ends: true, Code: int(id % 2)})
 	}
 	for id := int64(1); id <= count; id++ {
 		s.stop(id)
