@@ -54,7 +54,11 @@ func stage(o options) error {
 }
 
 func stageManuals(o options) error {
-	pages := map[string][]byte{"man5/gpusched.toml.5": []byte(settingsManual(o.date))}
+	settings, err := settingsManual(o.date)
+	if err != nil {
+		return fmt.Errorf("write gpusched.toml(5): %w", err)
+	}
+	pages := map[string][]byte{"man5/gpusched.toml.5": []byte(settings)}
 	dir, err := os.MkdirTemp("", "gpusched-man-")
 	if err != nil {
 		return err

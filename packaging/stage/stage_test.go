@@ -58,7 +58,10 @@ gpusched (0.1.0) stable; urgency=medium
 }
 
 func TestSettingsManualNamesEveryKey(t *testing.T) {
-	page := settingsManual(time.Unix(0, 0).UTC())
+	page, err := settingsManual(time.Unix(0, 0).UTC())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, k := range config.Keys() {
 		if !strings.Contains(page, "\n.B "+manual.Roff(k.Name)+"\n") || !strings.Contains(page, "\n"+manual.Roff(k.Doc)+"\n") {
 			t.Errorf("%s.%s is not in the page", k.Section, k.Name)
