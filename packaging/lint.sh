@@ -29,7 +29,7 @@ if [ -n "$unformatted" ]; then
 	bad=1
 fi
 check vet
-for script in .ci/run packaging/*.sh packaging/debian/postinst packaging/debian/prerm packaging/debian/postrm packaging/rpm/*.sh; do
+for script in .ci/run packaging/*.sh packaging/debian/postinst packaging/debian/prerm packaging/debian/postrm packaging/rpm/*.sh cmd/gpusched-slurm/sbatch/sh/*.sh; do
 	sh -n "$script" || bad=1
 done
 exit $bad

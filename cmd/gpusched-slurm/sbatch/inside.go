@@ -5,7 +5,7 @@ package sbatch
 func Inside(gpuMilli int, argv ...string) []string {
 	text := noGPUText
 	if gpuMilli > 0 {
-		text = gpuText
+		text = shell("gpu")
 	}
 	text += `export CUDA_VISIBLE_DEVICES="$gs_visible" NVIDIA_VISIBLE_DEVICES="$gs_containers"
 export GPUSCHED_GPU_IDS="$gs_ids" GPUSCHED_GPU_UUIDS="$gs_uuids"

@@ -19,12 +19,12 @@ func (m *mapping) script() []byte {
 	b.WriteString("# Made by gpusched. The command is in the last lines.\n")
 	b.WriteString(carriageReturn + "=$(printf '\\r')\n")
 	if m.p.EnvMode == contract.EnvLogin {
-		m.login(&b)
+		b.WriteString(shell("login", "@STATUS@", strconv.Itoa(contract.StepSpec.ExitStatus())))
 	}
 	fmt.Fprintf(&b, "cd %s || exit %d\n", quote(m.p.Dir), contract.StepChdir.ExitStatus())
-	b.WriteString(jobText)
+	b.WriteString(shell("job"))
 	if m.r.GPUMilli > 0 {
-		b.WriteString(gpuText)
+		b.WriteString(shell("gpu"))
 	} else {
 		b.WriteString(noGPUText)
 	}
@@ -43,56 +43,9 @@ func (m *mapping) script() []byte {
 	return []byte(b.String())
 }
 
-// jobText determines the job's id, and a port at which its processes can meet, as gpusched does on
-// one machine. Four ports belong to the job. They are below the ports that the kernel assigns. The
-// kernel's own table says which ports are in use.
-const jobText = `gs_id=$SLURM_JOB_ID
-gs_attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
-gs_used=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
-for gs_port in 20000 22500 25000 27500; do
-	gs_port=$((gs_port + gs_id % 2500))
-	case $gs_used in
-	*:$(printf %04X "$gs_port")\ *) ;;
-	*) break ;;
-	esac
-done
-`
-
-// gpuText determines the job's GPUs. Because of the device filter, nvidia-smi shows only these.
-const gpuText = `gs_ids=${SLURM_JOB_GPUS-${SLURM_STEP_GPUS-}}
-gs_visible=${CUDA_VISIBLE_DEVICES-$gs_ids}
-gs_count=0 gs_uuids= gs_lines=0
-for gs_word in $(printf %s "$gs_ids" | tr , ' '); do gs_count=$((gs_count + 1)); done
-gs_list() {
-	gs_uuids= gs_lines=0
-	for gs_word in $(timeout 10 nvidia-smi "$@" --query-gpu=uuid --format=csv,noheader 2>/dev/null); do
-		gs_uuids=$gs_uuids${gs_uuids:+,}$gs_word gs_lines=$((gs_lines + 1))
-	done
-}
-if [ "$gs_count" -gt 0 ] && command -v nvidia-smi >/dev/null; then
-	gs_list
-	if [ "$gs_lines" != "$gs_count" ]; then gs_list -i "$gs_ids"; fi
-	if [ "$gs_lines" != "$gs_count" ]; then gs_uuids=; fi
-fi
-gs_containers=${gs_uuids:-$gs_ids}
-`
-
-// noGPUText replaces gpuText if a job has no GPUs. It sets
+// noGPUText replaces gpu.sh if a job has no GPUs. It sets
 // the lists to empty, because an unset list means all GPUs.
 const noGPUText = "gs_ids= gs_visible= gs_uuids= gs_containers=void\n"
-
-// login runs the script again in the user's login shell. All
-// shells must interpret the script's path in the same way.
-func (m *mapping) login(b *strings.Builder) {
-	fmt.Fprintf(b, `if [ "${1-}" != --after-login ]; then
-	case $0 in *[!A-Za-z0-9_./+:@-]*) echo "gpusched: the script $0 can't go through a login shell" >&2; exit %d ;; esac
-	: "${SHELL:=$(getent passwd "$(id -u)" | cut -d: -f7)}"
-	gs_flag=
-	case ${SHELL##*/} in csh | tcsh) ;; *) gs_flag=-l ;; esac
-	exec "${SHELL:-/bin/sh}" $gs_flag -c "exec /bin/sh $0 --after-login"
-fi
-`, contract.StepSpec.ExitStatus())
-}
 
 // params sets the values of an array's parameters for the current task.
 func (m *mapping) params(b *strings.Builder) {
