@@ -21,25 +21,6 @@ func makespanBound(jobs []Job, gpus int) time.Duration {
 	return bound - jobs[0].Submit
 }
 
-// BatchBound returns the shortest makespan that any scheduler can reach for jobs that can all start
-// at once. It is the maximum of three bounds: the longest job; all work divided by all GPUs; and
-// the time of the wide jobs, which can't all run side by side. Jobs on more than half of the GPUs
-// run one after the other, and jobs on exactly half of the GPUs run two at a time.
-func BatchBound(jobs []Job, gpus int) time.Duration {
-	longest, work, wide, half := time.Duration(0), int64(0), time.Duration(0), time.Duration(0)
-	for i := range jobs {
-		j := &jobs[i]
-		longest, work = max(longest, j.Run), work+j.work()
-		switch n := 2 * j.GPUMilli; {
-		case n > gpus*1000:
-			wide += j.Run
-		case n == gpus*1000:
-			half += j.Run
-		}
-	}
-	return max(longest, dividedByAll(work, gpus), wide+half/2)
-}
-
 // dividedByAll returns the time that work takes if all GPUs share it.
 func dividedByAll(work int64, gpus int) time.Duration {
 	return time.Duration(work/(int64(gpus)*1000)) * time.Microsecond

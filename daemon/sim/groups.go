@@ -90,16 +90,3 @@ func (j *JobOutcome) gpuTime(in Span) float64 {
 func (j *JobOutcome) slowdown() float64 {
 	return max(1, j.Completion().Seconds()/max(j.Run, shortRun).Seconds())
 }
-
-// GPUTime returns the GPU-seconds that a user's jobs held within a span, and the GPU-seconds that
-// all jobs held. The span counts from the trace's Begin.
-func (o *Outcome) GPUTime(user string, in Span) (own, all float64) {
-	for i := range o.Jobs {
-		held := o.Jobs[i].gpuTime(in)
-		all += held
-		if o.Jobs[i].User == user {
-			own += held
-		}
-	}
-	return own, all
-}
