@@ -68,8 +68,8 @@ func gone(err error) error {
 	return err
 }
 
-// number reads one amount itself, because the library reads a missing file as 0. With 0 for an
-// unknown peak, the job would seem to have used nothing.
+// This function reads one amount itself, because the library reads a missing file as 0. With 0 for
+// an unknown peak, the job would seem to have used nothing.
 func number(dir, file string) int64 {
 	raw, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

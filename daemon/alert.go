@@ -116,7 +116,7 @@ func (a *alerts) send(ctx context.Context, unit, uuid string) {
 	log.Error(what+", and its alert unit did not start", "err", err)
 }
 
-// check reports for health whether the last alert unit could be started.
+// This method returns the check of the alerts: whether the last alert unit could be started.
 func (a *alerts) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {

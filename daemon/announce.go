@@ -78,8 +78,8 @@ func (a *announcer) announce() {
 	}
 }
 
-// The method after returns the events after a number, like Ring.After. If there are none yet, it
-// also returns a latch, which the next event opens.
+// This method returns the events after a number, like Ring.After. If there are none yet, it also
+// returns a latch, which the next event opens.
 func (a *announcer) after(number int64) (out job.Events, come *latch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

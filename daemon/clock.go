@@ -27,7 +27,7 @@ type clock struct {
 	at time.Time
 }
 
-// see returns the step of the wall clock since the last call, 0 for none.
+// This method returns the step of the wall clock since the last call, 0 for none. The argument
 // steady is the monotonic time.
 func (c *clock) see(wall time.Time, steady time.Duration) time.Duration {
 	wall = wall.Round(0)

@@ -50,8 +50,8 @@ func (f *forecaster) forecastAll(ctx context.Context, ahead *foresight.Foresight
 	})
 }
 
-// The method use waits for the caller's turn, and then calls the given function. The function gets
-// the given forecast or a newer one. If ctx is done first, the function is not called.
+// This method waits for the caller's turn, and then calls the given function. The function gets the
+// given forecast or a newer one. If ctx is done first, the function is not called.
 func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
 	f.see(ahead)
 	select {

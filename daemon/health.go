@@ -48,7 +48,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	return append(checks, d.probes.run(ctx)...)
 }
 
-// startsFailing is how long all starts must fail until health calls the starts failing. Until then,
+// startsFailing is how long all starts must fail until health reports that they fail. Until then,
 // health calls them degraded.
 const startsFailing = time.Hour
 

@@ -31,8 +31,9 @@ func (l *launcherDoubt) add() {
 	l.mu.Unlock()
 }
 
-// pending returns the number of events so far. After a successful start, the caller passes this
-// number to worked. pending returns 0 if the launcher has worked since the last event.
+// The method pending returns the number of events so far. After a successful start, the caller
+// passes this number to the method worked. The number is 0 if the launcher has worked since the
+// last event.
 func (l *launcherDoubt) pending(file func() string) int {
 	now := ""
 	if file != nil {

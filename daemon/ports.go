@@ -54,7 +54,8 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
-// Changes calls tell with each signal of systemd about a unit, in order, until ctx is done.
+// Changes calls its last argument with each signal of systemd about a unit, in order, until ctx is
+// done.
 type Changes func(ctx context.Context, tell func(units.Change))
 
 // Persons returns the person behind a uid, and whether that person is certain.

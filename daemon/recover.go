@@ -18,9 +18,9 @@ import (
 // finds them again.
 //
 // A unit shows the job's id, name, owner, array and task, GPUs with shares and promised memory,
-// first limits, attempt and start. A file next to the job's spec has the later changes. Lost are
-// the command, environment and directory, tags and comment, earlier attempts, a pending
-// cancellation, and the job's retries, requeueing and dependencies.
+// first limits, attempt and start. A file next to the job's spec has the later changes. The
+// command, environment and directory, tags and comment, earlier attempts, a pending cancellation,
+// and the job's retries, requeueing and dependencies are lost.
 //
 // If a unit with the name of a recorded job belongs to somebody else, the second result has the
 // job. Such a unit says nothing about the job.
@@ -111,9 +111,9 @@ func (l *unitReconciler) report(name string, err error) {
 	}
 }
 
-// unknown returns the units of jobs that neither the core nor the store knows. It also returns the
-// units of recorded jobs that wait, or that may be in a later attempt than the recorded one. The
-// map has the records of these jobs.
+// This method returns the units of jobs that neither the core nor the store knows. It also returns
+// the units of recorded jobs that wait, or that may be in a later attempt than the recorded one.
+// The map has the records of these jobs.
 func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
@@ -148,7 +148,7 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 	return unknown, known, nil
 }
 
-// recovered makes the record of a job from its unit.
+// This function makes the record of a job from its unit.
 func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
 	began := now
 	if st.Started != 0 {

@@ -145,7 +145,7 @@ func (r *rig) wait(id job.ID) job.JobView {
 	return v
 }
 
-// The method until waits until a condition is true. Other goroutines bring that about.
+// This method waits until a condition is true. Other goroutines bring that about.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {

@@ -106,7 +106,7 @@ func (s *sampler) driver(asked string) (v gpu.DriverVersions) {
 	return v
 }
 
-// measure reads what the running jobs have used so far.
+// This method reads what the running jobs have used so far.
 func (s *sampler) measure(ctx context.Context) {
 	groups := map[job.ID]string{}
 	err := s.d.inbox.ask(ctx, func(c *core.Core, now time.Time) {

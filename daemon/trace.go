@@ -40,7 +40,7 @@ func (t trace) mark(id job.ID, step string, at time.Time) {
 	}
 }
 
-// The method into returns a context with which units/systemd also logs its own steps for the job.
+// This method returns a context with which units/systemd also logs its own steps for the job.
 func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx

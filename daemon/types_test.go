@@ -149,7 +149,7 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// has reports whether a type, or a type that it embeds, has a field or method.
+// This function reports whether a type, or a type that it embeds, has a field or method.
 func has(types map[string]*typeOf, name, member string) bool {
 	typ := types[name]
 	if typ == nil {
@@ -233,7 +233,7 @@ func importsOf(f *ast.File) map[string]string {
 	return all
 }
 
-// bare removes pointers and type arguments from a type.
+// This function removes pointers and type arguments from a type.
 func bare(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.StarExpr:

@@ -66,7 +66,7 @@ func (s Scope) Terminal(id int64) string {
 // of these properties; with others, units would fail to start.
 var forRoot = []string{"User", "Group", "DynamicUser", "DevicePolicy", "DeviceAllow"}
 
-// The method within removes the properties that the scope's systemd can't apply.
+// This method removes the properties that the scope's systemd can't apply.
 func (s Scope) within(props []Property) []Property {
 	if !s.User {
 		return props

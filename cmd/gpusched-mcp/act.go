@@ -109,8 +109,8 @@ type eachOut struct {
 	Errors []string  `json:"errors,omitempty"`
 }
 
-// The method each sends one request for each job. If one request is refused, the remaining requests
-// are still sent.
+// This method sends one request for each job. If one request is refused, the remaining requests are
+// still sent.
 func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, error) {
 	if err := checkIDs(ids); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (t *tools) triage(ctx context.Context, in jobIn) (any, error) {
 	return out, err
 }
 
-// The method before counts the states in which similar jobs ended.
+// This method counts the states in which similar jobs ended.
 func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, error) {
 	counts := map[job.State]int{}
 	past, err := api.History(ctx, t.client, api.HistoryQuery{

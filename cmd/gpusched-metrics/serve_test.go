@@ -49,8 +49,8 @@ func until(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// port serves metrics on a port until the test ends, and returns the address. Connections have no
-// time limits.
+// This function serves metrics on a port until the test ends, and returns the address. Connections
+// have no time limits.
 func port(t *testing.T, client *api.Client) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -195,8 +195,8 @@ func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 	}
 }
 
-// narrow dials with small buffers. If a client does
-// not read, the server's writes therefore block soon.
+// This dialer has small buffers. If a client does not read, the server's writes therefore block
+// soon.
 var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// scheduler serves the handler on a socket until the test ends.
+// This function serves the handler on a socket until the test ends.
 func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")

@@ -23,7 +23,7 @@ const (
 	historyTime = 30 * time.Second // timeout, long enough for a report of many jobs
 )
 
-// The type past is the history of the last days.
+// This type is the history of the last days.
 type past struct {
 	asked  time.Time
 	days   api.ReportReply // one row per day
@@ -42,7 +42,7 @@ type archive struct {
 	kept   map[int]past // guarded by turn
 }
 
-// The method of returns the history of the last days. The history is at most a minute old.
+// This method returns the history of the last days. The history is at most a minute old.
 func (a *archive) of(ctx context.Context, days int) (past, error) {
 	select {
 	case a.turn <- struct{}{}:
@@ -96,7 +96,7 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	return p, err
 }
 
-// history serves the page about the last days. The page needs no script.
+// This method serves the page about the last days. The page needs no script.
 func (s *site) history(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	days := 30

@@ -255,7 +255,7 @@ func (d *dayRows) ends() *chartView {
 	return d.stacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }
 
-// The method use draws two shares of the machine's GPU time for each day: the time that jobs held
+// This method draws two shares of the machine's GPU time for each day: the time that jobs held
 // GPUs, and the time that GPUs computed.
 func (d *dayRows) use(gpus int) *chartView {
 	if gpus == 0 {

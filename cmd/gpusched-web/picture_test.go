@@ -18,8 +18,8 @@ import (
 // The pattern headings matches the headings of sections and columns.
 var headings = regexp.MustCompile(`(?s)<(?:h1|h2|th|caption)\b[^>]*>([^<&]*)`)
 
-// ordinary serves a page of the lab without its attacks.
-// All its names use characters that every font has.
+// This function serves a page of the lab without its attacks. All its names use characters that
+// every font has.
 func ordinary(t *testing.T) (url string) {
 	b := lab()
 	jobs := b.View.Jobs

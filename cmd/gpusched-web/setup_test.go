@@ -92,8 +92,9 @@ func labAt(noon time.Time) *servertest.Backend {
 	return b
 }
 
-// scheduler serves a backend on a socket until stop is called, and returns the socket's path. The
-// page asks as the user of the test; if that is root, the answers contain private data.
+// This function serves a backend on a socket. It returns the path of the socket, and a function
+// that stops the server. The page asks as the user of the test; if that is root, the answers
+// contain private data.
 func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
@@ -112,7 +113,7 @@ func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	return socket, stop
 }
 
-// page serves the site and asks a scheduler at the given interval.
+// This function serves the site and asks a scheduler at the given interval.
 func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -72,7 +72,7 @@ func newSite(w *watcher, c *api.Client, host string) *site {
 	return s
 }
 
-// front serves the main page. The page is complete without a script.
+// This method serves the main page. The page is complete without a script.
 func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	done := loopback.Hold(r)

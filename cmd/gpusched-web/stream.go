@@ -27,7 +27,8 @@ type streams struct {
 	list []*func() // functions that end a stream, oldest first
 }
 
-// join adds a stream. The function end closes the stream. The stream counts until leave is called.
+// join adds a stream. The function end closes the stream. The stream counts until the returned
+// function is called.
 func (s *streams) join(end func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +115,8 @@ func (s *stream) renew(made map[string]template.HTML) error {
 	return nil
 }
 
-// say writes immediately. A client that does not read for writeTime is disconnected (invariant 5).
+// This method writes immediately. A client that does not read for writeTime is disconnected
+// (invariant 5).
 func (s *stream) say(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// serving serves a page without a scheduler until the test ends. Clients have no time limits.
+// This function serves a page without a scheduler until the test ends. Clients have no time limits.
 func serving(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,8 +40,8 @@ func serving(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// narrow dials with small buffers. If a client does
-// not read, the server's writes therefore block soon.
+// This dialer has small buffers. If a client does not read, the server's writes therefore block
+// soon.
 var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)

@@ -59,10 +59,10 @@ func newWatcher(source func(context.Context) (answer, error), every time.Duratio
 	}
 }
 
-// look counts its caller as a viewer until leave is called.
+// look counts its caller as a viewer until the returned function is called.
 func (w *watcher) look() (leave func()) { return w.count(&w.lookers) }
 
-// follow counts its caller as a viewer with a stream until leave is called.
+// follow counts its caller as a viewer with a stream until the returned function is called.
 func (w *watcher) follow() (leave func()) {
 	gone, silent := w.count(&w.lookers), w.count(&w.followers)
 	return func() { silent(); gone() }

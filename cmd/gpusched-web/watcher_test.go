@@ -39,7 +39,7 @@ func (f *fake) asked() int {
 	return whole
 }
 
-// watch calls the function do with a watcher of a fake scheduler, in a synctest bubble.
+// watch calls a function with a watcher of a fake scheduler, in a synctest bubble.
 func watch(t *testing.T, f *fake, do func(*testing.T, *watcher)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatcher(f.everything, askInterval)

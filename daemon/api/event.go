@@ -8,7 +8,7 @@ type Event struct {
 	job.Event
 }
 
-// The method whole reports whether the event has the fields that its kind needs.
+// This method reports whether the event has the fields that its kind needs.
 func (e *Event) whole() bool {
 	switch e.Kind {
 	case job.EventGPU, job.EventFault:

@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Many applies a command to many jobs in one request. It calls told with outcomes as they arrive.
-// These outcomes are valid even if Many returns an error. If the daemon has no room for the
-// request, it has done nothing, and Many repeats the request.
+// Many applies a command to many jobs in one request. It calls its last argument with outcomes as
+// they arrive. These outcomes are valid even if Many returns an error. If the daemon has no room
+// for the request, it has done nothing, and Many repeats the request.
 func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {
 		var part ManyPart

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filled sets a query's field to a value that differs from the values of all other fields.
+// This function sets a query's field to a value that differs from the values of all other fields.
 func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
 	t.Helper()
 	if v.Kind() == reflect.Pointer {

@@ -79,7 +79,7 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// The method at returns the path of a request. The argument on replaces {id} or {index}.
+// This method returns the path of a request. The argument on replaces {id} or {index}.
 func (r *Route) at(on string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {

@@ -71,7 +71,7 @@ var (
 	wordsType   = reflect.TypeFor[api.Words]()
 )
 
-// The method of describes a type in the form in which encoding/json writes it.
+// This method describes a type in the form in which encoding/json writes it.
 func (g schemas) of(t reflect.Type) node {
 	switch {
 	case t.Kind() == reflect.Pointer:

@@ -11,8 +11,8 @@ import (
 )
 
 // Tasks parses the task numbers of a request's array in the form in which people type them. If the
-// array has parameters but no numbers, there is a task for each combination of them. Tasks returns
-// nil for nil.
+// array has parameters but no numbers, there is a task for each combination of them. If the request
+// has no array, Tasks returns nil.
 func Tasks(a *job.Array) (*job.Array, error) {
 	if a == nil {
 		return nil, nil

@@ -117,8 +117,8 @@ func (w *walk) expression(n *unstable.Node) {
 	}
 }
 
-// pair adds a key with its value. If the value is a table in braces that is a section, pair adds
-// the keys in it to that section. Braces may be nested.
+// This method adds a key with its value. If the value is a table in braces that is a section, it
+// adds the keys in it to that section. Braces may be nested.
 func (w *walk) pair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)

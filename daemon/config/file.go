@@ -108,7 +108,7 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	return data, nil
 }
 
-// reason removes the path from an error, because the problem already names it.
+// This function removes the path from an error, because the problem already names it.
 func reason(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -59,7 +59,7 @@ func checkUnset(t *testing.T, cfg Config, origins Origins) {
 	}
 }
 
-// The function same compares two Configs. An empty list equals nil.
+// This function compares two Configs. An empty list equals nil.
 func same(a, b Config) bool {
 	for _, c := range []*Config{&a, &b} {
 		if len(c.GPUs.Only) == 0 {

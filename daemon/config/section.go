@@ -158,7 +158,7 @@ func title(path ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// bare has the characters of names that need no quotes.
+// This constant has all characters of names that need no quotes.
 const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // find returns the section at a path, and the table's name if the section has a placeholder.
@@ -185,7 +185,7 @@ func leadsToSection(path []string) bool {
 	return here || (path != nil && (len(known) > 0 || free))
 }
 
-// The function below returns the names that may follow a path. If free is true, any other name may
+// This function returns the names that may follow a path. If free is true, any other name may
 // follow, too.
 func below(path []string) (known []string, free bool) {
 	for _, s := range sections() {

@@ -35,7 +35,7 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	return l
 }
 
-// charge counts a placed job's resources for its accounts and towards its array's limit.
+// This method counts a placed job's resources for its accounts and towards its array's limit.
 func (c *lifecycle) charge(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
 	if l.Throttle != nil {

@@ -43,7 +43,7 @@ type state struct {
 }
 
 // New makes a core from the stored state. The core places no job until a Listed event has said
-// which units exist. Boot is the id of the running boot.
+// which units exist. The argument boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
 	c := &Core{lifecycle{step: newStepBuffer(), state: state{
 		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),
@@ -291,8 +291,8 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 }
 
-// edit changes the current attempt. It replaces the attempt by a changed copy, because records and
-// views may share the old one.
+// This method changes the current attempt. It replaces the attempt by a changed copy, because
+// records and views may share the old one.
 func (c *lifecycle) edit(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()
 	a := *l.Attempt

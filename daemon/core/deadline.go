@@ -86,7 +86,7 @@ func stopAt(j *job.Job) time.Time {
 	return j.StopAt
 }
 
-// expire ends pauses and reservations whose time is over.
+// This method ends pauses and reservations whose time is over.
 func (c *Core) expire(now time.Time) {
 	c.gpus.Expire(now)
 	c.applyFindings(now)

@@ -12,8 +12,8 @@ import (
 // jobs count.
 func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
-// enrolled adds groups to the accounts that were found to be in them, and records these groups with
-// all jobs of the accounts.
+// This method adds groups to the accounts that were found to be in them, and records these groups
+// with all jobs of the accounts.
 func (c *Core) enrolled(e Enrolled, now time.Time) {
 	found := map[*sched.Account]bool{}
 	for _, m := range e.Members {

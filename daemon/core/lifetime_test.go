@@ -37,7 +37,7 @@ func (w *world) looks(after time.Duration) {
 	w.settle()
 }
 
-// unanswered starts a job and returns the answer, which the core has not got yet.
+// This method starts a job and returns the answer of systemd, which the core has not got yet.
 func (w *world) unanswered() core.Event {
 	for {
 		if _, is := w.pending[0].(core.Start); is {

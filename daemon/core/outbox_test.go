@@ -47,7 +47,7 @@ func (w *world) send(a core.Deliver) {
 	w.sending = append(w.sending, a)
 }
 
-// The method over ends the delivery of a message.
+// This method ends the delivery of a message.
 func (w *world) over(e core.Delivered) {
 	w.sending = slices.DeleteFunc(w.sending, func(a core.Deliver) bool {
 		return a.Job == e.Job && a.Event == e.Event && a.Which == e.Which
@@ -69,7 +69,7 @@ func newPostOffice(t *testing.T) *postOffice {
 	return &postOffice{world: w, t: t, next: 1}
 }
 
-// owe ends jobs of a user, so that messages are owed, and returns the jobs' ids.
+// This method ends jobs of a user, so that messages are owed, and returns the jobs' ids.
 func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
 	for range jobs {
 		p.token++

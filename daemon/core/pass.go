@@ -158,9 +158,9 @@ func (c *Core) schedule(now time.Time) {
 	}
 }
 
-// owe gives a job for which others are stopped precedence over all jobs of its class and number
-// until it starts. Otherwise another job could take what they gave up. An array never gets this
-// precedence, since all of its tasks would have it.
+// If other jobs are stopped for a job, this method gives that job precedence over all jobs of its
+// class and number until it starts. Otherwise another job could take what they gave up. An array
+// never gets this precedence, since all of its tasks would have it.
 func (q *queue) owe(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return

@@ -216,7 +216,7 @@ func (c *chaos) control() {
 	c.feed(core.Command{Token: c.token, What: job.Command{Kind: kind, GPU: c.draw("gpu", 0, len(c.gpus)-1)}})
 }
 
-// driver changes what the driver reports about the GPUs.
+// This method changes what the driver reports about the GPUs.
 func (c *chaos) driver() {
 	c.problem = rapid.SampledFrom([]gpu.Problem{"", "", gpu.ProblemStale}).Draw(c.t, "problem")
 	if len(c.gpus) > 0 {

@@ -48,7 +48,7 @@ func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 // replanBy makes the next pass happen at a given time at the latest. The zero time changes nothing.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
 
-// enqueue counts a job as queued and calls consider for it.
+// enqueue counts a job as queued and calls the method consider for it.
 func (q *queue) enqueue(l *tracked.Job, now time.Time) {
 	q.jobs.EnterQueue(l)
 	q.markCapped(l, now)
@@ -198,7 +198,7 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// This method calls consider for the jobs whose time has come.
+// This method calls the method consider for the jobs whose time has come.
 func (q *queue) due(now time.Time) {
 	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
 		l := q.jobs.Get(a.ID)

@@ -35,8 +35,8 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 }
 
-// unplace requeues the placed jobs that have no unit. The records are an older copy, so other jobs
-// may have got the GPUs, CPUs and memory of these jobs since.
+// This method requeues the placed jobs that have no unit. The records are an older copy, so other
+// jobs may have got the GPUs, CPUs and memory of these jobs since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
@@ -94,7 +94,7 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	}
 }
 
-// outdate ends the recorded attempt of a job whose unit belongs to a later attempt, because an
+// This method ends the recorded attempt of a job whose unit belongs to a later attempt, because an
 // older copy of the state file was put back. The job then waits until reclaim handles it.
 func (c *Core) outdate(found *job.Job, now time.Time) {
 	l := c.jobs.Active(found.ID)

@@ -33,7 +33,8 @@ func lostFile(t *testing.T) (*world, job.Job) {
 	return w, ran
 }
 
-// recovered feeds a listing of the units, in which one unit reports a job that is not on record.
+// This function feeds the core a listing of the units, in which one unit reports a job that is not
+// on record.
 func recovered(w *world, j job.Job) {
 	ev := w.listed().(core.Listed)
 	ev.Recovered = []job.Job{j}
@@ -131,9 +132,9 @@ func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 	}
 }
 
-// By an older copy of the state file a job waits, but its unit belongs to a later attempt: the job
-// goes on as its unit shows. If the unit belongs to a recorded attempt, or to another job, the job
-// still waits.
+// The state file is an older copy. It says that a job waits, but the job's unit belongs to a later
+// attempt: the job goes on as its unit shows. If the unit belongs to a recorded attempt, or to
+// another job, the job still waits.
 func TestUnitOfAWaitingJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(onRecord, found *job.Job)
@@ -188,8 +189,8 @@ func later(w *world, ran job.Job) job.Job {
 	return ran
 }
 
-// By an older copy of the state file, a job that has ended since still holds a GPU. Another job
-// runs on that GPU by now, and keeps all of it.
+// The state file is an older copy. It says that a job holds a GPU, but the job has ended since.
+// Another job runs on that GPU by now, and keeps all of it.
 func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
 		for _, left := range []bool{false, true} { // whether the unit of the ended job still exists
@@ -232,8 +233,8 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
-// By an older copy of the state file a job is placed, but it has no unit. If jobs run that the copy
-// does not contain, this job is requeued: the others may have got its CPUs.
+// The state file is an older copy. It says that a job is placed, but the job has no unit. If jobs
+// run that the copy does not contain, this job is requeued: the others may have got its CPUs.
 func TestOldPlacementIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran

@@ -76,7 +76,7 @@ func (s *script) group() {
 	}
 }
 
-// The method until returns the end of a pause that has the length given in the line.
+// This method returns the end of a pause that has the length given in the line.
 func (s *script) until() time.Time {
 	if d := s.duration("until"); d > 0 {
 		return s.w.now.Add(d)
@@ -93,9 +93,9 @@ func (s *script) milli() int {
 	return milli
 }
 
-// life reads the options about how a job starts, ends and is retried: preemptible spread hold
-// retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB
-// array= max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
+// This method reads the options about how a job starts, ends and is retried: preemptible spread
+// hold retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN
+// after-ok=JOB array= max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
 func (s *script) life(r *job.Request) {
 	r.Preemptible = s.has("preemptible")
 	r.Spread = s.has("spread")
@@ -136,8 +136,7 @@ func notifyOf(text string) (list []job.Notify) {
 	return list
 }
 
-// The method after reads at most one dependency of each kind: after= after-ok= after-fail=
-// after-any=.
+// This method reads at most one dependency of each kind: after= after-ok= after-fail= after-any=.
 func (s *script) after() (list []job.Dependency) {
 	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
 		if on := s.num(string(kind), 0); on > 0 {

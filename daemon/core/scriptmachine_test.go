@@ -43,8 +43,8 @@ func (s *script) exit() {
 	}
 }
 
-// gpu changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE, used=SIZE,
-// dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
+// This method changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE,
+// used=SIZE, dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
 // rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]

@@ -42,7 +42,7 @@ func (s *script) size(key string) int64 {
 	return must(s, job.ParseSize, text)
 }
 
-// must parses the value of a word, and ends the script if the value is invalid.
+// This function parses the value of a word, and ends the script if the value is invalid.
 func must[T any](s *script, parse func(string) (T, error), text string) T {
 	v, err := parse(text)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The method after lets time pass and then samples the GPUs.
+// This method lets time pass and then samples the GPUs.
 func (w *world) after(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.step(core.Tick{}, -1)
@@ -16,7 +16,7 @@ func (w *world) after(d time.Duration) {
 	w.settle()
 }
 
-// The function on makes a job ask for a part of one GPU.
+// This function makes a job ask for a part of one GPU.
 func on(milli, gpu int) func(*job.Request) {
 	return func(r *job.Request) { r.GPUMilli, r.GPUIDs = milli, []int{gpu} }
 }

@@ -29,7 +29,7 @@ func (s *stepBuffer) begin(ev Event) {
 func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
 func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// reply answers a request. finish fills in the job that the reply names by id.
+// This method answers a request. The method finish fills in the job that the reply names by id.
 func (s *stepBuffer) reply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
 // replan asks for another pass of the planner before the step ends.

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// justified checks invariant 10: a job is stopped for its use of GPUs only if the last sample shows
-// the reason, and only after a warning. A stop for GPU memory also requires that another job lacks
-// memory that it was promised.
+// This method checks invariant 10: a job is stopped for its use of GPUs only if the last sample
+// shows the reason, and only after a warning. A stop for GPU memory also requires that another job
+// lacks memory that it was promised.
 func (w *world) justified(j *job.Job) {
 	switch j.Stop {
 	case job.StopGPUMem:
@@ -38,7 +38,7 @@ func (w *world) shown(uuid string) *gpu.Device {
 	return &w.sampled.Devices[i]
 }
 
-// has returns a job's use of a GPU in the last sample; -1: unknown.
+// This function returns a job's use of a GPU in the last sample; -1: unknown.
 func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	for _, p := range d.Processes {
 		if p.Unit == fmt.Sprintf("gpujob-%d.service", id) {

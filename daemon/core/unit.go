@@ -329,7 +329,7 @@ func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	c.step.act(Collect{Job: l.ID})
 }
 
-// measured keeps the peak use of running jobs, which is recorded with their results.
+// This method keeps the peak use of running jobs, which is recorded with their results.
 func (c *lifecycle) measured(e Measured) {
 	for _, u := range e.Usage {
 		l := c.jobs.Active(u.Job)

@@ -210,8 +210,8 @@ func (d *Directory) userID(name string, asker int, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// unknown returns why an asker gets no answer to a question.
-// It returns nil if the directory has answered, or does not answer such questions.
+// This method returns why an asker gets no answer to a question. It returns nil if the directory
+// has answered, or does not answer such questions.
 func (d *Directory) unknown(q Query, asker int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -264,8 +264,7 @@ func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	return slices.Contains(a.Groups, gid), a.Found
 }
 
-// hasGroup reports whether the group with a gid has a name. The argument uid is the account that
-// has the group.
+// hasGroup reports whether the group with a gid has a name. The account uid has the group.
 func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
 	return d.files.HasGroup(gid) || d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found
 }

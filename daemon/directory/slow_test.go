@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// slowly runs a test with the directory of world, which is slow in part. It does not answer
+// This function runs a test with the directory of world, which is slow in part. It does not answer
 // questions about names that begin with "slow" and uids from 80000 to 89999, as if their server
 // were away.
 func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {

@@ -92,8 +92,7 @@ func (w *World) change(c *job.Command, d *dice) {
 	}
 }
 
-// This method draws new dependencies of a job, even on itself, on its tasks, or on a job that
-// fails.
+// This method draws new dependencies of a job, even on itself, its tasks, or a job that fails.
 func (w *World) later(d *dice) *[]job.Dependency {
 	list := []job.Dependency{}
 	for range d.n(3) {
@@ -278,7 +277,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 	}
 }
 
-// unstick ends processes that were unkillable.
+// This method ends processes that were unkillable.
 func (w *World) unstick(name string, r *run) {
 	if w.runs[name] == r && r.stuck {
 		r.stuck = false

@@ -402,7 +402,7 @@ func (b *bus) cut() {
 	b.w.after(0, b.w.look)
 }
 
-// resync sends the hint that the bus is back or that systemd was reloaded.
+// This method sends the hint that the bus is back or that systemd was reloaded.
 func (b *bus) resync() {
 	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
 }

@@ -156,7 +156,7 @@ func (w *World) try(c *submission) {
 	}, again)
 }
 
-// command sends the entry's command about a job. The function details draws the rest of the
+// This method sends the entry's command about a job. The function details draws the rest of the
 // command.
 func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	c := w.subs[e.Job]

@@ -114,7 +114,7 @@ func (w *World) bury(l *life) {
 	}
 }
 
-// park waits for the next turn.
+// This method waits for the activity's next turn.
 func (a *activity) park() {
 	if !a.yield(struct{}{}) {
 		panic(killed{})
@@ -221,7 +221,7 @@ func (f *feed[T]) add(news T) {
 	}
 }
 
-// follow calls tell for all items, old and new, until ctx is done.
+// follow calls its last argument for all items, old and new, until ctx is done.
 func (f *feed[T]) follow(ctx context.Context, w *World, tell func(T)) {
 	bell := w.bell(w.current.life)
 	f.bell = bell

@@ -73,7 +73,7 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// The method of reports whether the tenure belongs to this job. It does if user and GPUs are the
+// This method reports whether the tenure belongs to this job. It does if user and GPUs are the
 // same: an attempt keeps both.
 func (h *tenure) of(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }

@@ -118,8 +118,8 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 }
 
-// The method during reports whether a process began while a job of its user had the GPU and still
-// ran. The time at which the daemon heard of that job's end does not matter.
+// This method reports whether a process began while a job of its user had the GPU and still ran.
+// The time at which the daemon heard of that job's end does not matter.
 func (w *World) during(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
 		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// shutdown makes systemd refuse new starts and stop the units of jobs. Some seconds later it stops
-// the daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes the
-// shutdown is called off.
+// This method makes systemd refuse new starts and stop the units of jobs. Some seconds later it
+// stops the daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes
+// the shutdown is called off.
 func (w *World) shutdown(d *dice) {
 	if w.leaving {
 		return

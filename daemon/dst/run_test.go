@@ -58,7 +58,7 @@ type run struct {
 
 func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
 
-// has reports whether the run was given a GPU.
+// This method reports whether the run was given a GPU.
 func (r *run) has(uuid string) bool {
 	return slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == uuid })
 }

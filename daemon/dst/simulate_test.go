@@ -122,7 +122,7 @@ func (w *World) remains() string {
 	return ""
 }
 
-// The method why asks the daemon for the reasons why jobs still wait.
+// This method asks the daemon for the reasons why jobs still wait.
 func (w *World) why() string {
 	text := "; the daemon does not answer"
 	w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {

@@ -89,7 +89,7 @@ func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 // runID identifies the run of systemd.
 func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
-// The method on reports whether a lasting fault is under way.
+// This method reports whether a lasting fault is under way.
 func (w *World) on(k Kind) bool { return w.Elapsed < w.until[k] }
 
 func (w *World) count(what string) { w.Counts[what]++ }
@@ -150,7 +150,7 @@ func (w *World) live(l *life) {
 	_ = d.Run(ctx)
 }
 
-// died ends the daemon's process. systemd then starts another.
+// This method ends the daemon's process. systemd then starts another.
 func (w *World) died() {
 	if w.disk.file != nil {
 		w.disk.file.die()

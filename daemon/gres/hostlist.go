@@ -53,7 +53,8 @@ func elements(expr string) iter.Seq[string] {
 	}
 }
 
-// expand yields the names of one element. It stops and returns false when yield returns false.
+// expand yields the names of one element. It stops and returns false when the function yield
+// returns false.
 func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 	before, after, ok := strings.Cut(rest, "[")
 	inside, tail, closed := strings.Cut(after, "]")

@@ -49,7 +49,7 @@ func parseLine(raw string) line {
 	return l
 }
 
-// uncommented removes the comment from a line. A comment begins with a # that has no \ before it.
+// This function removes the comment from a line. A comment begins with a # that has no \ before it.
 func uncommented(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && (i == 0 || raw[i-1] != '\\') {

@@ -13,8 +13,8 @@ import (
 // Ask is one option of a job: its name, and its value as people write it.
 type Ask struct{ Name, Value string }
 
-// Asked lists the options of a job that everybody may see, in the order of the fields. The list
-// always includes the number of GPUs and the priority.
+// The function Asked returns the options of a job that everybody may see, in the order of the
+// fields. The list always includes the number of GPUs and the priority.
 func Asked(l *Label, r *Request) []Ask {
 	list := asksIn(nil, reflect.ValueOf(l).Elem())
 	list = asksIn(list, reflect.ValueOf(r).Elem())
@@ -38,7 +38,8 @@ func Asked(l *Label, r *Request) []Ask {
 	return list
 }
 
-// Asked lists the options that a change sets. If it removes an option, the value is "none".
+// The method Asked returns the options that a change sets. If it removes an option, the value is
+// "none".
 func (c *Change) Asked() (list []Ask) {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {

@@ -14,8 +14,8 @@ var away = []syscall.Errno{
 	syscall.ENFILE, syscall.EKEYEXPIRED, syscall.ENOKEY,
 }
 
-// OfMachine reports whether the cause of a failed launch was not chosen by the job, so that another
-// try may succeed.
+// OfMachine reports whether a launch failed for a reason that the job did not choose. Another try
+// may then succeed.
 func (r *Result) OfMachine() bool {
 	switch r.Launch {
 	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit:

@@ -51,7 +51,7 @@ const (
 	MaxNotifyToBytes = 512 // length of an address or URL
 )
 
-// wants reports whether n asks for any of the events.
+// This method reports whether n asks for any of the events.
 func (n *Notify) wants(events ...NotifyEvent) bool {
 	return slices.ContainsFunc(events, func(e NotifyEvent) bool { return slices.Contains(n.On, e) })
 }

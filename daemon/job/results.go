@@ -45,7 +45,7 @@ func (r *Result) alike(s *Result) bool {
 // FormatTasks returns ascending numbers as ParseArray reads them: "0-2,7,10-20:5".
 func FormatTasks(list []int) string { return strings.Join(TaskRuns(list), ",") }
 
-// ShortTasks is FormatTasks, cut after maxSpecRanges runs.
+// ShortTasks returns the same as FormatTasks, but cut off after maxSpecRanges runs of numbers.
 func ShortTasks(list []int) string {
 	runs := TaskRuns(list)
 	if len(runs) > maxSpecRanges {

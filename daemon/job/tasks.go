@@ -131,7 +131,7 @@ func (n Tasks) Cancelled() (sum int) {
 	return sum
 }
 
-// dropped counts the dropped tasks from a position on. The position must not be inside a run.
+// This method counts the dropped tasks from a position on. The position must not be inside a run.
 func (n Tasks) dropped(from int) (sum int) {
 	for _, d := range n.Dropped {
 		if d.First >= from {

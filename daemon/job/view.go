@@ -65,7 +65,7 @@ func (c *Choice) IsAll() bool {
 	return len(c.States) == 0 && c.Name == "" && c.Like == "" && len(c.Tags) == 0 && c.Since.IsZero()
 }
 
-// has reports whether c matches the job.
+// This method reports whether c matches the job.
 func (c *Choice) has(j *Job) bool {
 	for key, value := range c.Tags {
 		if got, ok := j.Label.Tags[key]; !ok || got != value {
@@ -81,7 +81,7 @@ func (c *Choice) has(j *Job) bool {
 	return c.Since.IsZero() || !j.State.Terminal() || !j.ChangedAt.Before(c.Since)
 }
 
-// The function like reports whether a name matches a pattern. Each * first matches as little as
+// This function reports whether a name matches a pattern. Each * first matches as little as
 // possible. After a mismatch, only the last * has to match more.
 func like(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)

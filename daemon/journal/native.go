@@ -11,7 +11,7 @@ const Socket = "/run/systemd/journal/socket"
 // identifier is the daemon's name in the journal.
 const identifier = "gpuschedd"
 
-// native sends entries by journald's own protocol, one per datagram.
+// This type sends entries by journald's own protocol, one per datagram.
 type native struct {
 	path string
 	conn *net.UnixConn // nil: not connected

@@ -152,7 +152,7 @@ func line(b *bytes.Buffer, name string, labels, values []string, le string, valu
 	b.WriteByte('\n')
 }
 
-// number formats a value. Whole numbers get no exponent, even large ones.
+// This function formats a value. Whole numbers get no exponent, even large ones.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return strconv.FormatInt(int64(v), 10)
@@ -160,8 +160,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// bound formats a bucket's bound. Both formats use the canonical form of OpenMetrics: a bound that
-// is spelled in two ways would be two series.
+// This function formats a bucket's bound. Both formats use the canonical form of OpenMetrics: a
+// bound that is spelled in two ways would be two series.
 func bound(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {

@@ -102,7 +102,7 @@ type history struct {
 	peak    int64 // GPU memory in bytes, see Predictor.Memory
 }
 
-// The method of returns the history of a user, and creates a history if the user has none.
+// This method returns the history of a user, and creates a history if the user has none.
 func (p *Predictor) of(uid int) *userHistory {
 	u := p.users[uid]
 	if u == nil {
@@ -112,8 +112,8 @@ func (p *Predictor) of(uid int) *userHistory {
 	return u
 }
 
-// The method at returns the kind's history at a level, or nil if there is none yet. It returns
-// false if the kind has no key at that level.
+// This method returns the kind's history at a level, or nil if there is none yet. It returns false
+// if the kind has no key at that level.
 func (u *userHistory) at(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
 	if !ok {

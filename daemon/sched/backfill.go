@@ -198,7 +198,7 @@ func (b *backfill) lookAhead(l *capacity) {
 
 // find returns a reservation for the job at the cursor, or nil if none is possible. The reservation
 // starts at the first moment at which the job fits if all jobs end when expected. It takes effect
-// only once keep is called.
+// only once the method keep is called.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
 	if !b.findStart(q, r, b.ends) {
@@ -276,9 +276,9 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// keep puts a reservation that find returned into effect, with these GPUs. If the job asked for
-// exact memory, keep also subtracts the slack, which is how much a memory share may lack. Later
-// shares then leave the job enough.
+// The method keep puts a reservation that the method find returned into effect, with these GPUs. If
+// the job asked for exact memory, the slack is also subtracted: the amount that a memory share may
+// lack. Later shares then leave the job enough.
 func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)

@@ -24,9 +24,9 @@ type batch struct {
 	at      int // position in Queue.batches
 }
 
-// extent is the size by which the jobs of a batch are ordered: GPUs times run time, then run time.
-// Run times are rounded up to three binary digits, so that a batch of 100 000 different jobs has a
-// few hundred buckets.
+// extent is the size by which the jobs of a batch are ordered: by the product of GPUs and run time,
+// and if it is equal, by the run time. Run times are rounded up to three binary digits, so that a
+// batch of 100 000 different jobs has a few hundred buckets.
 type extent struct {
 	area   int64
 	length time.Duration

@@ -107,7 +107,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// The site's limit of running jobs and the host's memory bound what starts.
+// No job starts beyond the site's limit of running jobs, or beyond the host's memory.
 func TestHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		host Host

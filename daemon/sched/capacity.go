@@ -56,8 +56,8 @@ func (r *hostRoom) clampTo(o *hostRoom) {
 	r.mem, r.cpus, r.slots = min(r.mem, o.mem), min(r.cpus, o.cpus), min(r.slots, o.slots)
 }
 
-// has reports whether enough is left for a job. A job that asks for nothing of a resource fits even
-// if other jobs have overdrawn that resource.
+// This method reports whether enough is left for a job. A job that asks for nothing of a resource
+// fits even if other jobs have overdrawn that resource.
 func (r *hostRoom) has(h hostShare) bool {
 	return (h.mem == 0 || h.mem <= r.mem) && r.hasCPUs(h.cpus)
 }
@@ -126,7 +126,7 @@ func (l *capacity) take(grants []Grant, h hostShare) {
 	l.moveNoGPU(-1, grants, h)
 }
 
-// giveBack adds what take subtracted for a job.
+// giveBack adds back what the method take subtracted for a job.
 func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]

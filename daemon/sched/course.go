@@ -31,8 +31,8 @@ type Stay struct {
 
 // Course predicts the use of the GPUs if no job is added and every job runs for as long as
 // expected. The argument far is the length of the predicted period. The prediction is valid up to
-// the moment until. Course gives up once asked returns false. The result done reports whether
-// Course finished.
+// the moment until. Course gives up once the function asked returns false. The result done reports
+// whether Course finished.
 func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
 	if f.course == nil {
 		f.course = newCourse(f, far)

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// course prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20" is
-// job 9 on GPU 0 from -60 to 10; in four cases of five it has ended by 20. "?" means unknown.
+// This method prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20"
+// is job 9 on GPU 0 from -60 to 10; in four cases of five it has ended by 20. "?" means unknown.
 func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, estimated)
 	stays, until, done := f.Course(func() bool { return true }, far)

@@ -29,7 +29,7 @@ type Forecast struct {
 	width     int     // value of Planner.maxFailedShapes
 }
 
-// waitingCopy is a waiting job with what its bucket knows about it.
+// waitingCopy is a waiting job, together with the data about it that its bucket has.
 type waitingCopy struct {
 	Waiting
 	shape    *resourceShape

@@ -50,7 +50,7 @@ func TestForecastOfBatches(t *testing.T) {
 	}
 }
 
-// foretold prints the forecast starts, such as "1 at +10m0s, 3 at +0s".
+// This method prints the forecast starts, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) foretold() string {
 	var list []string
 	starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
@@ -60,7 +60,7 @@ func (sc *scene) foretold() string {
 	return strings.Join(list, ", ")
 }
 
-// known returns an estimate of lognormal run times for a program that has run before.
+// The function known returns an estimate of lognormal run times for a program that has run before.
 func known(median time.Duration, spread float64) predict.Estimate {
 	e := predict.Lognormal(median, spread)
 	e.Known = true

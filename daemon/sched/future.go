@@ -91,7 +91,8 @@ func (f *future) enter(c *waitingCopy) {
 	}
 }
 
-// owe ranks a job before others, because other jobs stop for it. It does nothing for an array.
+// This method ranks a job before others, because other jobs stop for it. It does nothing for an
+// array.
 func (f *future) owe(id job.ID) {
 	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {

@@ -37,7 +37,7 @@ func (b *bucket) find(e *entry) (to path) {
 	return to
 }
 
-// The method after returns the entry that follows e at height h. If e is nil, it returns the first
+// This method returns the entry that follows e at height h. If e is nil, it returns the first
 // entry.
 func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
 

@@ -89,7 +89,7 @@ func (l *loop) toTheEnd() {
 	}
 }
 
-// The method until runs the loop up to a moment.
+// This method runs the loop up to a moment.
 func (l *loop) until(at Instant) {
 	for l.next() <= at {
 		l.step()
@@ -160,7 +160,7 @@ func (l *loop) pass() bool {
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
-// owe ranks a job before others, because other jobs stop for it.
+// This method ranks a job before others, because other jobs stop for it.
 func (l *loop) owe(j *loopJob) {
 	if !j.Owed {
 		j.Owed = true
@@ -169,7 +169,7 @@ func (l *loop) owe(j *loopJob) {
 	}
 }
 
-// see fills in the snapshot from the state of the loop.
+// This method fills in the snapshot from the state of the loop.
 func (l *loop) see() {
 	s := &l.s
 	s.Running = s.Running[:0]

@@ -100,7 +100,7 @@ func TestPermutedGPUs(t *testing.T) {
 	}
 }
 
-// moved prints a placement with the labels permuted.
+// This function prints a placement with the labels permuted.
 func moved(x Placement, perm []int) string {
 	list := slices.Clone(x.Grants)
 	for i := range list {

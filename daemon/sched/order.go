@@ -29,7 +29,7 @@ type rank struct {
 // level returns a priority as one number, which orders jobs by class and then by number.
 func level(p job.Priority) int64 { return int64(p.Class)<<32 + int64(p.Number) }
 
-// The method before reports whether the job of r goes before the job of o.
+// This method reports whether the job of r goes before the job of o.
 func (r *rank) before(o *rank) bool {
 	switch {
 	case r.level != o.level:

@@ -117,8 +117,8 @@ func TestHeadOfTheOrder(t *testing.T) {
 	}
 }
 
-// Two jobs differ only in when they came. The first would delay a reservation. The second would
-// not: it ranks low enough to be preempted in time.
+// Two jobs are alike, but came at different times. The first would delay a reservation. The second
+// would not: it ranks low enough to be preempted in time.
 func TestLaterOfBucketYields(t *testing.T) {
 	stoppable := func(milli int) func(*Waiting) {
 		return func(w *Waiting) { w.Request.GPUMilli, w.Request.Preemptible = milli, true }

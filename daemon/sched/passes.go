@@ -28,7 +28,7 @@ func (f *future) start(id job.ID) Instant {
 }
 
 // runUntilStart simulates until the job starts, if it is among the first jobs. It stops early and
-// returns false once asked returns false.
+// returns false once the function asked returns false.
 func (f *future) runUntilStart(id job.ID, asked func() bool) bool {
 	for f.wanted[id] && !f.over {
 		if !asked() {

@@ -203,7 +203,7 @@ func (p *Planner) tryFirst() {
 	}
 }
 
-// block moves a bucket whose jobs no longer fit: it becomes one of the buckets that may get
+// This method moves a bucket whose jobs no longer fit: it becomes one of the buckets that may get
 // reservations.
 func (p *Planner) block(c *cursor) {
 	if p.backfill.keepsMore() {

@@ -78,7 +78,7 @@ func compare(p *Planner, d *drawn, c *tally) error {
 	return d.second(p, r)
 }
 
-// second makes a second plan at the same moment, after the first plan was carried out.
+// This method makes a second plan at the same moment, after the first plan was carried out.
 func (d *drawn) second(p *Planner, before *reference) error {
 	r := newReference(&d.s, d.left())
 	r.most = d.most
@@ -99,7 +99,7 @@ func (d *drawn) second(p *Planner, before *reference) error {
 	return explained(p, r)
 }
 
-// The function same compares a plan with the reference's.
+// This function compares a plan with the reference's.
 func same(p *Planner, plan *Plan, r *reference) error {
 	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normal(plan.Place), normal(r.place)) {
 		return fmt.Errorf("placed\n%+v, the reference\n%+v", plan.Place, r.place)
@@ -123,7 +123,7 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	return nil
 }
 
-// normal gives placements without GPUs an empty list of grants.
+// This function gives placements without GPUs an empty list of grants.
 func normal(list []Placement) []Placement {
 	list = slices.Clone(list)
 	for i := range list {
@@ -134,8 +134,8 @@ func normal(list []Placement) []Placement {
 	return list
 }
 
-// conserved checks invariant 4 after all placements. A job that neither a limit nor another job of
-// its account holds back must not fit into what is free. This means free now, and also at the
+// This method checks invariant 4 after all placements. A job that neither a limit nor another job
+// of its account holds back must not fit into what is free. This means free now, and also at the
 // starts of those reservations that the job would delay.
 func (r *reference) conserved() error {
 	for _, j := range r.jobs {
@@ -146,7 +146,7 @@ func (r *reference) conserved() error {
 	return nil
 }
 
-// undelayed checks invariant 5 for the first reservation. The reservation may move later, but not
+// This method checks invariant 5 for the first reservation. The reservation may move later, but not
 // beyond the late ends of jobs. Another job may take its place only if that job goes before. It may
 // vanish if the placements used up the job's quota or throttle, or left these to an earlier job of
 // its account. The check leaves out states with preemptible jobs, and jobs that start on GPUs of an
@@ -189,8 +189,8 @@ func (d *drawn) latestStart(k refKept) Instant {
 	return at
 }
 
-// victims checks four things: each stopped job is preemptible, has run for its slice and is stopped
-// only once, and the job for which it is stopped does not start.
+// This method checks four things: each stopped job is preemptible, has run for its slice and is
+// stopped only once, and the job for which it is stopped does not start.
 func (d *drawn) victims(plan *Plan) error {
 	var seen []job.ID
 	for _, v := range plan.Preempt {
@@ -208,7 +208,7 @@ func (d *drawn) victims(plan *Plan) error {
 	return nil
 }
 
-// explained checks that exactly the jobs that do not fit have reasons.
+// This function checks that exactly the jobs that do not fit have reasons.
 func explained(p *Planner, r *reference) error {
 	behind := map[job.ID]bool{}
 	for _, j := range r.jobs {

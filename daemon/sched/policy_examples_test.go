@@ -88,7 +88,7 @@ func example(t *testing.T, gpus int) *scene {
 	return sc
 }
 
-// had returns the account of a user who has used this number of GPU-hours.
+// This method returns the account of a user who has used this number of GPU-hours.
 func (sc *scene) had(name string, hours int) *Account {
 	sc.user(name).Restore(time.Duration(hours)*time.Hour, noon)
 	return sc.user(name)
@@ -227,8 +227,8 @@ func TestThePageOnLateEnds(t *testing.T) {
 	}
 }
 
-// Once a job has waited for twice its expected run time, it expects running jobs to end at their
-// median: here in one hour instead of three.
+// Once a job has waited for twice its expected run time, its start is computed as if running jobs
+// ended at their median: here in one hour instead of three.
 func TestExampleOfPatience(t *testing.T) {
 	readPolicy(t).says("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
 		map[int]string{2: "twice"}[DefaultPatience])

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// preemptible puts a preemptible job on GPUs. It has run for an hour, which is more than the slice,
+// This method puts a preemptible job on GPUs. It has run for an hour, which is more than the slice,
 // and ends in five hours.
 func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) {
 	r := sc.runs(id, 5*time.Hour, grants...)

@@ -1,8 +1,8 @@
 package sched
 
-// preferred removes worse candidates while enough are left for n whole GPUs. First it removes GPUs
-// with foreign processes, then small GPUs. Then it removes all models but one: the first model with
-// enough GPUs.
+// This method removes worse candidates while enough are left for n whole GPUs. First it removes
+// GPUs with foreign processes, then small GPUs. Then it removes all models but one: the first model
+// with enough GPUs.
 func (c *chooser) preferred(list []int, n int) []int {
 	list, enough := c.only(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
 	if !enough {

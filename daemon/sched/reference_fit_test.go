@@ -51,7 +51,8 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	}
 }
 
-// usable lists the GPUs that could serve as whole GPUs, and the GPUs that could serve the part.
+// This method lists the GPUs that could serve as whole GPUs, and the GPUs that could serve the
+// part.
 func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
 	q := w.Request
 	for i := range r.s.GPUs {
@@ -74,7 +75,7 @@ func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (who
 	return whole, part
 }
 
-// could reports whether the job may use the GPU.
+// This function reports whether the job may use the GPU.
 func could(w *Waiting, g *GPU) bool {
 	q := w.Request
 	if len(q.GPUIDs) > 0 && !slices.Contains(q.GPUIDs, g.Index) || len(q.GPUIDs) == 0 && len(q.GPUsFrom) > 0 && !slices.Contains(q.GPUsFrom, g.Index) {

@@ -25,8 +25,8 @@ func useOf(w *Waiting) refUse {
 	return refUse{1, counts(w.Request), w.Request.CPUs, w.Request.MemBytes}
 }
 
-// The method within reports whether an account's quotas allow one more job. Quotas of resources
-// that the job does not ask for do not matter.
+// This method reports whether an account's quotas allow one more job. Quotas of resources that the
+// job does not ask for do not matter.
 func (u refUse) within(a *Account, w *Waiting) bool {
 	more := useOf(w)
 	sum := u.plus(more, 1)
@@ -116,8 +116,8 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// The method beside returns what is left of an account's quotas after subtracting the job that
-// keeps its place there. It returns false if job j need not respect that place.
+// This method returns what is left of an account's quotas after subtracting the job that keeps its
+// place there. It returns false if job j need not respect that place.
 func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return r.keepsPlace(o, in) })

@@ -104,7 +104,7 @@ func (r *reference) waits(j refJob) bool {
 	return starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
-// victims lists the preemptible jobs that have had their slice, the lowest-ranked first.
+// This method lists the preemptible jobs that have had their slice, the lowest-ranked first.
 func (r *reference) victims() (list []*refVictim) {
 	for i := range r.s.Running {
 		x := &r.s.Running[i]
@@ -225,10 +225,10 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	return true
 }
 
-// set tries all sets of the jobs that yield. It counts through them as binary numbers in which the
-// lowest-ranked job is the lowest bit. It returns the first set whose end lets the job fit, if the
-// jobs in gone have ended too. So the highest job of the set is as low as possible, then the next
-// highest job, and each job is needed.
+// This method tries all sets of the jobs that yield. It counts through them as binary numbers in
+// which the lowest-ranked job is the lowest bit. It returns the first set whose end lets the job
+// fit, if the jobs in gone have ended too. So the highest job of the set is as low as possible,
+// then the next highest job, and each job is needed.
 func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
@@ -278,8 +278,8 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	r.count(j, j.Request.CPUs)
 }
 
-// The method gone returns the machine without these jobs, the part of it that is free soon, and
-// what the reservations then leave.
+// This method returns the machine without these jobs, the part of it that is free soon, and what
+// the reservations then leave.
 func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept) {
 	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {
@@ -299,7 +299,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 	return freed, soon, kept
 }
 
-// The function others returns the reservations that a job must respect in its search for victims.
+// This function returns the reservations that a job must respect in its search for victims.
 func others(kept []refKept, j refJob) []refKept {
 	return slices.DeleteFunc(slices.Clone(kept), func(k refKept) bool { return k.id == j.ID || k.served })
 }

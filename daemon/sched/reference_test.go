@@ -11,9 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// reference decides by the rules of doc.go in the plainest way: it sorts all jobs, looks at each
-// job, and computes everything anew. It uses only a part of the package: the types, the constants
-// of the rules, and Account.Used, GPUTime and Capped. Each file reference_*_test.go has one rule.
+// A reference is a second scheduler, which decides by the rules of doc.go in the plainest way: it
+// sorts all jobs, looks at each job, and computes everything anew. It uses only a part of the
+// package: the types, the constants of the rules, and Account.Used, GPUTime and Capped. Each file
+// reference_*_test.go has one rule.
 type reference struct {
 	s       *Snapshot
 	jobs    []refJob
@@ -36,7 +37,7 @@ type reference struct {
 	users   []*Account // users with waiting or running jobs
 }
 
-// refKind identifies jobs that differ only in when they came.
+// refKind identifies jobs that differ only in the time of their arrival.
 type refKind struct {
 	priority job.Priority
 	account  *Account
@@ -153,7 +154,7 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// The function whole returns everything in a request but its priority, as text.
+// This function returns everything in a request but its priority, as text.
 func whole(r *job.Request) string {
 	placeless := *r
 	placeless.Priority = job.Priority{}

@@ -41,8 +41,8 @@ func (d *drawn) carryOut(place []Placement) error {
 	return d.quotas(place)
 }
 
-// roomy checks that job slots, memory and CPUs suffice for the started jobs. It skips resources
-// that a job does not ask for.
+// This method checks that job slots, memory and CPUs suffice for the started jobs. It skips
+// resources that a job does not ask for.
 func (d *drawn) roomy(place []Placement) error {
 	h := &d.s.Host
 	for _, x := range place {
@@ -60,7 +60,7 @@ func (d *drawn) roomy(place []Placement) error {
 	return nil
 }
 
-// gang checks invariant 2.
+// This method checks invariant 2.
 func (d *drawn) gang(w *Waiting, grants []Grant) error {
 	sum, last := 0, -1
 	var indexes []int

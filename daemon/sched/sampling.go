@@ -11,8 +11,9 @@ import (
 type sampling struct{ number, of int }
 
 // quantile returns the fraction of similar jobs that run shorter than the job does in this future.
-// The range from 0 to 1 is divided into s.of equal parts. Each future takes the middle of one part,
-// and no two futures take the same. Which future takes which part differs for nearly every job.
+// The range from 0 to 1 is divided into equal parts, as many as there are futures. Each future
+// takes the middle of one part, and no two futures take the same. Which future takes which part
+// differs for nearly every job.
 func (s sampling) quantile(id job.ID) float64 {
 	h := uint64(id) * 0x9e3779b97f4a7c15 // a common way to mix bits (splitmix64)
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9

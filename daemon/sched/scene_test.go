@@ -53,7 +53,7 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	return r
 }
 
-// The function on returns grants of whole GPUs, by position.
+// This function returns grants of whole GPUs, by position.
 func on(gpus ...int) (list []Grant) {
 	for _, g := range gpus {
 		list = append(list, Grant{GPU: g, Milli: job.WholeGPU})

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// This type has what placement reads of a request.
+// This type has the parts of a request that placement reads.
 type needs struct {
 	amount
 	gpuNeeds
@@ -24,7 +24,7 @@ type amount struct {
 	hostShare     // cpus is 0 if the job names no number of CPUs: see cpusFor
 }
 
-// footprintKey is what shapes with the same needs of GPUs have in common.
+// footprintKey is the same for all shapes with the same needs of GPUs.
 type footprintKey struct {
 	milli int
 	gpuNeeds
@@ -121,7 +121,7 @@ func newShape(r *job.Request) *resourceShape {
 	return &resourceShape{needs: n, footprint: &f}
 }
 
-// The method like returns a shape with the same needs that belongs to no queue.
+// This method returns a shape with the same needs that belongs to no queue.
 func (sh *resourceShape) like() *resourceShape {
 	f := footprint{key: sh.key, whole: sh.whole, part: sh.part, alone: sh.alone}
 	return &resourceShape{needs: sh.needs, footprint: &f}

@@ -74,8 +74,8 @@ type GPU struct {
 	Occupied        bool  // these processes keep out jobs that ask for exclusive whole GPUs
 }
 
-// unread reports whether the driver has not yet told the GPU's model or memory size. An example is
-// a GPU that was lost from the beginning.
+// This method reports whether the driver has not yet told the GPU's model or memory size. An
+// example is a GPU that was lost from the beginning.
 func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
 // unified reports whether the GPU uses only host memory. The driver reports nothing about that

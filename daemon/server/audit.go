@@ -137,7 +137,7 @@ func auditArgs(body any) (args []any) {
 	return args
 }
 
-// clock formats a time for the log. It returns "" for the zero time.
+// This function formats a time for the log. It returns "" for the zero time.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 7: each refusal, and each use of an administrator's right, causes one line.
-// A request that everybody may make causes none.
+// Invariant 7: each refusal, and each use of an administrator's right, causes one line of the audit
+// log. A request that everybody may make causes no line.
 func TestAudit(t *testing.T) {
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, c := range []struct {

@@ -17,10 +17,10 @@ type Backend interface {
 	// Do carries out a command. It checks rights on jobs, because the backend knows their owners.
 	// The server has checked all other rights before, by the route table.
 	Do(ctx context.Context, who job.Actor, c job.Command) error
-	// DoMany carries out commands about jobs, and checks the rights on these jobs. It calls told
-	// with the outcomes in pieces, in the order of the commands, once the outcomes are on disk.
-	// After an error it begins no more commands. The result begun is the number of commands whose
-	// outcomes were passed to told or that are still in progress.
+	// DoMany carries out commands about jobs, and checks the rights on these jobs. It calls the
+	// function told with the outcomes in pieces, in the order of the commands, once the outcomes
+	// are on disk. After an error it begins no more commands. The result begun is the number of
+	// commands whose outcomes were passed to that function or that are still in progress.
 	DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (begun int, err error)
 	// Query returns the selected jobs. The answer includes every change
 	// that was acknowledged before.

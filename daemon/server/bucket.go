@@ -54,7 +54,7 @@ func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Durati
 // maxDebt is the longest time that charge can make a user wait, in seconds.
 const maxDebt = 2
 
-// charge takes tokens for something that the user has already received.
+// This method takes tokens for something that the user has already received.
 func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	u.level = max(u.level-tokens, -maxDebt*p.rate)
 }
 
-// The method of returns the user's bucket, filled up to now. The caller must hold mu.
+// This method returns the user's bucket, filled up to now. The caller must hold mu.
 func (b *buckets) of(uid int, p rateLimit) *bucket {
 	now := time.Now()
 	if b.byUser == nil {

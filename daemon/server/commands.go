@@ -43,7 +43,7 @@ func checkGrace(grace *job.Span, cancels bool) error {
 	return nil
 }
 
-// The method open lets the owner run commands in the unit of a running job.
+// This method lets the owner run commands in the unit of a running job.
 func (s *Server) open(r *request) (any, error) {
 	if err := s.mayEnter(r); err != nil {
 		return nil, err

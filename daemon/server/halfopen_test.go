@@ -58,7 +58,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	return c
 }
 
-// The method below returns a random number, and upTo a random duration.
+// This method returns a random number below a limit, and upTo a random duration.
 func (c *crowd) below(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ type life struct {
 	done chan error
 }
 
-// restart runs one server after another, and sends the last server to the channel last.
+// restart runs one server after another, and sends the last server to a channel.
 func (c *crowd) restart(last chan<- *life) {
 	for {
 		l := c.begin()
@@ -311,7 +311,7 @@ func (f *faulty) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return f.Backend.Wait(ctx, id)
 }
 
-// honest submits jobs and waits for their ends. Like the client in package api, it repeats a
+// This method submits jobs and waits for their ends. Like the client in package api, it repeats a
 // request until it gets an answer.
 func (c *crowd) honest(p peer, jobs int) {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return c.dial(p) }}
@@ -368,7 +368,7 @@ func (c *crowd) again(over http.RoundTripper, method, path, body string, out any
 	c.t.Errorf("%s %s has no answer after %s", method, path, patient)
 }
 
-// The constant whole is a complete request.
+// This constant is a complete request.
 const whole = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
 
 // halves are the beginnings of requests that hostile clients send.

@@ -14,7 +14,7 @@ import (
 // very many jobs match its filter.
 const historyTime = 20 * time.Second
 
-// history answers with a page of ended jobs.
+// This method answers a request with a page of ended jobs.
 func (s *Server) history(r *request) (any, error) {
 	q, err := s.parsePast(r)
 	if err != nil {

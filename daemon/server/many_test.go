@@ -16,7 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// parts reads an answer about many jobs, and checks that its last line says that it is done.
+// This function reads an answer about many jobs, and checks that its last line says that it is
+// done.
 func parts(t *testing.T, body string) (all api.ManyPart) {
 	t.Helper()
 	for line := range strings.Lines(body) {

@@ -24,7 +24,7 @@ type peer struct {
 	seen          time.Duration // time since the boot at which the peer was seen
 }
 
-// has reports whether the peer has a group, according to the kernel.
+// This method reports whether the peer has a group, according to the kernel.
 func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
 
 // gids returns all groups of the peer in ascending order.

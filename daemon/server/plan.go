@@ -12,7 +12,7 @@ import (
 // defaultHorizon is the length of a plan if the request does not give one.
 const defaultHorizon = 24 * time.Hour
 
-// plan answers with what is planned on each GPU.
+// This method answers a request with the plan for each GPU.
 func (s *Server) plan(r *request) (any, error) {
 	horizon := cmp.Or(time.Duration(r.query.(*api.PlanQuery).Seconds)*time.Second, defaultHorizon)
 	if err := s.limits.takeListingSlot(r); err != nil {

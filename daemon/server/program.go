@@ -82,7 +82,7 @@ func scriptFile(args []string) string {
 	return file
 }
 
-// The function within reports whether a path is one of the places, or below one of them.
+// This function reports whether a path is one of the places, or below one of them.
 func within(places []string, name string) bool {
 	parts := strings.Split(name, "/")
 	for _, place := range places {

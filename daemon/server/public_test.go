@@ -51,7 +51,7 @@ func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string)
 	}
 }
 
-// give sets a field to a value that is not zero.
+// This function sets a field to a value that is not zero.
 func give(t *testing.T, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -21,8 +21,8 @@ const (
 
 // takeReportSlot waits for a slot to read much of the state file. It first waits for one of the
 // user's own slots, so that a user with many requests does not take common slots from others. The
-// caller calls leave once the answer is made. This frees the common slot, so that a client that
-// reads slowly does not delay others.
+// caller calls the returned function once the answer is made. This frees the common slot, so that a
+// client that reads slowly does not delay others.
 func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	if !r.reports {
 		if err := l.takeSlot(r, &l.reports, maxReports); err != nil {
@@ -156,7 +156,7 @@ func renderRow(w *report.Row) api.ReportRow {
 	return out
 }
 
-// usage answers with the usage, quotas and limits of the caller or another user.
+// This method answers a request with the usage, quotas and limits of the caller or another user.
 // Everybody may see them, as everybody can see the user's jobs in the queue.
 func (s *Server) usage(r *request) (any, error) {
 	in := r.query.(*api.UsageQuery)

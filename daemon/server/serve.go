@@ -140,7 +140,7 @@ func (s *Server) ownersOnly() string {
 	return "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this"
 }
 
-// contain answers a request after its handler panicked (invariant 6).
+// This method answers a request after its handler panicked (invariant 6).
 func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {

@@ -50,18 +50,18 @@ func problem(checks []job.Check) *job.Check {
 	return &checks[i]
 }
 
-// health answers with all checks.
+// This method answers a request with all checks of health.
 func (s *Server) health(r *request) (any, error) {
 	checks := s.backend(r.Context()).Health(r.Context())
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 
-// version answers with the version of the running daemon, and those of its parts.
+// This method answers a request with the version of the running daemon, and those of its parts.
 func (s *Server) version(*request) (any, error) {
 	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
 }
 
-// unknown answers a request for a path that is not in the route table.
+// This method answers a request for a path that is not in the route table.
 func (s *Server) unknown(r *request) (any, error) {
 	return nil, &api.Error{
 		Code: api.CodeUsage, Message: fmt.Sprintf("this daemon does not know the request %s %q", r.Method, r.URL.Path),

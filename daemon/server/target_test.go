@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// The function one reads the job in a JobReply.
+// This function reads the job in a JobReply.
 func one(t *testing.T, status int, body string) api.Job {
 	t.Helper()
 	var r api.JobReply
@@ -180,7 +180,7 @@ func (c *counted) Task(ctx context.Context, array job.ID, index int) (job.ID, er
 	return c.Backend.Task(ctx, array, index)
 }
 
-// A wait for a task ends if the task is cancelled before it starts.
+// If a client waits for a task, the wait ends when the task is cancelled before it starts.
 func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 	for _, name := range []string{"3_2", "3"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestAForgottenTaskIsNotFound(t *testing.T) {
 	}
 }
 
-// The type late is a backend in which a task becomes a job just after it was looked up.
+// This type is a backend in which a task becomes a job just after it was looked up.
 type late struct {
 	*servertest.Backend
 	looked int

@@ -70,7 +70,7 @@ func (l *limits) throttle(r *request) error {
 	return api.Pause(r.Context(), wait)
 }
 
-// charge counts something as a number of additional requests of a user.
+// This method counts something as a number of additional requests of a user.
 func (l *limits) charge(uid int, requests float64) {
 	if uid != exempt && requests > 0 {
 		l.rates.charge(uid, rateOf(l.site()), requests)

@@ -316,8 +316,8 @@ func TestALargeSubmissionIsRefused(t *testing.T) {
 	}
 }
 
-// flood sends requests as fast as it can, on many connections, until done is closed. It returns a
-// function that waits for the end of the flood, and returns the number of answers.
+// This function sends requests as fast as it can, on many connections, until done is closed. It
+// returns a function that waits for the end of the flood, and returns the number of answers.
 func flood(done <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
 	var n atomic.Int64
 	var all sync.WaitGroup

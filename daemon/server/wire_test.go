@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
 
-// distinct sets every exported field below v to a value that depends only on the field's name, so
-// that the order of the fields does not matter.
+// This function sets every exported field below v to a value that depends only on the field's name,
+// so that the order of the fields does not matter.
 func distinct(v reflect.Value, name string) {
 	n := int64(crc32.ChecksumIEEE([]byte(name)) % 100_000)
 	switch v.Kind() {

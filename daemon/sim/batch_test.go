@@ -102,7 +102,7 @@ func TestMakespan(t *testing.T) {
 	}
 }
 
-// Lower bounds match values calculated by hand.
+// The lower bounds of batches match values that were calculated by hand.
 func TestBatchBound(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -146,7 +146,7 @@ func (r *trials) run(name, policy string) []*sim.Outcome {
 
 func (r *trials) mean(name, policy string) sim.Metrics { return sim.Mean(r.run(name, policy)) }
 
-// The method over returns the ratio of the mean completion times of two policies.
+// This method returns the ratio of the mean completion times of two policies.
 func (r *trials) over(name, policy, other string) float64 {
 	return r.mean(name, policy).MeanCompletion / r.mean(name, other).MeanCompletion
 }

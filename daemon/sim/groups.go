@@ -55,7 +55,7 @@ func Sizes(runs ...*Outcome) []Group {
 	return list
 }
 
-// group adds up the jobs of each group. The function of returns the group of a job.
+// The function group adds up the jobs of each group. Its last argument returns the group of a job.
 func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group

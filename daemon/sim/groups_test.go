@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// served runs a job of ann for two hours on both GPUs. Meanwhile bob submits a job of an hour on
-// one GPU, and ann another job of two hours on one GPU.
+// This function runs a job of ann for two hours on both GPUs. Meanwhile bob submits a job of an
+// hour on one GPU, and ann another job of two hours on one GPU.
 func served(t *testing.T) *sim.Outcome {
 	t.Helper()
 	tr, _, err := sim.Read(strings.NewReader(`submit,duration,gpus,user

@@ -102,7 +102,7 @@ func jain(lists map[string][]float64) float64 {
 	return sum * sum / (float64(len(means)) * squares)
 }
 
-// plausible checks invariant 6. It allows for rounding errors.
+// This method checks invariant 6. It allows for rounding errors.
 func (m *Metrics) plausible() error {
 	const slack = 1e-3
 	switch {

@@ -42,13 +42,13 @@ type Room struct {
 // A Span is an interval of time since the trace's Begin.
 type Span struct{ From, To time.Duration }
 
-// The method within returns the length of the overlap with another span.
+// This method returns the length of the overlap with another span.
 func (s Span) within(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s.From, o.From)) }
 
 // Completion returns the time from the submission to the end.
 func (j *JobOutcome) Completion() time.Duration { return j.End - j.Submit }
 
-// outcome checks the accounts and returns the results.
+// This method checks the accounts and returns the results.
 func (e *engine) outcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)

@@ -87,7 +87,7 @@ func (s Scenario) Make(t Setting) Trace {
 	return trace
 }
 
-// The function between draws a time from low to high, uniformly, in whole seconds.
+// This function draws a time from low to high, uniformly, in whole seconds.
 func between(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }

@@ -94,7 +94,7 @@ func readSWF(r io.Reader) (Trace, error) {
 	return t, nil
 }
 
-// comment reads a comment about the machine. Some logs have UNKNOWN in place of a number.
+// This method reads a comment about the machine. Some logs have UNKNOWN in place of a number.
 func (l *swfReader) comment(text string) {
 	key, value, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
@@ -158,8 +158,8 @@ func (l *swfReader) job(fields []string) error {
 	return nil
 }
 
-// numbered makes a name from a number in the log. If the number is missing, the name is the last
-// argument.
+// This function makes a name from a number in the log. If the number is missing, the name is the
+// last argument.
 func numbered(what string, number float64, missing string) string {
 	if number < 0 {
 		return missing

@@ -43,7 +43,7 @@ func endRecords() (before, after []job.Record) {
 	return before, after
 }
 
-// Many ends are written at once, even if the file has lost one of the jobs.
+// The ends of many jobs are written at once, even if the file has lost one of the jobs.
 func TestEndsAtOnce(t *testing.T) {
 	ctx := context.Background()
 	for _, lost := range []job.ID{0, 5} {

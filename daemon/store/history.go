@@ -131,7 +131,7 @@ func (s *Store) countPasts(ctx context.Context) error {
 	return s.withWriter(func() error { s.past = counted; return nil })
 }
 
-// The method above returns the persons whose ended jobs exceed the limit.
+// This method returns the persons whose ended jobs exceed the limit.
 func (s *Store) above(most int64) (persons []int) {
 	_ = s.withWriter(func() error {
 		for person, p := range s.past {
@@ -151,7 +151,7 @@ func (s *Store) above(most int64) (persons []int) {
 const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 
-// expire removes the jobs that ended before the given time.
+// This method removes the jobs that ended before the given time.
 func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	var ids []int64
 	err := each(ctx, s.read, expired, func(rows *sql.Rows) error {

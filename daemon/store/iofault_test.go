@@ -143,8 +143,8 @@ func dump(s *Store) (h held, err error) {
 	return h, err
 }
 
-// is reports whether left, the state after a death, equals h. The ids in left may be higher,
-// because ids may have been reserved without being used.
+// This method reports whether left, the state after a death, equals h. The ids in left may be
+// higher, because ids may have been reserved without being used.
 func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
@@ -263,8 +263,8 @@ type counted struct {
 	stage int
 }
 
-// The function some returns every Nth element of a list, where N is every. With everyCall it
-// returns all.
+// This function returns every Nth element of a list, where N is every. With everyCall it returns
+// all.
 func some[T any](list []T, every int) (out []T) {
 	for i, v := range list {
 		if i%every == 0 || *everyCall {

@@ -47,9 +47,9 @@ func jobArgs(j *job.Job) ([]any, error) {
 		int64(r.TimeLimit)}, e.err
 }
 
-// The function own returns the job's request. For a task, it omits the values that the task has
-// from its array. Otherwise parameters of a hundred kilobytes would be written with each of a
-// hundred thousand tasks.
+// This function returns the job's request. For a task, it omits the values that the task has from
+// its array. Otherwise parameters of a hundred kilobytes would be written with each of a hundred
+// thousand tasks.
 func own(j *job.Job) *job.Request {
 	if j.Task == nil {
 		return &j.Request
@@ -59,9 +59,10 @@ func own(j *job.Job) *job.Request {
 	return &r
 }
 
-// padded adds blanks to a document, so that its length rarely changes. If a row keeps its length,
-// SQLite writes only the pages that differ. This matters for the row of an array, because the row
-// is written at each start and end of a task, and its parameters can take a hundred kilobytes.
+// This function adds blanks to a document, so that its length rarely changes. If a row keeps its
+// length, SQLite writes only the pages that differ. This matters for the row of an array, because
+// the row is written at each start and end of a task, and its parameters can take a hundred
+// kilobytes.
 func padded(doc string) string {
 	const step = 512
 	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)

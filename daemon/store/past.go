@@ -114,7 +114,7 @@ func (f *filter) ownedBy(uid *int, user string) {
 	}
 }
 
-// chosen adds the conditions of a job.Choice, by the rules of job.Query.Matches.
+// This method adds the conditions of a job.Choice, by the rules of job.Query.Matches.
 func (f *filter) chosen(c job.Choice) {
 	if len(c.States) > 0 {
 		f.add("j.state IN (SELECT value FROM json_each(?))", listOf(c.States))

@@ -106,7 +106,7 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// The function each calls f for every row of the query.
+// This function calls f for every row of the query.
 func each(ctx context.Context, q queryer, query string, f func(*sql.Rows) error, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -17,9 +17,9 @@ const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.at
 	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
 	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
 
-// runs selects the runs that ended at ?1 or later, in order of their ends: attempts, and jobs
-// without an attempt. It leaves out arrays, which run nothing. goingOn selects the attempts that
-// have not ended.
+// The statement runs selects the runs that ended at ?1 or later, in order of their ends: attempts,
+// and jobs without an attempt. It leaves out arrays, which run nothing. The statement goingOn
+// selects the attempts that have not ended.
 const (
 	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
 		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +

@@ -28,8 +28,8 @@ type longReads struct {
 // errBusy returns the refusal of a long read because too many others are under way.
 func errBusy() error { return job.Refuse("unavailable/reads") }
 
-// reporter waits for a turn to make a long read. It returns the connection for that read, which the
-// caller must close.
+// This method waits for a turn to make a long read. It returns the connection for that read, which
+// the caller must close.
 func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
@@ -145,7 +145,7 @@ func (s *Store) searchSome(
 	return found, to, err
 }
 
-// The method and combines two filters. The two cursors also restrict the jobs: each job must come
+// This method combines two filters. The two cursors also restrict the jobs: each job must come
 // before the first cursor, and not before the second. A zero cursor adds no restriction.
 func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}

@@ -79,7 +79,7 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 // table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
-// The method in returns the statements for use in a transaction. They end with the transaction.
+// This method returns the statements for use in a transaction. They end with the transaction.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
 	for i, stmt := range p {

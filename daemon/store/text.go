@@ -83,7 +83,7 @@ func (d *decoder) result(dst **job.Result, s sql.NullString) {
 	}
 }
 
-// The method in returns the decoder's error together with the subject that was being decoded.
+// This method returns the decoder's error together with the subject that was being decoded.
 func (d *decoder) in(format string, subject any) error {
 	if d.err == nil {
 		return nil

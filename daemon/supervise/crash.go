@@ -97,7 +97,7 @@ func (c crashes) pause(now time.Time) time.Duration {
 	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// The method within returns how many crashes are not older than age.
+// This method returns how many crashes are not older than age.
 func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {
@@ -107,7 +107,7 @@ func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// check reports crashes in health, because each crash is a bug.
+// This method returns a check of health about recent crashes, because each crash is a bug.
 func (c crashes) check(now time.Time) job.Check {
 	n := c.within(crashMemory, now)
 	if n == 0 {

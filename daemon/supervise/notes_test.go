@@ -141,7 +141,7 @@ func TestStoppedNotes(t *testing.T) {
 	})
 }
 
-// The type over is a systemd with one unit. The job of that unit has ended, and only the result is
+// This type is a systemd with one unit. The job of that unit has ended, and only the result is
 // left.
 type over struct{ reloads int }
 

@@ -17,8 +17,8 @@ import (
 // There is also one line for each GPU and each job in trouble.
 var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
-// rows reads a table of gpusched-admin(7). It has a row for each part that the scheduler depends
-// on.
+// This function reads a table of gpusched-admin(7). It has a row for each part that the scheduler
+// depends on.
 func rows(t *testing.T) [][]string {
 	t.Helper()
 	data, err := os.ReadFile("../../packaging/man/gpusched-admin.7")

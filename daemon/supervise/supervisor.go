@@ -105,7 +105,7 @@ var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// The method use applies the settings of everything except the scheduler. It looks up the groups in
+// This method applies the settings of everything except the scheduler. It looks up the groups in
 // these settings at once, so that no request has to wait for that.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {

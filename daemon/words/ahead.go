@@ -72,7 +72,7 @@ func byScore(a *job.Ahead) string {
 	return strings.Join(texts, "; ")
 }
 
-// share describes how much somebody used recently. For x = 1, that is a fair share.
+// The function share describes how much somebody used recently. The argument 1 means a fair share.
 func share(x float64) string {
 	switch {
 	case x < 0.1:
@@ -90,7 +90,7 @@ func longer(d time.Duration) string {
 	return "it has waited " + long(d) + " longer"
 }
 
-// long formats a duration in its two largest units.
+// This function formats a duration in its two largest units.
 func long(d time.Duration) string {
 	switch {
 	case d >= 24*time.Hour:

@@ -69,7 +69,7 @@ func whatHappened(event job.NotifyEvent, j *job.Job) string {
 	return plain(Result(j.Result))
 }
 
-// facts lists facts about the job. The facts that people ask about first come first.
+// This function lists facts about the job. The facts that people ask about first come first.
 func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
 	if tasks := taskCounts(j); tasks != "" {

@@ -49,8 +49,8 @@ func (r Reader) Check(c job.Check) string {
 // Result returns how an attempt ended.
 func (r Reader) Result(x *job.Result) string { return Result(r.result(x)) }
 
-// Shown returns how an attempt ended. If another scheduler ran the job and its words are known,
-// Shown returns those words.
+// Shown returns how an attempt ended. If another scheduler ran the job and that scheduler's words
+// are known, it returns these words.
 func (r Reader) Shown(x *job.ShownResult) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)

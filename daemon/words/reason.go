@@ -236,8 +236,8 @@ func called(r job.Reason) string {
 	return r.Job.String()
 }
 
-// holders lists the jobs that have a GPU, as far as the reason names them. It adds the number of
-// the other jobs.
+// This function lists the jobs that have a GPU, as far as the reason names them. It adds the number
+// of the other jobs.
 func holders(r job.Reason) string {
 	list := names(r)
 	if len(list) < 2 {

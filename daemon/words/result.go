@@ -145,7 +145,7 @@ func overBudget(r *job.Result) string {
 		over(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
 }
 
-// The function over returns by how much a job exceeds its budget.
+// This function returns by how much a job exceeds its budget.
 func over(gpu int, used, budget job.Size) string {
 	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
 }

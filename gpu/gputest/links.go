@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Links calls the function join for each pair of n GPUs, and returns the links that it makes. A
+// Links calls its second argument for each pair of n GPUs, and returns the links that it makes. A
 // Link without a Kind is left out.
 func Links(n int, join func(a, b int) gpu.Link) []gpu.Link {
 	var links []gpu.Link

@@ -47,7 +47,7 @@ func (r *Reader) setTrouble(err error) {
 	r.trouble = err
 }
 
-// Run calls the function tell with each report, one at a time, until ctx is done.
+// Run calls its second argument with each report, one at a time, until ctx is done.
 func (r *Reader) Run(ctx context.Context, tell func(gpu.XidReport)) {
 	for ctx.Err() == nil {
 		err := r.follow(ctx, tell)

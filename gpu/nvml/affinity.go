@@ -21,8 +21,8 @@ const (
 	askNodes = 64
 )
 
-// affinity reads the NUMA node and the CPUs near the GPU. Both never change, so if the GPU was read
-// before, affinity keeps the values of that reading.
+// This method reads the NUMA node and the CPUs near the GPU. Both never change, so if the GPU was
+// read before, it keeps the values of that reading.
 func (r *reader) affinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
 		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs

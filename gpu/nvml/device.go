@@ -40,8 +40,8 @@ func blank(index int) gpu.Device {
 	}
 }
 
-// device reads everything. go-nvml may panic on an unusual answer, because it slices by numbers
-// that the driver returned. Then only this GPU is affected.
+// This method reads everything. go-nvml may panic on an unusual answer, because it slices by
+// numbers that the driver returned. Then only this GPU is affected.
 func (r *reader) device() (d gpu.Device) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,8 +72,8 @@ func (r *reader) fail(h gpu.Health, detail string) {
 	}
 }
 
-// must asks for something that every GPU has. If the GPU does not answer, it is not well and gets
-// no more questions.
+// This function asks for something that every GPU has. If the GPU does not answer, it is not well
+// and gets no more questions.
 func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	if asked && ret != nvml.SUCCESS {
@@ -82,7 +82,7 @@ func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) 
 	return v, asked && ret == nvml.SUCCESS
 }
 
-// may asks for something that some GPUs lack.
+// This function asks for something that some GPUs lack.
 func may[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	return v, asked && ret == nvml.SUCCESS
@@ -130,11 +130,11 @@ func text[C int8 | uint8](chars []C) string {
 	return b.String()
 }
 
-// memory reads the driver's own figure for free memory. It can't compute that as total - used: in
-// neither version of the function is the difference free, and version 1 counts reserved memory as
-// used. GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of the
-// host (GH200), the kernel manages it and keeps pages there after processes have ended, according
-// to the comment on nvmlDeviceGetMemoryInfo in nvml.h.
+// This method reads the driver's own figure for free memory. It can't compute that as total - used:
+// in neither version of the function is the difference free, and version 1 counts reserved memory
+// as used. GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of
+// the host (GH200), the kernel manages it and keeps pages there after processes have ended,
+// according to the comment on nvmlDeviceGetMemoryInfo in nvml.h.
 func (r *reader) memory(dev nvml.Device) {
 	_, r.out.MemIsNode = may(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
 	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {

@@ -147,7 +147,7 @@ func (l *Library) readVersions() {
 	}
 }
 
-// words describes ret in the driver's words, with its number. (Return.Error calls into the
+// This method describes ret in the driver's words, with its number. (Return.Error calls into the
 // library.)
 func (l *Library) words(ret nvml.Return) string {
 	if !l.has.any(needErrorString) {

@@ -64,7 +64,7 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: if a function is missing, only what Symbols names does not work.
+// Invariant 1: if the library lacks a function, only what Symbols lists as the loss does not work.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
 	lib := nvml.Open(nvml.Options{Path: built.lib})

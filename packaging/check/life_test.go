@@ -145,7 +145,7 @@ func (l *life) install(deb string) {
 	}
 }
 
-// units checks what 'systemctl is-active' and 'systemctl is-enabled' print about both units.
+// This method checks what 'systemctl is-active' and 'systemctl is-enabled' print about both units.
 func (l *life) units(active, enabled string) {
 	l.t.Helper()
 	for _, unit := range []string{"gpusched.socket", "gpusched.service"} {

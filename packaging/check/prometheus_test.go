@@ -309,7 +309,7 @@ func (p prometheus) value(t *testing.T, query string) string {
 	return text
 }
 
-// The method until waits until a query has a result.
+// This method waits until a query has a result.
 func (p prometheus) until(t *testing.T, query string) {
 	t.Helper()
 	err := await.Until(t.Context(), query+" has a value", 2*time.Minute, 100*time.Millisecond, func(context.Context) (string, bool, error) {

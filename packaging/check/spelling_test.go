@@ -78,7 +78,8 @@ var (
 	roff   = regexp.MustCompile(`(?m)^\.[A-Z]+|\\f[A-Z]|\\-|^( {4}|\t).*$`)
 )
 
-// readGo calls note with the comments of a Go file, and adds the words of its code to known.
+// readGo calls its last argument with the comments of a Go file, and adds the words of its code to
+// the map known.
 func readGo(path string, text []byte, known map[string]bool, note func(path, text string)) {
 	var s scanner.Scanner
 	set := token.NewFileSet()

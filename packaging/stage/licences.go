@@ -63,7 +63,7 @@ func linkedModules() ([]module, error) {
 	return modules, nil
 }
 
-// notices reads the licence files of a module. There must be at least one.
+// This function reads the licence files of a module. There must be at least one.
 func notices(dir string) ([][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -198,7 +198,7 @@ func homeMissing(home string) bool {
 	return home != "" && !strings.HasPrefix(home, "/nonexistent") && unix.Stat(home, &st) != nil
 }
 
-// The function within reports whether path is dir or below it.
+// This function reports whether path is dir or below it.
 func within(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	return path == dir || strings.HasPrefix(path, dir+"/")

@@ -13,8 +13,8 @@ import (
 // defaultPath is systemd's default for system services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// unbuffered makes Python print at once even without a terminal. If the submitter or the site sets
-// the variable, even to nothing, that value stays.
+// This variable makes Python print at once even without a terminal. If the submitter or the site
+// sets the variable, even to nothing, that value stays.
 const unbuffered = "PYTHONUNBUFFERED"
 
 // Environment returns the job's environment, with or without an active device filter. The base is
@@ -131,7 +131,7 @@ func (e *environment) put(kv string) {
 
 func (e *environment) set(name, value string) { e.put(name + "=" + value) }
 
-// unset leaves an empty entry behind.
+// This method leaves an empty entry behind.
 func (e *environment) unset(name string) {
 	if i, ok := e.index[name]; ok {
 		e.entries[i] = ""

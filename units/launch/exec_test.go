@@ -50,7 +50,7 @@ func worlds() map[string]nodes {
 	}
 }
 
-// received is what a command got.
+// This type is what a command got.
 type received struct {
 	Argv [][]byte
 	Env  [][]byte

@@ -38,7 +38,7 @@ func Keep(dir string, id int64, attempt int, data []byte) error {
 	return nil
 }
 
-// Kept returns what Keep stored last; nil for nothing.
+// Kept returns what Keep stored last, or nil if it has stored nothing.
 func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	path := Path(dir, id, attempt) + keptSuffix
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)

@@ -24,10 +24,10 @@ const notifySocket = "NOTIFY_SOCKET"
 // sent.
 const silence = "NOTIFYACCESS=none"
 
-// begun reports that the launcher ran, unless an earlier message has done so. The report is needed
-// because the program that replaces the launcher may exit with any status, even one that systemd
-// reserves. The same message also carries the text of the argument more, because each message costs
-// the service manager work and wakes everybody who watches the unit.
+// This method reports that the launcher ran, unless an earlier message has done so. The report is
+// needed because the program that replaces the launcher may exit with any status, even one that
+// systemd reserves. The same message also carries the text of the argument more, because each
+// message costs the service manager work and wakes everybody who watches the unit.
 func (r *run) begun(more string) {
 	if r.stage == first && !r.notify.said {
 		more = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+more, "\n")

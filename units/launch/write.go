@@ -42,7 +42,7 @@ func fileName(id int64, attempt int) string {
 	return strconv.FormatInt(id, 10) + "." + strconv.Itoa(attempt)
 }
 
-// parseFileName reverses fileName; false for any other name.
+// parseFileName is the inverse of fileName. It returns false for any other name.
 func parseFileName(name string) (id int64, attempt int, ok bool) {
 	job, rest, _ := strings.Cut(name, ".")
 	id, err := strconv.ParseInt(job, 10, 64)
@@ -89,7 +89,7 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	return Path(dir, id, s.Attempt), nil
 }
 
-// padded adds zeros to the data, so that the file's size reveals little.
+// This function adds zeros to the data, so that the file's size reveals little.
 func padded(data []byte) []byte {
 	return append(data, make([]byte, (blockBytes-len(data)%blockBytes)%blockBytes)...)
 }
@@ -103,9 +103,9 @@ func share(d int) (int64, error) {
 	return int64(fs.Blocks) * fs.Bsize / userShare, nil
 }
 
-// room checks whether a user's larger specs may take size more bytes. Nothing else limits their
-// sum: each task of an array has its own spec with the whole command, which the state file stores
-// only once.
+// This function checks whether a user's larger specs may take size more bytes. Nothing else limits
+// their sum: each task of an array has its own spec with the whole command, which the state file
+// stores only once.
 func room(dir string, uid int, size, most int64) error {
 	held, err := heldBy(dir, uid)
 	if err == nil && held+size > most {

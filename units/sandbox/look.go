@@ -141,9 +141,9 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 // namespaces even if the link to the namespace can't be read.
 const netOf = "net/dev"
 
-// elsewhere reports a process whose user or pid namespace is not ours, or whose network namespace
-// or root directory is not the reference's. Other mounts do not count: sessions have their own
-// mounts if PrivateTmp= or pam_namespace makes them.
+// This function reports a process whose user or pid namespace is not ours, or whose network
+// namespace or root directory is not the reference's. Other mounts do not count: sessions have
+// their own mounts if PrivateTmp= or pam_namespace makes them.
 func elsewhere(dir, self processDir, st, first status) string {
 	for _, ns := range []string{"user", "pid"} {
 		theirs, err := dir.Readlink("ns/" + ns)

@@ -33,8 +33,8 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 	})
 }
 
-// awaitUnless waits for the end of a systemd job, or until the function over returns true. It calls
-// that function whenever it asks systemd.
+// awaitUnless waits for the end of a systemd job, or until its last argument, a function, returns
+// true. It calls that function whenever it asks systemd.
 func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
 	error) {
 	timer := time.NewTimer(pollEvery)

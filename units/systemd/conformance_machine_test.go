@@ -120,7 +120,7 @@ func settled(t *testing.T, s units.Status) {
 	}
 }
 
-// processes counts the processes in the control group.
+// This function counts the processes in the control group.
 func processes(t *testing.T, s units.Status) int { return strings.Count(members(t, s), "\n") }
 
 func members(t *testing.T, s units.Status) string {

@@ -145,8 +145,8 @@ func (s *stage) phase(id int64, want units.Phase) {
 	}
 }
 
-// The method until waits until the unit of a job is in a phase, as a daemon does: it reads the
-// state, and reads again after every change that may concern the unit.
+// This method waits until the unit of a job is in a phase, as a daemon does: it reads the state,
+// and reads again after every change that may concern the unit.
 func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
 	for {
@@ -185,7 +185,7 @@ func (s *stage) kill(id int64, signal syscall.Signal) {
 	}
 }
 
-// processes checks the number of processes in the control group of a status.
+// This method checks the number of processes in the control group of a status.
 func (s *stage) processes(status units.Status, want int, when string) {
 	s.Helper()
 	if n := s.bench.Processes(s.m, status); n != want {

@@ -139,8 +139,8 @@ func testSpent(t *testing.T, s *stage) {
 	}
 }
 
-// spent waits until only the result of a unit remains. systemd does not announce that: the last
-// process ends a moment after the main process.
+// This method waits until only the result of a unit remains. systemd does not announce that: the
+// last process ends a moment after the main process.
 func (s *stage) spent(id int64) {
 	s.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {

@@ -51,7 +51,7 @@ var errNoReply = &dbus.Error{Name: "none"}
 
 const mostOwed = 128 // maximum of answers owed to one connection, by dbus-daemon's settings
 
-// owe adds to the answers owed, and reports whether that is allowed.
+// This method adds to the answers owed, and reports whether that is allowed.
 func (b *fakeBus) owe(more int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -194,7 +194,7 @@ func (l *link) callWithoutReply(ctx context.Context, method string, args ...any)
 	return systemd.GoWithContext(ctx, managerIface+"."+method, dbus.FlagNoReplyExpected, nil, args...).Err
 }
 
-// properties reads some properties of an object, one by one.
+// This method reads some properties of an object, one by one.
 func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties,
 	error) {
 	p := properties{}

@@ -86,9 +86,9 @@ func (n *Notifier) Err() error {
 	return n.err
 }
 
-// send sends a message to the service manager once no other message is under way. If another
-// message is still under way after the given time, send drops its own. A time of 0 is for messages
-// that will be repeated: they do not wait.
+// The method send sends a message to the service manager once no other message is under way. If
+// another message is still under way after the given time, the new message is dropped. A time of 0
+// is for messages that will be repeated: they do not wait.
 func (n *Notifier) send(state string, behind time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()

@@ -65,7 +65,7 @@ func EncodeSize(rows, cols uint16) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, rows), cols)
 }
 
-// DecodeSize reverses EncodeSize. It returns false for any other content.
+// DecodeSize is the inverse of EncodeSize. It returns false for any other content.
 func DecodeSize(b []byte) (rows, cols uint16, ok bool) {
 	if len(b) != 4 {
 		return 0, 0, false

@@ -64,7 +64,7 @@ func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.with(name, func(u *unit) { u.processesStay = keep })
 }
 
-// The method with calls the function do with the named unit, if there is one.
+// This method calls a function with the named unit, if there is one.
 func (s *Systemd) with(name string, do func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Systemd) Processes(name string) int {
 	return about(s, name, func(u *unit) int { return u.processes })
 }
 
-// The function about asks something about a unit. The answer is zero if there is no such unit.
+// This function asks something about a unit. The answer is zero if there is no such unit.
 func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
 	s.with(name, func(u *unit) { answer = ask(u) })
 	return answer

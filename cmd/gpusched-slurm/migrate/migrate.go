@@ -28,7 +28,7 @@ type migration struct {
 	stays  api.Code // error code of the first job that stays
 }
 
-// A moving is a job that is being moved.
+// The type moving is a job that this run moves.
 type moving struct {
 	job  api.Job
 	key  string

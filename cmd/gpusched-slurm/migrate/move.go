@@ -140,8 +140,8 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	return nil
 }
 
-// stay reports why a job is still here. It returns the job to the queue. If Slurm has the job or
-// may have it, the job is kept held instead, so that it does not run twice.
+// This method reports why a job is still here. It returns the job to the queue. If Slurm has the
+// job or may have it, the job is kept held instead, so that it does not run twice.
 func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 	name := j.Called()
 	line, known := m.log.lines[m.keyOf(&j)]

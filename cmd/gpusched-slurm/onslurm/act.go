@@ -23,9 +23,9 @@ func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitRep
 	return e.SubmitNoted(ctx, r, func() error { return nil })
 }
 
-// SubmitNoted is like Submit, for callers that keep a record. It calls the function begins just
-// before it runs sbatch. If begins returns an error, nothing is queued. Refused interprets an error
-// of sbatch.
+// SubmitNoted is like Submit, for callers that keep a record. It calls a function (begins) just
+// before it runs sbatch. If the function returns an error, nothing is queued. Refused interprets an
+// error of sbatch.
 func (e *Engine) SubmitNoted(
 	ctx context.Context, r api.SubmitRequest, begins func() error,
 ) (api.SubmitReply, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// details adds the facts that only 'scontrol show job' prints.
-// If that fails, the job stays as squeue described it.
+// This method adds the facts that only 'scontrol show job' prints. If that fails, the job stays as
+// squeue described it.
 func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
 	if err != nil {

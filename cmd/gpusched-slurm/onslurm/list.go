@@ -38,8 +38,8 @@ func (e *Engine) rowsOf(ctx context.Context, columns []column, args ...string) (
 	return list, nil
 }
 
-// eachRow calls the function take for each row of squeue's answer as soon as squeue has printed the
-// row. The row is valid only until take returns. After an error, rows are missing.
+// eachRow calls a function for each row of squeue's answer as soon as squeue has printed the row.
+// The row is valid only until the function returns. After an error, rows are missing.
 func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, take func(*row)) error {
 	sep := newSeparator()
 	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, sep)}

@@ -138,8 +138,8 @@ func numberGPUs(list []node) map[gpuOnNode]int {
 	return numbers
 }
 
-// gpus lists the GPUs of all nodes, numbered node after node. It leaves out memory and other values
-// that only the driver of each machine knows.
+// This method lists the GPUs of all nodes, numbered node after node. It leaves out memory and other
+// values that only the driver of each machine knows.
 func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
@@ -186,8 +186,8 @@ const maxJobsLocated = 5000
 const manyJobs = 500
 
 // locate sets the GPUs of the jobs, and returns all GPUs with their jobs. The parameter more is the
-// number of jobs that are not in the list jobs. If a query fails, locate leaves the GPUs out: for
-// callers, the jobs matter most.
+// number of jobs that the other argument does not contain. If a query fails, locate leaves the GPUs
+// out: for callers, the jobs matter most.
 func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ var pastFields = []struct {
 	{"Partition", colUnused}, {"Reason", colReason}, {"Priority", colUnused},
 }
 
-// The method past asks the accounting for jobs. It fails if there is no accounting.
+// This method asks the accounting for jobs. It fails if there is no accounting.
 func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 	names := make([]string, len(pastFields))
 	for i, f := range pastFields {

@@ -93,7 +93,7 @@ func format(columns []column, sep string) string {
 	return b.String()
 }
 
-// rows reads squeue's output with these columns.
+// This function reads squeue's output with these columns.
 func rows(text []byte, columns []column, sep string) (list []row, err error) {
 	a := newAnswer(columns, sep, func(r *row) { list = append(list, *r) })
 	_, _ = a.Write(text) // never fails

@@ -286,7 +286,8 @@ func TestWholeNodesArePaused(t *testing.T) {
 	}
 }
 
-// If a command names only half of a second node, it is refused before the first node is drained.
+// If a command names only some GPUs of the second node, it is refused before the first node is
+// drained.
 func TestHalfANodeIsRefusedFirst(t *testing.T) {
 	list := []node{{name: "n1", gpus: make([]nodeGPU, 4)}, {name: "n2", gpus: make([]nodeGPU, 2)}, {name: "n3"}}
 	for text, want := range map[string]string{

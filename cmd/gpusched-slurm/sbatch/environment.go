@@ -156,8 +156,8 @@ func (e *environment) leave(names ...string) {
 	}
 }
 
-// conda sets conda's variables. The name of an environment
-// depends on files that only the script can read.
+// This method sets conda's variables. The name of an environment depends on files that only the
+// script can read.
 func (e *environment) conda(b *strings.Builder, prefix string) {
 	if prefix == "" {
 		return

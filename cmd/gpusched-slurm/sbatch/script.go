@@ -47,7 +47,7 @@ func (m *mapping) script() []byte {
 // the lists to empty, because an unset list means all GPUs.
 const noGPUText = "gs_ids= gs_visible= gs_uuids= gs_containers=void\n"
 
-// params sets the values of an array's parameters for the current task.
+// This method sets the values of an array's parameters for the current task.
 func (m *mapping) params(b *strings.Builder) {
 	if m.r.Array == nil || len(m.r.Array.Params) == 0 {
 		return

@@ -69,7 +69,7 @@ func (v Version) Since(major, minor int) bool {
 // String formats the version as Slurm does, such as 22.05.
 func (v Version) String() string { return fmt.Sprintf("%d.%02d", v.Major, v.Minor) }
 
-// has reports whether the user may request a QOS with the class's name.
+// This method reports whether the user may request a QOS with the class's name.
 func (s Site) has(c job.Class) bool {
 	for _, q := range s.QOS {
 		if q == c.String() {

@@ -104,7 +104,7 @@ func (u *change) ofPart() bool {
 	return u.asked.GPUMilli != nil && (*u.asked.GPUMilli%job.WholeGPU != 0 || u.now.GPUMilli > 0)
 }
 
-// gpus changes the number of whole GPUs. Since 23.11 Slurm writes "gres/" with a slash.
+// This method changes the number of whole GPUs. Since 23.11 Slurm writes "gres/" with a slash.
 func (u *change) gpus(milli int) {
 	form := "gres:gpu:"
 	if u.site.Version.Since(23, 11) {
@@ -151,7 +151,7 @@ func (u *change) priority(p job.Priority) {
 	u.now.Priority = p
 }
 
-// label changes the name and the comment. The comment also contains the rest of CommentData.
+// This method changes the name and the comment. The comment also contains the rest of CommentData.
 func (u *change) label(c *job.Change) {
 	if c.Name != nil {
 		u.set("JobName", *c.Name)

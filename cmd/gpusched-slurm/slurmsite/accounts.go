@@ -64,7 +64,7 @@ func (s Site) accounts() (text string, notes []string) {
 	return w.String(), w.notes
 }
 
-// classes adds a QOS for each class. Slurm scales the priorities of all QOS by the highest.
+// This method adds a QOS for each class. Slurm scales the priorities of all QOS by the highest.
 func (s Site) classes(w *script) {
 	w.put("qos scavenger")
 	for i, c := range job.Classes() {
@@ -92,7 +92,7 @@ func (s Site) openClasses() (names []string) {
 	return names
 }
 
-// group adds an account for a group with a quota, and puts the group's members into it.
+// This method adds an account for a group with a quota, and puts the group's members into it.
 func (s Site) group(w *script, name, account string, accounts map[string][]string) {
 	q := s.Settings.Quotas.Groups[name]
 	w.put("account %s Description=gpusched Organization=gpusched Parent=%s", account, rootAccount)

@@ -15,7 +15,7 @@ type conf struct{ strings.Builder }
 
 func (c *conf) set(key string, value any) { fmt.Fprintf(c, "%s=%v\n", key, value) }
 
-// The method about starts a group of settings with a comment.
+// This method starts a group of settings with a comment.
 func (c *conf) about(text string) { fmt.Fprintf(c, "\n# %s\n", strings.ReplaceAll(text, "\n", "\n# ")) }
 
 // slurmConf returns slurm.conf. The file is the same on all nodes.
@@ -118,7 +118,7 @@ func oneOrZero(b bool) int {
 	return 0
 }
 
-// machines adds the nodes, and a partition that contains all of them.
+// This method adds the nodes, and a partition that contains all of them.
 func (s Site) machines(c *conf) {
 	c.about("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\n" +
 		"with more. The features tell 'gpusched --on slurm' the memory of GPUs (--gpu-mem): gpu_mem_80gb is the memory of the\n" +
@@ -208,7 +208,7 @@ func (s Site) defaultMem() config.DefaultMem {
 	return config.DefaultMem{Kind: config.MemAuto}
 }
 
-// limit formats a time limit. Slurm rounds time limits up to minutes.
+// This function formats a time limit. Slurm rounds time limits up to minutes.
 func limit(d time.Duration) string {
 	if d <= 0 {
 		return "UNLIMITED"

@@ -170,7 +170,7 @@ func isVariant(word string) bool {
 	return strings.HasPrefix(word, "sxm") || strings.HasPrefix(word, "hbm") || word == "pcie" || word == "nvl"
 }
 
-// slug joins words to a type name. It uses only characters that Slurm allows.
+// This function joins words to a type name. It uses only characters that Slurm allows.
 func slug(words []string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {

@@ -161,7 +161,7 @@ func tempStyle(n int) term.Style {
 	return plain
 }
 
-// amount formats the used and the total memory, both in the unit of the total.
+// This function formats the used and the total memory, both in the unit of the total.
 func amount(g api.GPU) string {
 	const gib = 1 << 30
 	total := g.MemTotalBytes
@@ -187,7 +187,7 @@ func shortModel(name string) string {
 	return name
 }
 
-// fitting drops words from the end of a model's name until it fits.
+// This function drops words from the end of a model's name until it fits.
 func fitting(name string, width int) string {
 	for term.Columns(name) > width {
 		at := strings.LastIndexAny(name, " -")

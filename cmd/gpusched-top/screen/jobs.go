@@ -116,7 +116,7 @@ func (m *Model) limit(j api.Job) time.Time {
 	return m.now.Add(j.TimeLimit.Duration() - since(j, m.now))
 }
 
-// coarse formats a duration. Durations from 10 hours on are without minutes.
+// This function formats a duration. Durations from 10 hours on are without minutes.
 func coarse(d time.Duration) string {
 	if d >= 10*time.Hour {
 		d = d.Truncate(time.Hour)

@@ -103,7 +103,7 @@ func (l *line) put(style term.Style, text string) {
 	l.spans = append(l.spans, Span{style, text})
 }
 
-// cell adds a text that is cut or padded to a width.
+// This method adds a text that is cut or padded to a width.
 func (l *line) cell(style term.Style, text string, width int, right bool) {
 	l.put(style, term.Pad(l.cut(l.legible(text), width), width, right))
 }

@@ -86,7 +86,7 @@ func expanded(text string) string {
 	}
 }
 
-// wrapped splits a text into pieces of the given width. A sentence is split between words.
+// This function splits a text into pieces of the given width. A sentence is split between words.
 func wrapped(text string, width int, sentence bool) (out []string) {
 	text = term.Clean(text)
 	start, used, word := 0, 0, 0

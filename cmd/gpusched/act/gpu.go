@@ -38,7 +38,7 @@ type gpuFlags struct {
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
-// The method each makes a request for each GPU. Then it prints the new states of the GPUs.
+// This method makes a request for each GPU. Then it prints the new states of the GPUs.
 func (c *gpuFlags) each(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route, body any) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)

@@ -191,7 +191,7 @@ func (c *Call) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// command adds the job's command to the call.
+// This method adds the job's command to the call.
 func (c *Call) command(words []string) error {
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]

@@ -266,7 +266,7 @@ func reasonOf(j api.Job) string {
 	return "Resources"
 }
 
-// size formats an amount of memory in Slurm's units, rounded up.
+// This function formats an amount of memory in Slurm's units, rounded up.
 func size(bytes int64) string {
 	const mega = 1 << 20
 	switch {

@@ -12,7 +12,7 @@ type option struct {
 	do    func(c *Call, value string) error
 }
 
-// is reports whether the option has this name.
+// This method reports whether the option has this name.
 func (o option) is(name string) bool {
 	for n := range strings.FieldsSeq(o.names) {
 		if n == name {
@@ -81,7 +81,7 @@ var optionWords = map[string]map[string]string{
 	"srun": {"--pty": "give it a terminal", "-Q": "print nothing about the job"},
 }
 
-// unknown returns the error for an option that is not in the table (invariant 1).
+// This method returns the error for an option that is not in the table (invariant 1).
 func (t tool) unknown(name string) error {
 	if len(t.options) == 0 {
 		return fmt.Errorf("%s has no option %s here: it takes none", t.name, name)
@@ -141,7 +141,7 @@ func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	return rest, nil
 }
 
-// The function as returns the reader of an option that has a different name in gpusched.
+// This function returns the reader of an option that has a different name in gpusched.
 func as(name string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		c.add("--" + name + "=" + value)
@@ -157,7 +157,7 @@ func flagged(words ...string) func(*Call, string) error {
 	}
 }
 
-// noop reads an option that makes no difference in gpusched.
+// This function reads an option that makes no difference in gpusched.
 func noop(*Call, string) error { return nil }
 
 // ignored returns the reader of an option that has no meaning in gpusched. A note tells the user.

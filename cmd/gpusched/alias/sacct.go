@@ -130,8 +130,8 @@ func names() string {
 	return strings.Join(list, ",")
 }
 
-// lines formats the table. It leaves out jobs that ended before the start time, and arrays that are
-// shown by their tasks.
+// This method formats the table. It leaves out jobs that ended before the start time, and arrays
+// that are shown by their tasks.
 func (v *sacctView) lines(columns []formatColumn, jobs []api.Job, now time.Time) (lines []string) {
 	if !v.bare {
 		lines = append(lines, v.line(columns, func(q formatColumn) string { return q.field.name }))

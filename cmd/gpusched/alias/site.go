@@ -205,7 +205,7 @@ func readScontrol(c *Call, t tool, args []string) error {
 		strings.Join(args, " "))
 }
 
-// details formats the parts of 'scontrol show job' that programs read.
+// This function formats the parts of 'scontrol show job' that programs read.
 func details(j api.Job, now time.Time, oneLine bool) (lines []string) {
 	of := func(name string) string {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })

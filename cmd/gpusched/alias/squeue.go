@@ -125,7 +125,8 @@ func (v *squeueView) ended() bool {
 	})
 }
 
-// has reports whether a job is shown: the filters match it, and Slurm would still remember it.
+// This method reports whether a job is shown: the filters match it, and Slurm would still remember
+// it.
 func (v *squeueView) has(j api.Job, now time.Time) bool {
 	return !shownByTasks(j) && (!j.State.Terminal() || v.ended()) && !forgotten(j, now) && v.in(j) && In(v.states, j)
 }
@@ -135,7 +136,7 @@ func forgotten(j api.Job, now time.Time) bool {
 	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
 
-// The method in reports whether the filters match a job. It ignores the job's state.
+// This method reports whether the filters match a job. It ignores the job's state.
 func (v *squeueView) in(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))

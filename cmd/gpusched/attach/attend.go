@@ -116,8 +116,8 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 }
 
 // readOutput prints the output of all attempts. If byLog is set, it reads the job's log until the
-// job has ended. Otherwise it reads until ctx is done, or until the channel over is closed and
-// everything is printed.
+// job has ended. Otherwise it reads until ctx is done, or until its last argument, a channel, is
+// closed and everything is printed.
 func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
 	if done, err := logs.OutputByEngine(ctx, at.a, at.job, at.pipe); done {
 		return err
@@ -136,7 +136,7 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan st
 }
 
 // readJournal prints the output of all attempts from the journal. It returns when ctx is done, or
-// when the channel over is closed and everything is printed.
+// when its last argument, a channel, is closed and everything is printed.
 func (at *attendance) readJournal(ctx context.Context, path string, over <-chan struct{}) error {
 	lines := &logs.LineJoiner{W: at.pipe}
 	starts := &ownStarts{jobs: at.a.Client, job: at.job, known: map[string]bool{}}

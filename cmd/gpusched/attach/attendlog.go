@@ -29,8 +29,9 @@ type ownStarts struct {
 	known map[string]bool // by time and invocation id: whether the attempt belongs to the job
 }
 
-// has reports whether an entry belongs to the job. It asks the scheduler only about an attempt that
-// seems to be older than the job. That happens if the clock was set back after the submission.
+// This method reports whether an entry belongs to the job. It asks the scheduler only about an
+// attempt that seems to be older than the job. That happens if the clock was set back after the
+// submission.
 func (s *ownStarts) has(ctx context.Context, e logs.Entry) bool {
 	placed, err := strconv.ParseInt(e.Placed, 10, 64)
 	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {

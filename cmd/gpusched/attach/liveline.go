@@ -102,7 +102,7 @@ func (l *liveLine) clear() {
 	}
 }
 
-// The method over returns a writer that clears the line before each write and flushes at once.
+// This method returns a writer that clears the line before each write and flushes at once.
 func (l *liveLine) over(w *bufio.Writer) io.Writer { return &overwriter{l, w} }
 
 type overwriter struct {

@@ -175,7 +175,7 @@ type keyboard struct {
 
 var typing keyboard
 
-// The method to sends the input to a session. If s is nil, the input is dropped.
+// This method sends the input to a session. If s is nil, the input is dropped.
 func (k *keyboard) to(s *session) {
 	k.mu.Lock()
 	k.now = s

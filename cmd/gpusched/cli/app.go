@@ -127,8 +127,8 @@ func (a *App) Complain(text string) {
 	}
 }
 
-// The method from returns the name of the machine that an error comes from. If only this machine
-// was asked, it returns "".
+// This method returns the name of the machine that an error comes from. If only this machine was
+// asked, it returns "".
 func (a *App) from() string {
 	switch {
 	case a.Host != "":
@@ -159,7 +159,8 @@ func (a *App) Say(format string, args ...any) {
 	})
 }
 
-// Begin tells a user at a terminal what the program is waiting for, until end is called.
+// Begin tells a user at a terminal what the program is waiting for, until the returned function is
+// called.
 func (a *App) Begin(format string, args ...any) (end func()) {
 	a.Err.W.Flush()
 	a.Busy = busy.Begin(os.Stderr, a.Getenv, "gpusched: "+format, args...)

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ActOn calls the function do for every job, with atOnce calls at a time. It prints each refusal
-// and goes on; the result first is the exit status of the first refusal. It stops if the scheduler
+// ActOn calls a function for every job, with atOnce calls at a time. It prints each refusal and
+// goes on; the result first is the exit status of the first refusal. It stops if the scheduler
 // can't be reached.
 func (a *App) ActOn(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
 	for some := range slices.Chunk(ids, atOnce) {

@@ -23,7 +23,7 @@ type AgainFlags struct {
 // watchInterval is the default of --interval.
 const watchInterval = 2 * time.Second
 
-// Again calls the function show once. With --watch it calls show repeatedly until the user ends the
+// Again calls its last argument once. With --watch it repeats the call until the user ends the
 // command.
 func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func() error) error {
 	switch {

@@ -30,7 +30,7 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	return runWords(ctx, &here, t.Words)
 }
 
-// The function gone ends this process when the gpusched that asked has ended. Jobs go on.
+// This function ends this process when the gpusched that asked has ended. Jobs go on.
 func gone() { os.Exit(cli.StatusInterrupted) }
 
 // answerFor returns a hidden command that runs another machine's command line here. It uses that

@@ -99,7 +99,7 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// submitted sends a submission. It returns the mistake that the daemon finds in it, or nil.
+// This function sends a submission. It returns the mistake that the daemon finds in it, or nil.
 func submitted(t *testing.T, a *cli.App, c *submit.Cmd) error {
 	req, err := c.MakeRequest(t.Context(), a)
 	if err != nil {

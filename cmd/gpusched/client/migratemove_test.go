@@ -37,7 +37,7 @@ type moveRig struct {
 	arrives func(job.Command) // called before the daemon carries out a command
 }
 
-// The type late is the daemon's backend with a hook, by which a test changes something between two
+// This type is the daemon's backend with a hook, by which a test changes something between two
 // requests.
 type late struct {
 	*servertest.Backend
@@ -118,7 +118,7 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	return said.String(), err
 }
 
-// is returns a job's state here: held, queued or ended.
+// This method returns a job's state here: held, queued or ended.
 func (r *moveRig) is(id job.ID) string {
 	r.t.Helper()
 	reply, err := api.Show(r.t.Context(), &api.Client{Socket: r.socket}, id.String(), api.JobQuery{})

@@ -29,7 +29,7 @@ type call struct {
 	run      func(*cli.App) error
 }
 
-// The function wherever runs a command on the machines that its options and ids name.
+// This function runs a command on the machines that its options and ids name.
 func wherever(ctx context.Context, a *cli.App, c call) error {
 	words := c.ids.words()
 	if a.Asked != nil {

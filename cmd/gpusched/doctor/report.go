@@ -200,7 +200,7 @@ func (r *bugReport) checks(checks []job.Check) {
 	}
 }
 
-// gpus adds the GPUs. It leaves out their UUIDs and the names of processes.
+// This method adds the GPUs. It leaves out their UUIDs and the names of processes.
 func (r *bugReport) gpus(reply api.GPUsReply) {
 	r.title("GPUs")
 	r.line("driver %s, CUDA %s %s %s", cmp.Or(reply.Driver, "unknown"), cmp.Or(reply.CUDA, "unknown"), reply.Problem, reply.ProblemDetail)
@@ -231,7 +231,7 @@ func (r *bugReport) jobs(reply api.ListReply, err error) {
 	r.line("(of ended jobs, at most the last %d)", cli.MostEnded)
 }
 
-// log adds the end of the daemon's log, if this user may read it.
+// This method adds the end of the daemon's log, if this user may read it.
 func (r *bugReport) log(ctx context.Context) {
 	r.title(fmt.Sprintf("The end of the scheduler's log, at most %d lines", logLines))
 	args := []string{"--no-pager", "--quiet", "--no-hostname", "--output=short-iso", "--lines=" + strconv.Itoa(logLines)}

@@ -282,9 +282,9 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
-// The method before returns a function that finds jobs by key. An earlier run may have been
-// interrupted before it recorded a job in the ledger. The function finds such jobs if the engine
-// itself does not.
+// This method returns a function that finds jobs by key. An earlier run may have been interrupted
+// before it recorded a job in the ledger. The function finds such jobs if the engine itself does
+// not.
 func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
 	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)

@@ -297,7 +297,7 @@ func Column(e Entry) string {
 	return strings.Join(fields, ",")
 }
 
-// cell quotes a field if the parser would otherwise read it differently.
+// This function quotes a field if the parser would otherwise read it differently.
 func cell(s string) string {
 	if !strings.ContainsAny(s, "\",'") && s == strings.TrimSpace(s) {
 		return s

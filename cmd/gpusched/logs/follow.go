@@ -137,7 +137,7 @@ func (f *following) publish(list []api.Job) (fresh []api.Job) {
 	return fresh
 }
 
-// await waits until the function ok returns true for the job. Then it returns the job.
+// await waits until its last argument returns true for the job. Then it returns the job.
 func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
 	for {
 		f.jobsMu.Lock()
@@ -247,7 +247,7 @@ func (f *following) jobNow(name string) api.Job {
 	return f.jobs[name]
 }
 
-// The method over reports whether all attempts with higher numbers than done have been printed.
+// This method reports whether all attempts with higher numbers than done have been printed.
 func (f *following) over(j api.Job, done int) bool {
 	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
 }

@@ -62,8 +62,8 @@ func awaitJournal(ctx context.Context, a *cli.App) error {
 }
 
 // TailJournal calls t.Each for the job's entries, old and new. When the job has ended, the caller
-// closes the channel over. TailJournal then passes on the remaining entries and returns. If some
-// may be missing, it returns ErrBehind.
+// closes the channel. TailJournal then passes on the remaining entries and returns. If some may be
+// missing, it returns ErrBehind.
 func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan struct{}) error {
 	each := func(e Entry) error {
 		t.cursor = e.cursor
@@ -340,7 +340,7 @@ func (q *WatchedWriter) Write(p []byte) (int, error) {
 	return q.W.Write(p)
 }
 
-// Skip records that text came, but does not pass it on.
+// The method Skip records that text came, but does not pass it on.
 func (q *WatchedWriter) Skip() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -121,8 +121,8 @@ func (e *Entry) set(field string, value []byte) {
 // errEnough is returned by a callback to stop RunJournal without an error.
 var errEnough = errors.New("enough")
 
-// RunJournal runs journalctl with arguments that select entries, and calls each for every entry. It
-// returns when journalctl exits, when ctx is done or when a call returns an error.
+// RunJournal runs journalctl with arguments that select entries, and calls its last argument for
+// every entry. It returns when journalctl exits, when ctx is done or when a call returns an error.
 func RunJournal(ctx context.Context, path string, which []string, each func(Entry) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -226,7 +226,8 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// copyUntil prints a job's file while the file grows. The channel over reports the job's end.
+// copyUntil prints a job's file while the file grows. The argument over, a channel, is closed when
+// the job has ended.
 func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
 	var f *os.File
 	var last time.Time

@@ -79,7 +79,7 @@ func (p *Printer) Say(format string, args ...any) {
 	p.Err.W.Flush()
 }
 
-// heading prints the line that precedes an attempt's output, if several attempts are printed.
+// This method prints the line that precedes an attempt's output, if several attempts are printed.
 func (p *Printer) heading(j api.Job, at api.Attempt) {
 	label := ""
 	if p.Many {
@@ -185,8 +185,8 @@ func (p *Printer) endLine(lines *LineJoiner) {
 	}
 }
 
-// followAttempt prints an attempt's output until the channel over is closed and everything is
-// printed.
+// followAttempt prints an attempt's output until its last argument, a channel, is closed and
+// everything is printed.
 func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
 	out := p.stream(j)
 	lines := p.joiner(out)
@@ -202,7 +202,7 @@ func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, 
 	return out.Wrote, err
 }
 
-// labelled puts a label before each line. It passes on whole lines. If a line is longer than
+// This type puts a label before each line. It passes on whole lines. If a line is longer than
 // maxPiece, it is passed on in pieces of that length.
 type labelled struct {
 	w     io.Writer

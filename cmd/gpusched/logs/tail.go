@@ -153,9 +153,9 @@ func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	return n > 0, err
 }
 
-// followLog prints a log while it grows. It ends when the channel over is closed; by then, the log
-// has all output. It also ends when the job's next attempt writes to the same file. The scheduler's
-// messages to the job are only in the journal, so followLog prints them from there.
+// followLog prints a log while it grows. It ends when the argument over, a channel, is closed; by
+// then, the log has all output. It also ends when the job's next attempt writes to the same file.
+// The scheduler's messages to the job are only in the journal, so followLog prints them from there.
 func (f *following) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
 ) (bool, error) {

@@ -109,7 +109,7 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 	return nil
 }
 
-// wants reports whether the options select an event. Lost events are reported to everybody.
+// This method reports whether the options select an event. Lost events are reported to everybody.
 func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
 	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true

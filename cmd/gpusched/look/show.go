@@ -174,7 +174,7 @@ func stateLine(j api.Job, uuids bool) string {
 	return text
 }
 
-// Asks lists what a job requests.
+// The function Asks lists what a job requests.
 func Asks(j api.Job) string {
 	var parts cli.Phrases
 	switch {

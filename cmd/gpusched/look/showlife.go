@@ -13,7 +13,7 @@ import (
 // These functions return the lines of 'gpusched show' that describe a job's life. If there is
 // nothing to say, a line is empty.
 
-// lifecycle lists the job's options about its end, retries and order, except default values.
+// This function lists the job's options about its end, retries and order, except default values.
 func lifecycle(j api.Job) (parts cli.Phrases) {
 	parts.Add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
 	parts.Add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)

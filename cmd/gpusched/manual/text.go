@@ -72,7 +72,7 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// sections splits a text into sections. Each has a title.
+// This function splits a text into sections. Each has a title.
 func sections(name string) (list []Entry) {
 	for section := range strings.SplitSeq(strings.TrimPrefix(text(name), "# "), "\n\n# ") {
 		title, about, _ := strings.Cut(section, "\n\n")

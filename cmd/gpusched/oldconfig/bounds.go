@@ -17,7 +17,7 @@ type bounds map[string]string
 // quotaKeys lists the keys of a quota section in order.
 var quotaKeys = []string{"gpus", "jobs", "mem", "cpus", "queued", "gpu_hours", "share"}
 
-// unset returns the value that a missing key means.
+// This function returns the value that a missing key means.
 func unset(key string) string {
 	if key == "share" {
 		return "1"

@@ -55,7 +55,7 @@ func Jobs(name, text string) (j ForJobs, err error) {
 	return j, nil
 }
 
-// bare turns a TOML value into the form in which users type it for an option.
+// This function turns a TOML value into the form in which users type it for an option.
 func bare(text string) string {
 	return strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(text)
 }

@@ -140,7 +140,7 @@ func mostCommon(list map[string]bounds) (best bounds) {
 	return best
 }
 
-// The constant own is the account that 'gpusched export slurm' makes for users who are in no group.
+// This constant is the account that 'gpusched export slurm' makes for users who are in no group.
 const own = "gpusched"
 
 // groups writes the accounts that have a share or bounds.

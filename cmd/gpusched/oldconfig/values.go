@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// number reads a number from JSON, YAML or text.
+// This function reads a number from JSON, YAML or text.
 func number(v any) (float64, error) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > 1e12 {
@@ -21,7 +21,7 @@ func number(v any) (float64, error) {
 	return n, nil
 }
 
-// The function whole reads a whole number.
+// This function reads a whole number.
 func whole(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n != math.Trunc(n) {
@@ -36,7 +36,7 @@ func text(s string) string {
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
-// seconds reads a duration in seconds.
+// This function reads a duration in seconds.
 func seconds(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n == 0 || n > job.MaxDuration.Seconds() {
@@ -60,7 +60,7 @@ func sized(unit string) func(any) (string, error) {
 	}
 }
 
-// percent reads a threshold between 0 and 1.
+// This function reads a threshold between 0 and 1.
 func percent(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n <= 0 || n > 1 {
@@ -69,7 +69,7 @@ func percent(v any) (string, error) {
 	return strconv.Itoa(max(1, int(math.Round(n*100)))), nil
 }
 
-// indexes reads a list of GPUs.
+// This function reads a list of GPUs.
 func indexes(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
@@ -102,7 +102,7 @@ func firstGPUs(v any) (string, error) {
 	return indexes(list)
 }
 
-// paths reads a list of directories. A list with / allows all paths and becomes "".
+// This function reads a list of directories. A list with / allows all paths and becomes "".
 func paths(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -122,7 +122,7 @@ func paths(v any) (string, error) {
 	return "[" + strings.Join(out, ", ") + "]", nil
 }
 
-// level reads a log level as Python or Slurm writes it.
+// This function reads a log level as Python or Slurm writes it.
 func level(v any) (string, error) {
 	switch strings.ToLower(fmt.Sprint(v)) {
 	case "debug", "debug2", "debug3", "debug4", "debug5", "verbose":

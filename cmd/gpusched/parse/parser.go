@@ -29,7 +29,8 @@ var groups = []kong.Group{
 	{Key: "output", Title: "Output:"},
 }
 
-// New returns a parser for a grammar. After the parser has printed help, it calls done.
+// New returns a parser for a grammar. After the parser has printed help, it calls the function
+// done.
 func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	k, err := kong.New(g, append(mappers(),
 		kong.Name("gpusched"),

@@ -208,7 +208,7 @@ var begins = []byte(beginsText)
 const beginsText = "gpusched begins\n"
 
 // Begin runs on the other side. It prints the line that says that gpusched was reached, and reads
-// the command line. When nobody waits for the answer any more, it calls the function left.
+// the command line. When nobody waits for the answer any more, it calls its last argument.
 func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	if _, err := io.WriteString(out, beginsText); err != nil {
 		return t, err
@@ -223,7 +223,7 @@ func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	return t, Check(t.Called)
 }
 
-// has reports whether the other side has begun to answer.
+// This method reports whether the other side has begun to answer.
 func (d *document) has() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

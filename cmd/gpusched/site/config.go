@@ -258,8 +258,8 @@ func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	}
 }
 
-// unknown returns a message if an account or group does not exist or can't be looked up. Otherwise
-// it returns "".
+// This function returns a message if an account or group does not exist or can't be looked up.
+// Otherwise it returns "".
 func unknown(ctx context.Context, q directory.Query) string {
 	what, err := "user", error(nil)
 	if q.Kind == directory.UserByName {

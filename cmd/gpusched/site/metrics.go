@@ -28,7 +28,7 @@ func (*MetricsCmd) About() cli.About {
 	}
 }
 
-// families lists all metrics for the manual.
+// This function lists all metrics for the manual.
 func families() manual.Section {
 	section := manual.Section{Title: "METRICS"}
 	for _, f := range metrics.Families() {

@@ -138,7 +138,7 @@ var options = []option{
 	{"gid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
 }
 
-// The function as returns a reader for an option that has a different name in gpusched.
+// This function returns a reader for an option that has a different name in gpusched.
 func as(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, value string) error { return b.set(name, value) }
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// time reads Slurm's time limit. A bare number is in minutes.
+// This method reads Slurm's time limit. A bare number is in minutes.
 func (b *Batch) time(_, value string) error {
 	switch strings.ToLower(value) {
 	case "0", "unlimited", "infinite":
@@ -123,7 +123,7 @@ func (b *Batch) perTask(name, value string) error {
 	return err
 }
 
-// mem reads a size in Slurm's form. A bare number is in MiB.
+// This method reads a size in Slurm's form. A bare number is in MiB.
 func (b *Batch) mem(name, value string) error {
 	bytes, err := Mebibytes(value)
 	if err != nil {
@@ -315,7 +315,7 @@ func (b *Batch) requeue(name, _ string) error {
 	return nil
 }
 
-// signal reads a value such as B:USR1@120. The default time is 60 seconds.
+// This method reads a value such as B:USR1@120. The default time is 60 seconds.
 func (b *Batch) signal(_, value string) error {
 	to, rest, aimed := strings.Cut(value, ":")
 	if !aimed {

@@ -116,7 +116,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	return o, nil
 }
 
-// words splits the line into options.
+// This method splits the line into options.
 func (l *scriptLine) words() ([]string, error) {
 	switch {
 	case strings.IndexByte(l.text, 0) >= 0:
@@ -176,7 +176,7 @@ func onIsTyped(suchAs string) error {
 	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s works on the command line only", cli.OnFlag)
 }
 
-// wrong adds the place in the script to an error message.
+// This method adds the place in the script to an error message.
 func (s *scriptFile) wrong(place string, err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {

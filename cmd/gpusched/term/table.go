@@ -86,7 +86,7 @@ func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	return table
 }
 
-// fitting drops columns until the rest fit if they are cut.
+// This function drops columns until the rest fit if they are cut.
 func fitting[T any](table []drawing[T], total int) []drawing[T] {
 	need := len(gap) * (len(table) - 1)
 	for _, c := range table {

@@ -41,7 +41,7 @@ func TestTimesInSentences(t *testing.T) {
 	}
 }
 
-// No spreadsheet takes a cell of csv for a formula.
+// No cell of the csv output looks like a formula to a spreadsheet.
 func TestNoCellIsAFormula(t *testing.T) {
 	for cell, want := range map[string]string{
 		"=cmd()": "'=cmd()", "+1": "'+1", "@a": "'@a", "-x": "'-x", "\tx": "'\tx", "\rx": "'\rx", "-5": "-5", "-1.5": "-1.5", "-1+2": "'-1+2", "": "", "a=b": "a=b", "7_3": "7_3",

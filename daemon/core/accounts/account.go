@@ -83,8 +83,8 @@ func (b *Book) Rename(a *sched.Account, name string) {
 // User returns a user's account, or nil if it was not used yet.
 func (b *Book) User(uid int) *sched.Account { return b.users[uid] }
 
-// Join notes a user's groups. It returns a list with the same groups, which users with equal groups
-// share.
+// The method Join notes a user's groups. It returns a list with the same groups, which users with
+// equal groups share.
 func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(b.gids[uid], gids) {
 		b.gids[uid] = gids
@@ -116,7 +116,7 @@ func (b *Book) group(name string) *sched.Account {
 	return g
 }
 
-// restored sets a new account's bounds and its recorded use.
+// This method sets a new account's bounds and its recorded use.
 func (b *Book) restored(a *sched.Account) *sched.Account {
 	key := keyOf(a)
 	if u, ok := b.past[key]; ok {
@@ -129,7 +129,7 @@ func (b *Book) restored(a *sched.Account) *sched.Account {
 	return a
 }
 
-// The method open makes all accounts begin to count.
+// This method makes all accounts begin to count.
 func (b *Book) open(now time.Time, half time.Duration) {
 	for _, a := range b.all() {
 		a.Open(sched.At(now), half)

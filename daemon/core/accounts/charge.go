@@ -90,7 +90,8 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 }
 
 // startChargingEarly charges all jobs of an account up to now. It is needed if one of them ends
-// before open is called, because the account's record must also include its running jobs.
+// before the method open is called, because the account's record must also include its running
+// jobs.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {

@@ -45,7 +45,7 @@ func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 // weight returns a user's weight in fair share.
 func weight(a *sched.Account) int { return cmp.Or(a.Share, 1) }
 
-// unknown returns an account, with its recorded use, for a user who has had no jobs since the
+// This method returns an account, with its recorded use, for a user who has had no jobs since the
 // daemon's start. It does not add the account to the book.
 func (b *Book) unknown(uid int) *sched.Account {
 	a := &sched.Account{UID: uid}

@@ -23,8 +23,8 @@ func (f *Foresight) Foretell(v *job.JobView) {
 	f.ForetellWhile(func() bool { return true }, v)
 }
 
-// ForetellWhile is Foretell, but it stops as soon as asked returns false, and then returns false.
-// What it has computed by then is kept.
+// ForetellWhile is like Foretell. As soon as the function asked returns false, ForetellWhile stops
+// and also returns false. What it has computed by then is kept.
 func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
 	never := slices.ContainsFunc(v.Reasons, func(r job.Reason) bool { return r.Code == job.ReasonTooMuch })
 	if f == nil || v.State != job.Queued || never {
@@ -58,8 +58,8 @@ type Scene struct {
 	told   bool
 }
 
-// CourseWhile returns the expected use of the GPUs. It returns nil if asked returns false before
-// that is computed.
+// CourseWhile returns the expected use of the GPUs. It returns nil if the function asked returns
+// false before that is computed.
 func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 	s := f.Scene
 	if s.told {

@@ -54,8 +54,8 @@ func NewTrial(
 }
 
 // BeginWhile computes when the unchanged job starts, in the given forecast, which must not be older
-// than the trial's. It stops and returns false as soon as asked returns false. Only this step of a
-// trial uses the shared forecast.
+// than the trial's. It stops and returns false as soon as the function asked returns false. Only
+// this step of a trial uses the shared forecast.
 func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	t.Ahead = in
 	if !in.Forecast.Simulate(asked, t.id) {
@@ -65,8 +65,9 @@ func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	return true
 }
 
-// TriedWhile tries changes while asked returns true. It returns the changes that make the job start
-// sooner, beginning with the soonest start, and the number of changes that were tried.
+// TriedWhile tries changes while the function asked returns true. It returns the changes that make
+// the job start sooner, beginning with the soonest start, and the number of changes that were
+// tried.
 func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	now, as := t.Ahead.Forecast.Now(), t.now
 	until := now.Add(job.Horizon)

@@ -74,7 +74,7 @@ type failure struct {
 	had []*device
 }
 
-// The method with returns f with one more failed job.
+// This method returns f with one more failed job.
 func (f failing) with(l *tracked.Job, now time.Time) failing {
 	if f.jobs == 0 {
 		f.since, f.well = now, 0
@@ -116,7 +116,7 @@ func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
 }
 
-// Ended counts for a job's GPUs whether the job did well or failed at once.
+// The method Ended counts for a job's GPUs whether the job did well or failed at once.
 func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	had := b.gpusOf(l.Job)
 	switch {
@@ -206,9 +206,9 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 // or of any account (nil).
 type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
 
-// suspects reports whether the failures on a GPU are enough for a rest. Alike is the number of GPUs
-// with as many failures, including this one. After a rest, the failure of the one job that is tried
-// is enough.
+// suspects reports whether the failures on a GPU are enough for a rest. The argument alike is the
+// number of GPUs with as many failures, including this one. After a rest, the failure of the one
+// job that is tried is enough.
 func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {

@@ -291,8 +291,8 @@ func TestStraysOfUnknownAge(t *testing.T) {
 	}
 }
 
-// The version of the inventory changes exactly when a fact changes that decides which GPUs suit a
-// request.
+// The version of the inventory changes if a fact changes that determines which GPUs suit a request,
+// and only then.
 func TestVersionChangesWithTheGPUs(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
 	for name, w := range map[string]struct {

@@ -64,7 +64,7 @@ func Reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
-// The method on returns a message that says for whom a GPU is reserved now. If part of the GPU is
+// This method returns a message that says for whom a GPU is reserved now. If part of the GPU is
 // free, the message says until when. The message is zero if the GPU is not reserved.
 func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
 	var first *job.Reservation

@@ -50,9 +50,9 @@ func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 // slow reports whether tries take long on average. A fast try now and then does not change that.
 func (o *box) slow() bool { return o.took > slowTry }
 
-// ready returns a message that may be sent now. If there is none, it returns nil and the time at
-// which a message may be sent. If a delay is longer than any retry has, a wrong clock caused it,
-// and ready ignores it.
+// The method ready returns a message that may be sent now. If there is none, it returns nil and the
+// time at which a message may be sent. If a delay is longer than any retry has, a wrong clock
+// caused it, and the delay is ignored.
 func (o *box) ready(now time.Time) (m *job.Notification, next time.Time) {
 	if o.sending != nil {
 		return nil, next
@@ -100,7 +100,7 @@ func NewBook(owed []job.Notification) Book {
 	return b
 }
 
-// The method of returns a user's outbox.
+// This method returns a user's outbox.
 func (b *Book) of(uid int) *box {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool { return o.uid == uid })
 	if at < 0 {
@@ -151,7 +151,7 @@ func dropped(n job.Notification, why job.Message, now time.Time) job.Notificatio
 }
 
 // Owe adds the messages that are owed for an event of a job. It returns the notifications to
-// record. Pace is the time between one user's messages to site webhooks.
+// record. The argument pace is the time between one user's messages to site webhooks.
 func (b *Book) Owe(
 	j *job.Job, event job.NotifyEvent, pace time.Duration, now time.Time,
 ) (list []job.Notification) {
@@ -223,7 +223,7 @@ type Report struct {
 	Why   job.Message // if not sent: the cause
 }
 
-// Tried notes the outcome of a try. It returns false if the message was not being sent.
+// The method Tried notes the outcome of a try. It returns false if the message was not being sent.
 func (b *Book) Tried(e *Report, now time.Time) (n job.Notification, known bool) {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool {
 		m := o.sending

@@ -196,8 +196,8 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	return nil
 }
 
-// The method before reports whether the trouble is older than a job: the job began after the last
-// failed start.
+// This method reports whether the trouble is older than a job: the job began after the last failed
+// start.
 func (t *trouble) before(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
 
 // StartWorked ends the troubles that existed when a job began. The jobs that they held back may
@@ -297,7 +297,7 @@ func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time
 	return true, at
 }
 
-// Tries notes that a job is placed. If troubles hold back the job, it is now on trial.
+// Tries is called when a job is placed. If troubles hold back the job, it is now on trial.
 func (s *Troubles) Tries(l *tracked.Job) {
 	for _, t := range s.holding(l) {
 		t.trial = l.ID
@@ -325,8 +325,8 @@ func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	return nil
 }
 
-// Bar keeps all jobs of an account in the queue for a while. A start has found out that the
-// account's user can't run anything.
+// The method Bar keeps all jobs of an account in the queue for a while. A start has found out that
+// the account's user can't run anything.
 func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why
 	s.barred[a] = until

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Dependencies records which queued jobs wait for which other jobs.
+// The type Dependencies records which queued jobs wait for which other jobs.
 type Dependencies struct {
 	followers map[job.ID][]job.ID        // for each job, the jobs that wait for it, by id
 	edges     map[int]int                // number of unmet dependencies of each person
@@ -24,7 +24,7 @@ func NewDependencies() Dependencies {
 // just after the daemon had looked it up.
 const endsSize = 10_000
 
-// Remember notes how a job ended.
+// The method Remember notes how a job ended.
 func (d *Dependencies) Remember(id job.ID, end job.End) { d.recent.add(id, end) }
 
 // EndOf returns how a job ended, if that is still remembered.
@@ -72,8 +72,8 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 }
 
 // EdgesQuota refuses a job's dependencies if its person's jobs would have too many dependencies:
-// each end of a job would then delay everybody. Had is the number of dependencies that this job had
-// before.
+// each end of a job would then delay everybody. The argument had is the number of this job's
+// earlier dependencies.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
 	n := d.edges[j.Person().UID] - had
 	if open == 0 || n+open <= job.MaxOpenDependencies {

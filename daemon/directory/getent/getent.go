@@ -56,8 +56,8 @@ func (r Resolver) answer(ctx context.Context, q directory.Query) (directory.Answ
 	return r.groups(ctx, q.Key)
 }
 
-// entry looks up a key in a database. It returns the answer, and the fields of the printed line
-// NAME:PASSWORD:NUMBER:….
+// This method looks up a key in a database. It returns the answer, and the fields of the printed
+// line NAME:PASSWORD:NUMBER:….
 func (r Resolver) entry(ctx context.Context, database, key string) (directory.Answer, []string, error) {
 	line, err := r.ask(ctx, database, key)
 	if line == "" || err != nil {

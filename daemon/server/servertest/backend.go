@@ -169,7 +169,7 @@ func hold(v *job.JobView, by string, over bool) {
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
-// The function same reports whether a submission repeats an earlier job: both have the same request
+// This function reports whether a submission repeats an earlier job: both have the same request
 // key, or both have the same content and the job did not fail.
 func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {

@@ -43,7 +43,7 @@ type options struct {
 	report                  string
 }
 
-// parse reads the command line. It writes help to the writer talk.
+// parse reads the command line. It writes help to a writer.
 func parse(args []string, talk io.Writer) (*options, error) {
 	o := &options{policies: []string{"fair"}, seeds: []uint64{1}}
 	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)

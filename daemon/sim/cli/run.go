@@ -18,8 +18,8 @@ import (
 )
 
 // Run runs the command line, without the words "gpuschedd sim", and returns the exit code. It
-// writes help and errors to talk. It calls tell with the number of finished replays and the number
-// of all replays.
+// writes help and errors to the writer talk. It calls its last argument with the number of finished
+// replays and the number of all replays.
 func Run(args []string, out, talk io.Writer, tell func(done, of int)) int {
 	o, err := parse(args, talk)
 	switch {

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write what the simulations print into t
 
 const sampleTrace = "../../../contrib/sim/sample.csv"
 
-// quiet reports no progress.
+// This function reports no progress.
 func quiet(int, int) {}
 
 // The sample is replayed. If a figure differs, jobs of the sample wait longer or shorter than

@@ -83,10 +83,10 @@ func (d *Disk) Close() error {
 	return nil
 }
 
-// The function at returns a pointer to the value at an address in C's memory.
+// This function returns a pointer to the value at an address in C's memory.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// function returns an address under which C can call f. The disk keeps f alive, because Go's
+// This function returns an address under which C can call f. The disk keeps f alive, because Go's
 // garbage collector does not see an address in C.
 func function[F any](d *Disk, f F) uintptr {
 	held := &f

@@ -17,7 +17,7 @@ type image struct {
 	stale map[int64]bool // sectors whose sync failed and that have not been written since
 }
 
-// The method of returns the image of a file that is about to change. Its content before the first
+// This method returns the image of a file that is about to change. Its content before the first
 // change counts as on disk. The caller must hold mu.
 func (d *Disk) of(path string) *image {
 	im := d.files[path]
@@ -81,7 +81,7 @@ func part(file []byte, s int64) []byte {
 	return file[from:to]
 }
 
-// The method after returns what a power cut leaves of a file. The argument now is the content that
+// This method returns what a power cut leaves of a file. The argument now is the content that
 // processes see. The function reached gets every sector that may not be on disk, and reports
 // whether it is. The sector -1 means the shorter length of a truncated file. A nil image means that
 // all of the file is on disk.

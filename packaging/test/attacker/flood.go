@@ -44,9 +44,9 @@ func clients(kind string) int {
 // counts are the results of a flood.
 type counts struct{ sent, answered, turned, open, most atomic.Int64 }
 
-// flood sends one request again and again on many connections. "hold" opens connections, sends half
-// a line and keeps the connections open. "crowd" does the same with 10 000 connections. "drip"
-// keeps sending single bytes.
+// This function sends one request again and again on many connections. "hold" opens connections,
+// sends half a line and keeps the connections open. "crowd" does the same with 10 000 connections.
+// "drip" keeps sending single bytes.
 func flood(kind string, d time.Duration) {
 	end := time.Now().Add(d)
 	var n counts

@@ -26,7 +26,7 @@ const (
 	patience = 2 * time.Minute
 )
 
-// limit sets time limits on reads and writes of a socket.
+// This function sets time limits on reads and writes of a socket.
 func limit(fd int) {
 	for _, what := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, what, &unix.Timeval{Sec: int64(patience.Seconds())})
@@ -95,7 +95,7 @@ func send(subject string, list []wire) {
 	all.Wait()
 }
 
-// malformed sends malformed requests.
+// This function sends malformed requests.
 func malformed() {
 	head := "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 	post := "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -147,7 +147,7 @@ func malformed() {
 	unread()
 }
 
-// unread sends a thousand requests over one connection and reads no answer.
+// This function sends a thousand requests over one connection and reads no answer.
 func unread() {
 	c, err := net.Dial("unix", socket)
 	if err != nil {

@@ -75,8 +75,8 @@ func credentials(uid uint32) error {
 	return unix.Sendmsg(fd, []byte("GET / HTTP/1.1\r\n\r\n"), oob, nil, 0)
 }
 
-// race opens connections in processes that then execute a set-user-id program of root. After that,
-// another process sends the request on the connection.
+// This function opens connections in processes that then execute a set-user-id program of root.
+// After that, another process sends the request on the connection.
 func race(subject string, raw []byte) {
 	for range 8 {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)

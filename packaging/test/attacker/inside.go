@@ -101,7 +101,7 @@ func devices(dir string, pid int) {
 	attempt(subject, "descriptors inherited from the launcher", foreign == "", foreign)
 }
 
-// opened opens a file, closes it at once, and returns the error.
+// This function opens a file, closes it at once, and returns the error.
 func opened(path string, flags int) error {
 	fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {

@@ -51,7 +51,7 @@ func main() {
 
 var saying sync.Mutex // guards the standard output
 
-// attempt prints the outcome of an attempt.
+// This function prints the outcome of an attempt.
 func attempt(subject, what string, refused bool, outcome any) {
 	word := "HOLE"
 	if refused {
@@ -62,7 +62,7 @@ func attempt(subject, what string, refused bool, outcome any) {
 	fmt.Printf("%s\t%s\t%q\t%.300q\n", word, subject, what, fmt.Sprint(outcome))
 }
 
-// denied prints the outcome of an attempt that the kernel must refuse.
+// This function prints the outcome of an attempt that the kernel must refuse.
 func denied(subject, what string, err error) {
 	attempt(subject, what, err != nil, err)
 }

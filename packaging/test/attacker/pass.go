@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// give opens a device and passes the descriptor to whoever connects to a socket.
+// This function opens a device and passes the descriptor to whoever connects to a socket.
 func give(device, at string) {
 	fd, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

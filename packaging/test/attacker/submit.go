@@ -95,8 +95,8 @@ func tags(n int) string {
 	return b.String()
 }
 
-// The function others tries to change another account's job. It uses every route of the interface,
-// and every header that some programs trust as an identity.
+// This function tries to change another account's job. It uses every route of the interface, and
+// every header that some programs trust as an identity.
 func others(id string) {
 	var list []wire
 	add := func(what, path, header, body string, want ...int) {

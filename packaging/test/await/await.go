@@ -42,9 +42,9 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls the function look until it reports ok, for at most limit. The parameter every is the
-// pause between two calls. An error from Until quotes what look saw last. An error from look ends
-// the wait.
+// Until calls its last argument (look) until that reports ok, for at most limit. The parameter
+// every is the pause between two calls. An error from Until quotes what the last call saw. An error
+// of a call ends the wait.
 func Until(ctx context.Context, what string, limit, every time.Duration,
 	look func(context.Context) (seen string, ok bool, err error)) error {
 	return Watch(ctx, what, limit, func(ctx context.Context) error {
@@ -57,8 +57,8 @@ func Until(ctx context.Context, what string, limit, every time.Duration,
 	}, look)
 }
 
-// Watch is like Until, but calls the function next between two calls of look. next blocks until it
-// is time for look, or until its context ends.
+// Watch is like Until, but calls another function (next) between two calls of look. That function
+// blocks until it is time for look, or until its context ends.
 func Watch(ctx context.Context, what string, limit time.Duration, next func(context.Context) error,
 	look func(context.Context) (seen string, ok bool, err error)) error {
 	ctx, stop := For(ctx, what, limit)
@@ -119,7 +119,7 @@ func Tail(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// indented puts a non-empty text on a new line.
+// This function puts a non-empty text on a new line.
 func indented(text string) string {
 	if text == "" {
 		return ""

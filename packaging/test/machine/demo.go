@@ -189,7 +189,7 @@ func (w *indented) end() {
 	}
 }
 
-// keep opens a shell in the machine. Without a terminal it waits for an interrupt instead.
+// This function opens a shell in the machine. Without a terminal it waits for an interrupt instead.
 func keep(ctx context.Context, m *vm.Machine) error {
 	if onTerminal() {
 		fmt.Print("\nA root shell in the machine: 'su - alice' and 'su - bob' become a user; 'exit' ends the machine.\n")

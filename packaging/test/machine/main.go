@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string) (int, error) {
 // article gives each kind of machine its English article.
 var article = map[vm.Kind]string{vm.Box: "a box", vm.Emulated: "an emulated machine"}
 
-// use boots the machine, runs the request in it, and removes the machine.
+// This function boots the machine, runs the request in it, and removes the machine.
 func use(ctx context.Context, req request, line *progress.Line) (int, error) {
 	libs, err := os.MkdirTemp("", "machine-")
 	if err != nil {
@@ -165,7 +165,7 @@ func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	return nil
 }
 
-// talk runs argv on our terminal, if there is one. If argv is empty, talk runs a shell.
+// This function runs argv on our terminal, if there is one. If argv is empty, it runs a shell.
 func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	if len(argv) == 0 {
 		argv = []string{"bash", "-l"}

@@ -119,7 +119,7 @@ func (r *report) result(ctx context.Context, s stage) tally {
 	return s.run(ctx, func(line string) { r.say("", s.name, line) })
 }
 
-// say prints a line of a stage.
+// This method prints a line of a stage.
 func (r *report) say(word, stage, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

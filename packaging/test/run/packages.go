@@ -70,7 +70,7 @@ var goroutine = regexp.MustCompile(`(?m)^\s*go |\.(Go|Parallel)\(`)
 // files is a template for 'go list' that prints the source files of a package.
 const files = `{{join .GoFiles " "}} {{join .CgoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`
 
-// packages lists the packages of the module at root.
+// This function lists the packages of the module at root.
 func packages(root string) (list []pkg, err error) {
 	out, err := await.Output(context.Background(), time.Minute, []string{"go", "list", "-f",
 		`{{.ImportPath}} {{.Module.Path}} {{.Dir}} ,{{join .Imports ","}},{{join .TestImports ","}} ` + files, "./..."},

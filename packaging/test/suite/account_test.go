@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// removed removes accounts when the test ends.
+// This function removes accounts when the test ends.
 func removed(t *testing.T, names ...string) {
 	t.Helper()
 	t.Cleanup(func() {

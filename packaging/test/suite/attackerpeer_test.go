@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// orphan submits from a process whose parent opened the connection and has exited. The kernel names
-// the parent as the peer, but the parent's limits can no longer be read.
+// This script submits from a process whose parent opened the connection and has exited. The kernel
+// names the parent as the peer, but the parent's limits can no longer be read.
 const orphan = `import os, socket
 body = b'{"name":"x","gpu_milli":0,"argv":["dHJ1ZQ=="],"env_mode":"clean","dir":"Lw=="}'
 s = socket.socket(socket.AF_UNIX)

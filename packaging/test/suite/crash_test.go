@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// This function waits until the scheduler has started and health contains the text of its argument.
+// This function waits until the scheduler has started and the output of health contains the text of
+// its argument.
 func works(t *testing.T, crashes string) {
 	t.Helper()
 	until(t, "a scheduler that works and "+crashes, func() bool {

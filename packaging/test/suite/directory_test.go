@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// directory adds accounts of a directory to the machine until the test ends. The directory consists
-// of libnss-extrausers and a second module, which hangs while a file exists. dora is in the group
-// physics, like alice, and erik is in chiefs.
+// This function adds accounts of a directory to the machine until the test ends. The directory
+// consists of libnss-extrausers and a second module, which hangs while a file exists. dora is in
+// the group physics, like alice, and erik is in chiefs.
 func directory(t *testing.T) {
 	t.Helper()
 	lib := filepath.Join(t.TempDir(), "libnss_hang.so.2")
@@ -39,7 +39,7 @@ printf 'dora:x:70001:\nerik:x:70002:\nphysics:x:70100:dora,alice\nchiefs:x:70200
 for u in dora erik; do install -d -o $u -g $u /home/$u; done`)
 }
 
-// The function as returns a command line that runs another command line as a directory account, as
+// This function returns a command line that runs another command line as a directory account, as
 // after a login.
 func as(user, line string) string {
 	return "cd /home/" + user + " && env -i HOME=/home/" + user + " PATH=/usr/bin:/bin LANG=C.UTF-8 setpriv --reuid " + user + " --regid " + user + " --init-groups -- " + line

@@ -104,8 +104,8 @@ func alertsTo(t *testing.T, file string) {
 	settings(t, "[gpus]\nalert_unit = \"starts-alert@.service\"")
 }
 
-// keepsWaiting waits until a job is queued and why contains a
-// text. A start of the job may still be in progress at first.
+// keepsWaiting waits until a job is queued and the output of 'gpusched why' contains a text. A
+// start of the job may still be in progress at first.
 func keepsWaiting(t *testing.T, id int64, text string) {
 	t.Helper()
 	until(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {

@@ -35,7 +35,7 @@ func gpusSeen(t *testing.T) {
 	until(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
 }
 
-// The function why returns what 'gpusched why' tells a user about a job.
+// This function returns what 'gpusched why' tells a user about a job.
 func why(t *testing.T, user string, id int64) string {
 	t.Helper()
 	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
@@ -119,9 +119,9 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// The function until calls the function ok repeatedly until ok returns true, for at most 30 s, or
-// longer on a slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least four times as
-// long as a call of ok, because other boxes need the CPUs too.
+// This function calls its last argument repeatedly until it gets true, for at most 30 s, or longer
+// on a slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least four times as long
+// as a call, because other boxes need the CPUs too.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // cleanups also call until

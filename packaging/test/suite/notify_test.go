@@ -39,7 +39,7 @@ chmod 755 /usr/sbin/sendmail`)
 	}
 }
 
-// The function about returns the mails about one job.
+// This function returns the mails about one job.
 func about(mails []string, id int64) (list []string) {
 	for _, m := range mails {
 		if strings.Contains(m, "gpusched show "+strconv.FormatInt(id, 10)+"\n") {

@@ -36,8 +36,8 @@ func TestOutputOfALateJournal(t *testing.T) {
 	})
 }
 
-// The function whole waits until a job that prints the numbers up to manyLines has ended. It then
-// waits until the journal has all of these lines. The journal is slower than the job; whole
+// This function waits until a job that prints the numbers up to manyLines has ended. It then waits
+// until the journal has all of these lines. The journal is slower than the job; the function
 // continues to wait while the journal still grows.
 func whole(t *testing.T, id int64, then func()) {
 	t.Helper()

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// healthSays waits until health contains a text. It fails if a single answer takes too long.
+// healthSays waits until the output of health contains a text. It fails if a single answer takes
+// too long.
 func healthSays(t *testing.T, text string) {
 	t.Helper()
 	until(t, "health says: "+text, func() bool {

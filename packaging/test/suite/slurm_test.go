@@ -110,7 +110,7 @@ gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids"
 	return b
 }
 
-// The method up restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the
+// This method restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the
 // nodes.
 func (b slurmBox) up(t *testing.T, words string) {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 // A typist types on a terminal with 33 rows and 99 columns.
 type typist struct{ w walker }
 
-// The method at runs a gpusched command on the terminal. When the test ends, the terminal is closed
+// This method runs a gpusched command on the terminal. When the test ends, the terminal is closed
 // and, if the test failed, its screen is logged. The command is first written into a file.
 // Otherwise the command line of script(1), with which the screen begins, would contain texts that
 // the test waits for.

@@ -132,9 +132,9 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 }
 
-// types returns a shell command that runs a command on a terminal and
-// prints the terminal's contents. Steps are pairs: a shell condition
-// to wait for, and the text to type then, as a format of printf.
+// types returns a shell command that runs a command on a terminal and prints the terminal's
+// contents. The arguments steps are pairs: a shell condition to wait for, and the text to type
+// then, as a format of printf.
 func types(command string, steps ...string) string {
 	script := ""
 	for i := 0; i < len(steps); i += 2 {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// leftovers lists what a machine with an id has on
-// the host: its directory, control group and mounts.
+// This function lists what a machine with an id has on the host: its directory, control group and
+// mounts.
 func leftovers(t *testing.T, id string) []string {
 	t.Helper()
 	group, err := scopeNamed(id)

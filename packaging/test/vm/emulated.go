@@ -59,8 +59,8 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Opt
 	return e, nil
 }
 
-// hearBoots reads the lines that a guest writes, and sends each line to the channel boots, until
-// the listener is closed. Each QEMU process connects once.
+// hearBoots reads the lines that a guest writes, and sends each line to a channel, until the
+// listener is closed. Each QEMU process connects once.
 func hearBoots(listen net.Listener, boots chan<- string) {
 	for {
 		conn, err := listen.Accept()

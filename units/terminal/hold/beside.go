@@ -20,7 +20,7 @@ import (
 // the job has ended.
 const hangUpTime = 2 * time.Second
 
-// The type beside is an extra command: a client runs it while the job's command runs, in the same
+// This type is an extra command: a client runs it while the job's command runs, in the same
 // environment and directory. As a child of the holder, it is in the same control group and under
 // the same device filter. When its client is slow, an extra command waits with its output, as in a
 // pipe; the job's command does not.

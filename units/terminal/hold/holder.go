@@ -189,8 +189,8 @@ func (h *holder) attach(c *client, write func()) bool {
 	return true
 }
 
-// enter calls begin, which starts an extra command, and records the command. It returns an error if
-// the job has ended or too many commands run.
+// The method enter calls its argument, which starts an extra command, and records the command. It
+// returns an error if the job has ended or too many commands run.
 func (h *holder) enter(begin func() (*beside, error)) (*beside, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The function before returns a prefix for each command: a program that reports that it ran.
+// This function returns a prefix for each command: a program that reports that it ran.
 func before() []string {
 	if os.Getenv(beforeEnv) == "" {
 		return nil

@@ -99,8 +99,7 @@ func (h *holder) commandEnviron() []string {
 	return append(slices.Clone(h.environ), "TERM="+h.term)
 }
 
-// The method over returns a channel that is closed when the session has ended; nil if there was
-// none.
+// This method returns a channel that is closed when the session has ended; nil if there was none.
 func (s *session) over() <-chan struct{} {
 	if s == nil {
 		return nil

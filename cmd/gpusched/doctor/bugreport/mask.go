@@ -196,7 +196,7 @@ func (m *Masker) section(line string) string {
 // This pattern matches values that can't be private: numbers, sizes, durations and the like.
 var plain = lazyRegexp(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
 
-// setting masks the value of a line unless it is plain (invariant 3).
+// This method masks the value of a line unless it is plain (invariant 3).
 func (m *Masker) setting(line string) string {
 	key, rest, _ := strings.Cut(line, " = ")
 	value, origin, _ := strings.Cut(rest, "  # ")

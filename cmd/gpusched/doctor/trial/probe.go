@@ -160,7 +160,7 @@ func (w World) askNVML(ctx context.Context) NVML {
 	return NVML{Problem: "gpusched-nvml is not there"}
 }
 
-// compute tests with CUDA whether the job's GPU computes.
+// This method tests with CUDA whether the job's GPU computes.
 func (w World) compute(ctx context.Context) Sums {
 	ctx, cancel := context.WithTimeout(ctx, cudaTime)
 	defer cancel()
