@@ -107,7 +107,6 @@
 // What only tests and the repository's tools use:
 //
 //	daemon/dst                simulates the daemon without its server, with every fault, from one seed
-//	daemon/store/diskfault    a file system for SQLite that fails on command
 //	daemon/server/servertest  a backend whose answers a test writes down
 //	gpu/fakenvml              a libnvidia-ml.so.1 without a GPU
 //	gpu/gputest               a source of GPUs in memory, and the tests that every source must pass

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
 // Each start and end of a task changes a few numbers in its array's row. SQLite then writes only a
@@ -26,11 +25,11 @@ func TestArrayRowIsChangedInPlace(t *testing.T) {
 	}
 	commit(t, p.s, job.Record{Job: a, Payload: payload()})
 	written, worst := 0, 0
-	disk.Judge(func(c diskfault.Call) diskfault.Fault {
-		if c.Op == diskfault.Write {
+	disk.Judge(func(c diskCall) diskFault {
+		if c.Op == opWrite {
 			written += c.N
 		}
-		return diskfault.None
+		return noFault
 	})
 	for i := range 100 {
 		for live := range 2 {

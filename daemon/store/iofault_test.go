@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
 // everyCall makes the tests try every call of SQLite: each call fails once, and the daemon dies
@@ -29,7 +28,7 @@ const oneIn = 37 * slower
 
 // play runs the stages of a state file's life on a disk that fails.
 type play struct {
-	disk  *diskfault.Disk
+	disk  *faultyDisk
 	path  string
 	known []string // schemas of the release that opens the file
 	s     *Store
@@ -49,10 +48,10 @@ func (p *play) open() (err error) {
 
 // judge makes the store's own calls fail in the same ways as SQLite's.
 func (p *play) judge(op, path string) error {
-	return errnos[p.disk.Ask(diskfault.Call{Op: diskfault.Op(op), Path: path})]
+	return errnos[p.disk.Ask(diskCall{Op: diskOp(op), Path: path})]
 }
 
-var errnos = map[diskfault.Fault]error{diskfault.IOErr: syscall.EIO, diskfault.Full: syscall.ENOSPC, diskfault.Short: syscall.EIO}
+var errnos = map[diskFault]error{faultIO: syscall.EIO, faultFull: syscall.ENOSPC, faultShort: syscall.EIO}
 
 func (p *play) shut() error {
 	s := p.s
@@ -209,7 +208,7 @@ func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...
 }
 
 // newPlay returns a play with the lifetime's state file, or without a file.
-func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
+func newPlay(t *testing.T, disk *faultyDisk, l lifetime) *play {
 	t.Helper()
 	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db"), known: l.known}
 	if l.from != "" {
@@ -227,13 +226,13 @@ func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
 
 // reference runs the stages without a fault. It returns the state after each stage, and every call
 // with its stage.
-func reference(t *testing.T, disk *diskfault.Disk, l lifetime) (states []held, calls []counted) {
+func reference(t *testing.T, disk *faultyDisk, l lifetime) (states []held, calls []counted) {
 	t.Helper()
 	p := newPlay(t, disk, l)
 	at := 0
-	disk.Judge(func(c diskfault.Call) diskfault.Fault {
+	disk.Judge(func(c diskCall) diskFault {
 		calls = append(calls, counted{c, at})
-		return diskfault.None
+		return noFault
 	})
 	var state held
 	for i, st := range l.stages {
@@ -259,7 +258,7 @@ func reference(t *testing.T, disk *diskfault.Disk, l lifetime) (states []held, c
 
 // counted is a call and the number of its stage.
 type counted struct {
-	diskfault.Call
+	diskCall
 	stage int
 }
 
@@ -277,7 +276,7 @@ func some[T any](list []T, every int) (out []T) {
 // trial is one fault at one call.
 type trial struct {
 	call  int
-	fault diskfault.Fault
+	fault diskFault
 	ever  bool // later calls fail as well, see meets
 }
 
@@ -292,12 +291,12 @@ func (tr trial) String() string {
 // trials returns every fault that each of the calls can have.
 func trials(calls []counted) (list []trial) {
 	for n, c := range calls {
-		faults := []diskfault.Fault{diskfault.IOErr}
+		faults := []diskFault{faultIO}
 		switch c.Op {
-		case diskfault.Write:
-			faults = append(faults, diskfault.Full, diskfault.Short)
-		case diskfault.Truncate, diskfault.Open, diskfault.Shm, "open file", "write file", "rename":
-			faults = append(faults, diskfault.Full)
+		case opWrite:
+			faults = append(faults, faultFull, faultShort)
+		case opTruncate, opOpen, opShm, "open file", "write file", "rename":
+			faults = append(faults, faultFull)
 		}
 		for _, f := range faults {
 			list = append(list, trial{n, f, false}, trial{n, f, true})
@@ -309,17 +308,17 @@ func trials(calls []counted) (list []trial) {
 // meets reports whether the call c fails if the fault lasts. The argument first is the call that
 // failed first. Calls of the same kind then fail. On a full disk, all calls that need space also
 // fail.
-func (tr trial) meets(c, first diskfault.Call) bool {
-	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"
-	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
+func (tr trial) meets(c, first diskCall) bool {
+	needsSpace := c.Op == opWrite || c.Op == opTruncate || c.Op == "write file"
+	return c.Op == first.Op || tr.fault == faultFull && needsSpace
 }
 
 // run runs the stages with a fault. After an error it repeats the stage, until the cause is gone.
 func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
-	n, hit := -1, diskfault.Call{}
-	p.disk.Judge(func(c diskfault.Call) diskfault.Fault {
+	n, hit := -1, diskCall{}
+	p.disk.Judge(func(c diskCall) diskFault {
 		n++
 		switch {
 		case n == tr.call:
@@ -328,7 +327,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 		case n > tr.call && tr.ever && tr.meets(c, hit):
 			return tr.fault
 		}
-		return diskfault.None
+		return noFault
 	})
 	before := states[0]
 	died := false
@@ -341,7 +340,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 			}
 			// If SQLite cannot read the size of the copy, it treats the copy as an existing
 			// database.
-			copied := hit.Op == diskfault.Size && strings.HasSuffix(hit.Path, ".new")
+			copied := hit.Op == opSize && strings.HasSuffix(hit.Path, ".new")
 			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: %v", what(), err)
 			}
@@ -391,9 +390,9 @@ func lives(t *testing.T) map[string]lifetime {
 	}
 }
 
-func newDisk(t *testing.T, name string) *diskfault.Disk {
+func newDisk(t *testing.T, name string) *faultyDisk {
 	t.Helper()
-	disk, err := diskfault.New(name, nil)
+	disk, err := newFaultyDisk(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,12 +432,12 @@ func TestDeathAtEveryCall(t *testing.T) {
 			p := newPlay(t, disk, l)
 			r := rand.New(rand.NewPCG(1, 1))
 			n, at, died := 0, 0, 0
-			disk.Judge(func(c diskfault.Call) diskfault.Fault {
+			disk.Judge(func(c diskCall) diskFault {
 				if n++; n%(19*slower) == 0 || *everyCall {
 					p.dieEverywhere(t, fmt.Sprintf("%s, before call %d (%v)", l.stages[at].name, n, c), r, states[max(at-1, 0)], states[at])
 					died++
 				}
-				return diskfault.None
+				return noFault
 			})
 			for i, st := range l.stages {
 				at = i

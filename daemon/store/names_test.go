@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
 // This method calls its argument once for every distinct state of the files that a power cut could
@@ -60,15 +59,15 @@ func filesBeside(t *testing.T, path string) map[string]string {
 
 // atNames calls its argument before each call that syncs names, and before the first call after
 // each change of names.
-func (p *play) atNames(at func(c diskfault.Call)) {
+func (p *play) atNames(at func(c diskCall)) {
 	before := 0
-	p.disk.Judge(func(c diskfault.Call) diskfault.Fault {
+	p.disk.Judge(func(c diskCall) diskFault {
 		late := p.disk.Late()
-		if late > 0 && (late != before || c.Op == diskfault.SyncNames || c.Op == diskfault.Sync) {
+		if late > 0 && (late != before || c.Op == opSyncNames || c.Op == opSync) {
 			at(c)
 		}
 		before = late
-		return diskfault.None
+		return noFault
 	})
 }
 
@@ -88,7 +87,7 @@ func TestLostNames(t *testing.T) {
 			states, _ := reference(t, disk, l)
 			p := newPlay(t, disk, l)
 			at, cuts := 0, 0
-			p.atNames(func(c diskfault.Call) {
+			p.atNames(func(c diskCall) {
 				cuts += p.cuts(t, func(how, path string) {
 					what := fmt.Sprintf("%s, before %v: %s", l.stages[at].name, c, how)
 					found := p.requireWhole(t, path, what, states[max(at-1, 0)], states[at])
@@ -173,7 +172,7 @@ func TestLostNamesOfSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	cuts := 0
-	p.atNames(func(c diskfault.Call) {
+	p.atNames(func(c diskCall) {
 		cuts += p.cuts(t, func(how, path string) { requireNewest(t, fmt.Sprintf("before %v: %s", c, how), path, files) })
 	})
 	if _, err := (disk{p.judge}).quarantine(p.path, noon); err != nil {

@@ -1,4 +1,4 @@
-package diskfault
+package store
 
 import (
 	"bytes"
@@ -11,18 +11,18 @@ import (
 // sector is the number of bytes that disks usually write atomically.
 const sector = 512
 
-// image is the part of a file that is on disk. Processes read the real file instead.
-type image struct {
+// A diskImage is the part of a file that is on disk. Processes read the real file instead.
+type diskImage struct {
 	disk  []byte
 	stale map[int64]bool // sectors whose sync failed and that have not been written since
 }
 
 // This method returns the image of a file that is about to change. Its content before the first
 // change counts as on disk. The caller must hold mu.
-func (d *Disk) of(path string) *image {
+func (d *faultyDisk) of(path string) *diskImage {
 	im := d.files[path]
 	if im == nil {
-		im = newImage(content(path))
+		im = newDiskImage(contentOf(path))
 		d.files[path] = im
 		if d.tree != nil {
 			if n := d.tree.now[filepath.Base(path)]; n != nil && filepath.Dir(path) == d.tree.dir {
@@ -33,9 +33,9 @@ func (d *Disk) of(path string) *image {
 	return im
 }
 
-func newImage(disk []byte) *image { return &image{disk: disk, stale: map[int64]bool{}} }
+func newDiskImage(disk []byte) *diskImage { return &diskImage{disk: disk, stale: map[int64]bool{}} }
 
-func content(path string) []byte {
+func contentOf(path string) []byte {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		panic(err) // cannot fail, because the directory is the test's own
@@ -44,7 +44,7 @@ func content(path string) []byte {
 }
 
 // This method records a write that is about to be made.
-func (d *Disk) writing(path string, off, n int64) {
+func (d *faultyDisk) writing(path string, off, n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	im := d.of(path)
@@ -54,14 +54,14 @@ func (d *Disk) writing(path string, off, n int64) {
 }
 
 // This method marks written sectors as on disk, or as lost if the sync failed.
-func (d *Disk) synced(path string, ok bool) {
+func (d *faultyDisk) synced(path string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	im := d.of(path)
-	now := content(path)
+	now := contentOf(path)
 	if !ok {
 		for s := int64(0); s*sector < int64(len(now)); s++ {
-			if !bytes.Equal(part(now, s), part(im.disk, s)) {
+			if !bytes.Equal(sectorOf(now, s), sectorOf(im.disk, s)) {
 				im.stale[s] = true
 			}
 		}
@@ -69,14 +69,14 @@ func (d *Disk) synced(path string, ok bool) {
 	}
 	disk := bytes.Clone(now)
 	for s := range im.stale {
-		clear(part(disk, s))
-		copy(part(disk, s), part(im.disk, s))
+		clear(sectorOf(disk, s))
+		copy(sectorOf(disk, s), sectorOf(im.disk, s))
 	}
 	im.disk = disk
 }
 
-// part returns a sector of a file. The last sector may be shorter.
-func part(file []byte, s int64) []byte {
+// sectorOf returns a sector of a file. The last sector may be shorter.
+func sectorOf(file []byte, s int64) []byte {
 	from, to := min(s*sector, int64(len(file))), min((s+1)*sector, int64(len(file)))
 	return file[from:to]
 }
@@ -85,7 +85,7 @@ func part(file []byte, s int64) []byte {
 // processes see. The function reached gets every sector that may not be on disk, and reports
 // whether it is. The sector -1 means the shorter length of a truncated file. A nil image means that
 // all of the file is on disk.
-func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
+func (im *diskImage) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now
 	}
@@ -94,14 +94,14 @@ func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 		left = left[:len(now)]
 	}
 	for s := int64(0); s*sector < int64(len(now)); s++ {
-		was, is := part(im.disk, s), part(now, s)
+		was, is := sectorOf(im.disk, s), sectorOf(now, s)
 		if bytes.Equal(was, is) || !reached(s) {
 			continue
 		}
 		if end := s*sector + int64(len(is)); int64(len(left)) < end {
 			left = append(left, make([]byte, end-int64(len(left)))...)
 		}
-		copy(part(left, s), is)
+		copy(sectorOf(left, s), is)
 	}
 	return left
 }

@@ -1,4 +1,4 @@
-package diskfault
+package store
 
 import (
 	"errors"
@@ -10,32 +10,32 @@ import (
 	"syscall"
 )
 
-// tree knows which names of a directory are on disk. Before each call it looks for changes that the
+// A nameTree knows which names of a directory are on disk. Before each call it looks for changes that the
 // last call has made, also if other code made that call.
-type tree struct {
+type nameTree struct {
 	dir   string
 	kept  string // directory in which every file has a second name, so that no file is lost
 	files int
 
-	now  map[string]*node   // what a process sees
-	disk map[string]*node   // what is certainly on disk
-	late []map[string]*node // later changes, one map per call; a nil node means that the name was removed
+	now  map[string]*diskNode   // what a process sees
+	disk map[string]*diskNode   // what is certainly on disk
+	late []map[string]*diskNode // later changes, one map per call; a nil node means that the name was removed
 }
 
-// node is a file, which may have several names or none.
-type node struct {
+// A diskNode is a file, which may have several names or none.
+type diskNode struct {
 	inode uint64
-	path  string // path of the file's second name
-	image *image // nil means that all of the file is on disk
+	path  string     // path of the file's second name
+	image *diskImage // nil means that all of the file is on disk
 }
 
 // Watch makes the disk track the names in dir from now on. The names that exist now count as on
 // disk. The directory kept must be empty and on the same file system.
-func (d *Disk) Watch(dir, kept string) error {
+func (d *faultyDisk) Watch(dir, kept string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tree, d.files = nil, map[string]*image{}
-	t := &tree{dir: dir, kept: kept, now: map[string]*node{}}
+	d.tree, d.files = nil, map[string]*diskImage{}
+	t := &nameTree{dir: dir, kept: kept, now: map[string]*diskNode{}}
 	if _, err := t.look(); err != nil {
 		return fmt.Errorf("watch the names in %q: %w", dir, err)
 	}
@@ -48,16 +48,16 @@ func (d *Disk) Watch(dir, kept string) error {
 }
 
 // This method records the changes of the last call, and reports whether there were any.
-func (t *tree) look() (bool, error) {
+func (t *nameTree) look() (bool, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return false, err
 	}
-	before := map[uint64]*node{}
+	before := map[uint64]*diskNode{}
 	for _, n := range t.now {
 		before[n.inode] = n
 	}
-	change, now := map[string]*node{}, map[string]*node{}
+	change, now := map[string]*diskNode{}, map[string]*diskNode{}
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || strings.HasSuffix(e.Name(), "-shm") {
@@ -87,17 +87,17 @@ func (t *tree) look() (bool, error) {
 }
 
 // add adds a new file. Nothing of it is on disk.
-func (t *tree) add(name string, inode uint64) (*node, error) {
+func (t *nameTree) add(name string, inode uint64) (*diskNode, error) {
 	t.files++
-	n := &node{inode: inode, path: filepath.Join(t.kept, fmt.Sprint(t.files)), image: newImage(nil)}
+	n := &diskNode{inode: inode, path: filepath.Join(t.kept, fmt.Sprint(t.files)), image: newDiskImage(nil)}
 	return n, os.Link(filepath.Join(t.dir, name), n.path)
 }
 
 // This method marks all names as on disk.
-func (t *tree) synced() { t.disk, t.late = maps.Clone(t.now), nil }
+func (t *nameTree) synced() { t.disk, t.late = maps.Clone(t.now), nil }
 
 // This method records the changes of the last call.
-func (d *Disk) look() {
+func (d *faultyDisk) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.tree == nil {
@@ -110,7 +110,7 @@ func (d *Disk) look() {
 	if !changed {
 		return
 	}
-	d.files = map[string]*image{}
+	d.files = map[string]*diskImage{}
 	for name, n := range d.tree.now {
 		if n.image != nil {
 			d.files[filepath.Join(d.tree.dir, name)] = n.image
@@ -119,7 +119,7 @@ func (d *Disk) look() {
 }
 
 // namesSynced marks all names in the directory as on disk.
-func (d *Disk) namesSynced(dir string) {
+func (d *faultyDisk) namesSynced(dir string) {
 	d.look()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,7 +129,7 @@ func (d *Disk) namesSynced(dir string) {
 }
 
 // Late returns the number of changes of names that may not be on disk.
-func (d *Disk) Late() int {
+func (d *faultyDisk) Late() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.tree.late)
@@ -139,7 +139,7 @@ func (d *Disk) Late() int {
 // calls changed for each change of a name that may not be on disk, and reached for each such
 // sector. Both return true if the change or sector is on disk. Sector -1 means the shorter length
 // of a truncated file.
-func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
+func (d *faultyDisk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left := maps.Clone(d.tree.disk)
@@ -151,7 +151,7 @@ func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector
 	var errs []error
 	for name, n := range left {
 		if n != nil {
-			errs = append(errs, os.WriteFile(filepath.Join(to, name), n.image.after(content(n.path), reached), 0o600))
+			errs = append(errs, os.WriteFile(filepath.Join(to, name), n.image.after(contentOf(n.path), reached), 0o600))
 		}
 	}
 	return errors.Join(errs...)

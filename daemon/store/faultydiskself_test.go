@@ -1,4 +1,4 @@
-package diskfault
+package store
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 )
 
 // onDisk opens a database with one table, in one file on the disk.
-func onDisk(t *testing.T, d *Disk) (*sql.DB, string) {
+func onDisk(t *testing.T, d *faultyDisk) (*sql.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
 	db, err := sql.Open("sqlite", "file:"+path+"?vfs="+d.Name()+"&_pragma=journal_mode(OFF)&_pragma=cache_size(0)")
@@ -27,26 +27,17 @@ func onDisk(t *testing.T, d *Disk) (*sql.DB, string) {
 	return db, path
 }
 
-func newDisk(t *testing.T, name string) *Disk {
-	t.Helper()
-	d, err := New(name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 // A call that fails changes nothing, except that a short write writes half (invariant 1).
-func TestFaults(t *testing.T) {
+func TestDiskFaults(t *testing.T) {
 	d := newDisk(t, "faults")
 	db, path := onDisk(t, d)
-	for f, changed := range map[Fault]bool{IOErr: false, Full: true, Short: true} {
-		before := content(path)
-		d.Judge(func(c Call) Fault {
-			if c.Op == Write && c.N == 4096 {
+	for f, changed := range map[diskFault]bool{faultIO: false, faultFull: true, faultShort: true} {
+		before := contentOf(path)
+		d.Judge(func(c diskCall) diskFault {
+			if c.Op == opWrite && c.N == 4096 {
 				return f
 			}
-			return None
+			return noFault
 		})
 		if _, err := db.Exec("INSERT INTO t VALUES (randomblob(3000))"); err == nil {
 			t.Errorf("fault %d: no error", f)
@@ -64,12 +55,12 @@ func TestFaults(t *testing.T) {
 
 // After a power loss, each sector that was not synced may have its old or its new content. If a
 // sync fails, later syncs do not sync the sectors of the failed sync (invariants 2 and 3).
-func TestPowerLoss(t *testing.T) {
+func TestDiskPowerLoss(t *testing.T) {
 	d := newDisk(t, "power")
 	path := filepath.Join(t.TempDir(), "f")
 	put := func(s string, at int) {
 		d.writing(path, int64(at), int64(len(s)))
-		now := content(path)
+		now := contentOf(path)
 		now = append(now, make([]byte, max(0, at+len(s)-len(now)))...)
 		copy(now[at:], s)
 		if err := os.WriteFile(path, now, 0o600); err != nil {
@@ -77,7 +68,7 @@ func TestPowerLoss(t *testing.T) {
 		}
 	}
 	left := func(reached ...int64) string {
-		got := d.files[path].after(content(path), func(s int64) bool { return len(reached) > 0 && s == reached[0] })
+		got := d.files[path].after(contentOf(path), func(s int64) bool { return len(reached) > 0 && s == reached[0] })
 		var text []byte
 		for s := 0; s*sector < len(got); s++ {
 			text = append(text, got[s*sector])
@@ -108,19 +99,19 @@ func TestPowerLoss(t *testing.T) {
 
 // After a power loss, each unsynced change of names is there whole or not at all. A file that lost
 // its name keeps its content (invariant 4).
-func TestLostNames(t *testing.T) {
+func TestDiskLostNames(t *testing.T) {
 	d, dir := newDisk(t, "lost"), t.TempDir()
 	put := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d.Ask(Call{Op: SyncFile, Path: filepath.Join(dir, name)})
+		d.Ask(diskCall{Op: opSyncFile, Path: filepath.Join(dir, name)})
 	}
 	move := func(from, to string) {
 		if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
 			t.Fatal(err)
 		}
-		d.Ask(Call{Op: "rename"})
+		d.Ask(diskCall{Op: "rename"})
 	}
 	left := func(changes ...int) (text string) {
 		to := t.TempDir()
@@ -129,7 +120,7 @@ func TestLostNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"a", "a.new", "b"} {
-			if data := content(filepath.Join(to, name)); data != nil {
+			if data := contentOf(filepath.Join(to, name)); data != nil {
 				text += name + "=" + string(data) + " "
 			}
 		}
@@ -150,7 +141,7 @@ func TestLostNames(t *testing.T) {
 	require("nothing", left(), "a=old ")
 	require("the new file", left(0), "a=old a.new=new ")
 	require("the move alone", left(1), "a=new ")
-	d.Ask(Call{Op: SyncNames, Path: dir})
+	d.Ask(diskCall{Op: opSyncNames, Path: dir})
 	require("synced", left(), "a=new ")
 	move("a", "b")
 	require("moved, and not synced", left(), "a=new ")
