@@ -68,7 +68,7 @@ var rooms = map[string]room{
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/gres": {internal: []string{"daemon/config"}, banned: []string{"os/exec", "net", "log/slog", "context"}, why: "it reads what another scheduler was told, and asks nobody"},
 	"daemon/host": {internal: []string{
-		"cgroup", "cgroup/cpuset", "daemon/core", "daemon/job", "daemon/metrics", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
+		"cgroup", "cgroup/cpuset", "daemon/core", "daemon/job", "daemon/metrics", "daemon/subuid", "gpu", "gpu/kernellog", "units/contract", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
 	"daemon/directory":        {internal: []string{"daemon/job"}, banned: []string{"os", "os/exec", "os/user", "log/slog"}, why: "it asks and remembers; whom it asks may hang"},
 	"daemon/directory/getent": {internal: []string{"daemon/directory"}, banned: []string{"os/user"}, why: "it starts getent(1): never linked into the daemon"},

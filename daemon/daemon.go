@@ -56,6 +56,7 @@ type Options struct {
 	Tell      Tell                               // nil: no notes are written
 	Open      Open                               // nil: nobody can run commands in a job's unit
 	Deliver   Deliver                            // nil: no messages are sent
+	TellUser  TellUser                           // nil: users are told nothing
 	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger

@@ -71,6 +71,8 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 		x.removeSpec(a.Job, a.Attempt)
 	case core.EndProcess:
 		x.endProcess(a)
+	case core.TellStranger:
+		x.workers.Go(func() { x.tellStranger(ctx, &a.Strangers) })
 	case core.Collect:
 		x.workers.Go(func() { x.collect(ctx, a) })
 	case core.Orphan:
@@ -92,13 +94,16 @@ func (x *executor) removeSpec(id job.ID, attempt int) {
 	}
 }
 
-// endProcess signals one process that has left its job's unit.
-// Stopping the unit would not end such a process.
+// endProcess signals one process that has left its job's unit, or that belongs to no job.
+// Stopping a unit would not end such a process.
 func (x *executor) endProcess(a core.EndProcess) {
 	if x.opt.EndProcess == nil {
 		return
 	}
 	level, text := slog.LevelInfo, "signalling a process that left its job's unit or uses another job's GPU"
+	if a.Job == 0 {
+		text = "signalling a process of no job that uses a job's GPU"
+	}
 	err := x.opt.EndProcess(a)
 	if err != nil {
 		level = slog.LevelWarn

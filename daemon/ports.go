@@ -148,6 +148,10 @@ type Open func(ctx context.Context, id job.ID, uid int) error
 // if another try may succeed. Deliver returns at the latest when ctx is done.
 type Deliver func(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool)
 
+// TellUser writes a line on the terminals of a user. The error is a refusal of gpusched-notify, such
+// as that the user has no terminal open. TellUser returns when ctx is done, or earlier.
+type TellUser func(ctx context.Context, uid int, text string) error
+
 // Notify reports the daemon's state to systemd.
 type Notify interface {
 	Ready()

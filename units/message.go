@@ -11,12 +11,12 @@ import (
 
 // MessageSpec describes the unit that sends one message.
 type MessageSpec struct {
-	Job     int64
-	Event   string // start or end
-	Number  int    // counts the job's messages about that event
+	Job     int64  // 0: the message is to a user, about no job of theirs
+	Event   string // start or end, or user
+	Number  int    // counts the job's messages about that event; to a user: tells the messages apart
 	Program string // absolute path of gpusched-notify
 	File    string // absolute path of its input, which only root can read
-	UID     int    // of the job's owner
+	UID     int    // of the job's owner, or of the user
 	GID     int    // 0: the account's own group
 	OfSite  bool   // true: sent by the site, under a dynamic account; false: by the job's owner
 	Scope   Scope  // of the systemd that runs the unit
@@ -32,6 +32,9 @@ const (
 
 // MessageName returns the name of the unit.
 func MessageName(s MessageSpec) string {
+	if s.Job == 0 {
+		return fmt.Sprintf("%s%s-%d-%d%s", contract.MessagePrefix, s.Event, s.UID, s.Number, contract.UnitSuffix)
+	}
 	return fmt.Sprintf("%s%d-%s-%d%s", contract.MessagePrefix, s.Job, s.Event, s.Number, contract.UnitSuffix)
 }
 
@@ -44,8 +47,12 @@ func IsMessage(name string) bool {
 // what its user may do in a shell, because a mail program may be set-uid and reads its user's
 // settings. A message of the site runs under an account that exists only as long as the unit.
 func MessageProperties(s MessageSpec) []Property {
+	about := fmt.Sprintf("gpusched message about job %d", s.Job)
+	if s.Job == 0 {
+		about = fmt.Sprintf("gpusched message to uid %d", s.UID)
+	}
 	p := []Property{
-		{"Description", fmt.Sprintf("gpusched message about job %d", s.Job)},
+		{"Description", about},
 		{"Type", "oneshot"},
 		{"ExecStart", []ExecCommand{{s.Program, []string{s.Program}, false}}},
 		{"StandardInputFile", s.File},

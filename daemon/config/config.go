@@ -93,6 +93,8 @@ type GPUs struct {
 	CleaningTimeout time.Duration // time that cleaning after a job may take before the GPU counts as suspect
 	MemorySlack     int64         // number of bytes in use up to which a GPU counts as empty
 	Strays          StrayAction   // what to do with a job's processes on GPUs that it does not have
+	Strangers       Strangers     // what to do with foreign processes on GPUs of others' jobs
+	StrangersAfter  time.Duration // the time from the message to the user until such a process is ended
 	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
 	KernelLog       string        // absolute path, read like /dev/kmsg; "": driver errors are not read
 	AlertUnit       string        // template of the unit that is started when a GPU goes out of service; "": none
@@ -139,6 +141,15 @@ const (
 	StrayEnd  StrayAction = "end"
 	StrayKeep StrayAction = "keep"
 	StrayTell StrayAction = "tell"
+)
+
+// Strangers says what to do with a foreign process on a GPU of another user's job.
+type Strangers string
+
+const (
+	StrangersShow Strangers = "show"
+	StrangersTell Strangers = "tell"
+	StrangersEnd  Strangers = "end"
 )
 
 // BadMemory is a state of a GPU's memory. As a setting it also means all worse states. The value
@@ -206,6 +217,8 @@ func Default() Config {
 			DriverCheck:     true,
 			DrainBadMemory:  BadMemoryFailed,
 			Strays:          StrayEnd,
+			Strangers:       StrangersShow,
+			StrangersAfter:  5 * time.Minute,
 			Slurm:           SlurmExclude,
 			KernelLog:       "/dev/kmsg",
 		},

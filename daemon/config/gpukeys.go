@@ -44,6 +44,12 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return onOff(&c.GPUs.CPUAffinity) }},
 		{section: in, name: "strays", doc: "What to do with a stray: a process that has left its job's unit and uses a GPU that the job does not have, or no longer has. end sends SIGTERM, then SIGKILL; keep takes the GPU out of service while the process is there; tell treats it like any process of no job. A job whose own unit uses a GPU that it was not given, through an open device that was passed to it, is ended after cleaning_timeout; see THE FENCE in gpusched-admin(7).",
 			bind: func(c *Config) value { return oneOf(&c.GPUs.Strays, "an action", StrayEnd, StrayKeep, StrayTell) }},
+		{section: in, name: "strangers", doc: "What to do with a stranger: a process of no job that computes on a GPU which running jobs of other users have. show only shows it, as 'gpusched gpus' does; tell also writes its user one line per process, on all terminals of the user; end does the same and, strangers_after later, sends SIGTERM and, jobs.default_grace later, SIGKILL. Processes of root, of system accounts and of desktops are only shown; see THE FENCE in gpusched-admin(7).",
+			bind: func(c *Config) value {
+				return oneOf(&c.GPUs.Strangers, "an action", StrangersShow, StrangersTell, StrangersEnd)
+			}},
+		{section: in, name: "strangers_after", doc: "With strangers = \"end\": the time from the line on the user's terminals to SIGTERM. If the user was told of an earlier process, a further one is ended with that, but at the earliest after a minute.",
+			bind: func(c *Config) value { return timeBetween(&c.GPUs.StrangersAfter, second, day) }},
 		{section: in, name: "drain_bad_memory", doc: "When a GPU with bad memory gets no more jobs: failed (a bad row could not be replaced; until an administrator decides otherwise), pending (also while a bad row waits for a reset to be replaced, although NVIDIA says that programs can run meanwhile) or never. 'gpusched health' reports both in any case.",
 			bind: func(c *Config) value {
 				return oneOf(&c.GPUs.DrainBadMemory, "a state of memory", BadMemoryNever, BadMemoryFailed, BadMemoryPending)

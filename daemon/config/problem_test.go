@@ -98,6 +98,8 @@ f:8:1: notify.webhook.x.url: it is not a URL of http or https`},
 		{"bad patterns", "[jobs]\nallowed_paths = [\"/srv/[a\"]\n", `f:2:1: jobs.allowed_paths: "/srv/[a" is not a pattern: a [ needs its ]`},
 		{"places twice", "jobs.allowed_paths = [\"/srv\", \"/srv/\"]\n", `f:1:1: jobs.allowed_paths: "/srv" is listed twice`},
 		{"places as text", "jobs.allowed_paths = \"/srv\"\n", `f:1:1: jobs.allowed_paths: must be a list of directories such as ["/srv/scripts"], not text in quotes`},
+		{"bad strangers", "[gpus]\nstrangers = \"kill\"\nstrangers_after = \"0.5s\"\n", `f:2:1: gpus.strangers: "kill" is not an action: use show or tell or end
+f:3:1: gpus.strangers_after: 500ms is out of range: use 1s to 24h`},
 		{"bad window", "[gpus]\nload_window = \"0.5s\"\n", `f:2:1: gpus.load_window: 500ms is out of range: use 1s to 1h`},
 		{"more retries than allowed", "[jobs]\nmax_retries = 2\ndefault_retries = 3\n", `f:3:1: jobs.default_retries is 3, more than jobs.max_retries, which is 2: lower the one or raise the other`},
 		{"rules", "[jobs]\nmax_grace = \"10s\"\nmax_time = \"1h\"\ndefault_time = \"2h\"\n", `f:4:1: jobs.default_time is 2h, longer than jobs.max_time, which is 1h: lower the one or raise the other

@@ -122,9 +122,13 @@ type Collect struct {
 	Listings int
 }
 
-// EndProcess signals one process outside its job's unit. It is not answered: the next sample shows
-// whether the process still exists.
+// EndProcess signals one process outside its job's unit, or a foreign process (of job 0). It is not
+// answered: the next sample shows whether the process still exists.
 type EndProcess gpus.StrayEnd
+
+// TellStranger tells a user, on all terminals, that the user's processes use GPUs of others' jobs. It
+// is not answered, and may get lost: views show the same facts.
+type TellStranger struct{ job.Strangers }
 
 // Orphan reports a unit that has a job's name but belongs to no job on record. The unit is left
 // running. The action is not answered.
@@ -144,7 +148,8 @@ func (Forget) action()      {}
 func (Orphan) action()      {}
 func (Collect) action()     {}
 
-func (EndProcess) action() {}
+func (EndProcess) action()   {}
+func (TellStranger) action() {}
 
 // Reply answers the event that has the same token. It contains a refusal, or the job as it is after
 // the step (nil for commands about a GPU).

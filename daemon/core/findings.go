@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/gpus"
@@ -16,6 +17,8 @@ func (c *Core) applyFindings(now time.Time) {
 			c.step.act(Sample{Number: f.Number})
 		case gpus.StrayEnd:
 			c.step.act(EndProcess(f))
+		case gpus.StrangersFound:
+			c.strangersFound(&f)
 		case job.GPUControl:
 			c.step.record(job.Record{GPU: &f})
 			c.step.replan()
@@ -71,7 +74,22 @@ func (c *Core) sampled(e *gpus.Sample, now time.Time) {
 	}
 	c.accounts.CountBeyond()
 	c.gpus.FindIdle(now)
+	c.gpus.MeetStrangers(now)
 	c.applyFindings(now)
+}
+
+// strangersFound has a user told about foreign processes on GPUs of others' jobs. It announces that.
+func (c *Core) strangersFound(f *gpus.StrangersFound) {
+	e := job.Event{Kind: job.EventStrangerTold, UID: new(f.UID), User: strconv.Itoa(f.UID), Why: f.Say()}
+	if f.Ended {
+		e.Kind = job.EventStrangerEnded
+	} else {
+		c.step.act(TellStranger{f.Strangers})
+	}
+	for _, g := range f.GPUs {
+		e.GPUs = append(e.GPUs, g.Index)
+	}
+	c.step.announce(e)
 }
 
 // requestSample asks for a sample and returns its number.

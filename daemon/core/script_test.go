@@ -384,6 +384,12 @@ var verbs = map[string]func(*script){
 		s.w.policy.Strays = map[string]site.Strays{"end": site.EndStrays, "keep": site.KeepStrays, "tell": site.TellStrays}[s.text("are")]
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
+	// strangers are=show|tell|end after=TIME: the policy about strangers from now on.
+	"strangers": func(s *script) {
+		s.w.policy.Strangers = map[string]site.Strangers{"show": site.ShowStrangers, "tell": site.TellStrangers, "end": site.EndStrangers}[s.text("are")]
+		s.w.policy.StrangersAfter, s.w.policy.FirstUID = s.duration("after"), 1000
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
 	// troubles: print what keeps jobs from being started.
 	"troubles": func(s *script) {
 		for _, t := range s.w.core.StartTroubles(s.w.now) {

@@ -197,6 +197,9 @@ func (w *world) record(r job.Record) {
 			for _, s := range f.Strays {
 				text += fmt.Sprintf(", stray %d of job %d", s.PID, s.Job)
 			}
+			for _, s := range f.Strangers {
+				text += fmt.Sprintf(", stranger %d", s.PID)
+			}
 		}
 		w.log("record gpu %s paused=%v %s%s", g.UUID, g.Paused, g.Reason, text)
 		return

@@ -61,6 +61,9 @@ func (w *world) begin(a core.Action) {
 			})
 		}
 		return
+	case core.TellStranger:
+		w.log("tell uid %d: %s: %v, ends %s", a.UID, a.Say(), a.GPUs, job.FormatMoment(a.Ends))
+		return
 	case core.Deliver:
 		w.send(a)
 		return

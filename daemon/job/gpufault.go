@@ -16,11 +16,14 @@ type GPUFault struct {
 
 	Left   GPULeft `json:"left,omitzero"`    // what a job left on the GPU; not an error of the driver
 	Strays []Stray `json:"strays,omitempty"` // the stray processes of the last sample, by ascending pid
+
+	Strangers []Stranger `json:"strangers,omitempty"` // those of the last sample that were told, by ascending pid
 }
 
-// With returns f, but with g's leftovers and with the acceptance of bad rows in g.
+// With returns f, but with g's leftovers, its processes, and its acceptance of bad rows.
 func (g GPUFault) With(f GPUFault) GPUFault {
 	f.Left, f.Strays, f.RowsAccepted = g.Left, g.Strays, g.RowsAccepted
+	f.Strangers = g.Strangers
 	return f
 }
 

@@ -176,6 +176,11 @@ type GPUProcess struct {
 	UsedBytes int64  `json:"used_bytes"`      // -1: unknown
 	Job       ID     `json:"job,omitempty"`   // 0: a foreign process
 	Stray     bool   `json:"stray,omitempty"` // the process is outside its job's unit
+
+	// If a foreign process uses a GPU of another user's job, this is when its user was told, and
+	// when it is ended as its user was told.
+	ToldAt time.Time `json:"told_at,omitzero"`
+	EndsAt time.Time `json:"ends_at,omitzero"`
 }
 
 // GPUShare is a job's part of a GPU, in the description of the GPU.

@@ -106,7 +106,7 @@ func (s *instance) open(ctx context.Context) error {
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: messages.Deliver, Inhibit: inhibit,
+		Deliver: messages.Deliver, TellUser: messages.TellUser, Inhibit: inhibit,
 		Source: s.source, Kernel: kernel,
 		Driver: func() gpu.DriverVersions { return driver.Installed("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,

@@ -58,6 +58,7 @@ func (o *Own) owner() config.OwnerCheck {
 func (o *Own) settings(cfg config.Config) config.Config {
 	if o != nil {
 		cfg.Daemon.AdminGroup, cfg.GPUs.DeviceFilter = "", config.FilterPrefer
+		cfg.GPUs.Strangers = config.StrangersShow
 	}
 	return cfg
 }

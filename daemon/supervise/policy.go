@@ -56,6 +56,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		Xids: cfg.Xids, LostAfter: lostAfter,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
 		Usage: usage(cfg), Strays: strays[g.Strays],
+		Strangers: strangers[g.Strangers], StrangersAfter: g.StrangersAfter, FirstUID: host.FirstUID("/etc/login.defs"),
 		MaxForeignBytes: g.MaxForeign, LoadWindow: g.LoadWindow,
 		SmallestPart: g.SmallestPart, PartsOn: g.PartsOn,
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
@@ -66,6 +67,11 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 // strays converts the setting for processes that leave their jobs.
 var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
+}
+
+// strangers converts the setting for processes of no job on GPUs of others' jobs.
+var strangers = map[config.Strangers]site.Strangers{
+	config.StrangersShow: site.ShowStrangers, config.StrangersTell: site.TellStrangers, config.StrangersEnd: site.EndStrangers,
 }
 
 // inhibited has the list for logind that belongs to each setting: what is prevented while jobs run.

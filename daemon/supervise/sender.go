@@ -18,7 +18,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// sender sends messages about jobs to the recipients that the jobs' owners named.
+// sender sends messages about jobs to the recipients that the jobs' owners named, and lines to the
+// terminals of users who have processes on GPUs of others' jobs.
 // It decides what a message says, and which unit sends it.
 // The daemon itself opens no connection and starts no program for a message.
 type sender struct {
@@ -68,6 +69,21 @@ func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 			return job.Say("detail/notify-webhook"), false
 		}
 	}
+	return s.send(ctx, spec, &m)
+}
+
+// TellUser implements daemon.TellUser.
+func (s *sender) TellUser(ctx context.Context, uid int, text string) error {
+	spec := units.MessageSpec{Event: "user", Number: int(time.Now().Unix()), Program: s.Program, UID: uid, Scope: s.Scope}
+	m := contract.Message{Way: string(job.NotifyTerminal), Host: s.Host, ID: units.MessageName(spec), Subject: text}
+	if why, _ := s.send(ctx, spec, &m); !why.IsZero() {
+		return errors.New(words.Say(why))
+	}
+	return nil
+}
+
+// send runs the unit that sends a message.
+func (s *sender) send(ctx context.Context, spec units.MessageSpec, m *contract.Message) (why job.Message, again bool) {
 	name := units.MessageName(spec)
 	file := name + launch.MessageSuffix
 	spec.File = filepath.Join(s.Dir, file)

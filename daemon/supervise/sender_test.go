@@ -107,6 +107,28 @@ func TestWhoSends(t *testing.T) {
 	}
 }
 
+// A user is told on the terminals, by a process of that user's. If nobody could be told, the error
+// says why.
+func TestUsersAreTold(t *testing.T) {
+	s, m := newSender(t)
+	if err := s.TellUser(t.Context(), 1002, "GPU 0 has belonged to job 12"); err != nil {
+		t.Fatal(err)
+	}
+	if m.given.Way != "terminal" || m.given.Subject != "GPU 0 has belonged to job 12" || m.props["User"] != "1002" || m.props["Group"] != nil {
+		t.Errorf("as %v of %v: %+v", m.props["User"], m.props["Group"], m.given)
+	}
+	if !units.IsMessage(m.name) || !strings.HasPrefix(m.name, "gpusched-notify-user-1002-") {
+		t.Errorf("the unit is %s", m.name)
+	}
+	m.status = units.Status{Result: units.ResultExitCode, MainStatus: contract.MessageRefused, StatusText: "the user has no terminal open"}
+	if err := s.TellUser(t.Context(), 1002, "x"); err == nil || err.Error() != "the user has no terminal open" {
+		t.Errorf("without a terminal: %v", err)
+	}
+	if left, err := filepath.Glob(s.Dir + "/*"); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // The text for a webhook says whose job it is. No job's name in the text can address people in a
 // chat channel. All tries have the same id.
 func TestWebhookBody(t *testing.T) {

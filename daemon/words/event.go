@@ -31,6 +31,10 @@ func Event(e *job.Event) string {
 			return fmt.Sprintf("reservation %d was made", e.Reservation) + by(e) + because(e)
 		}
 		return fmt.Sprintf("reservation %d is over", e.Reservation)
+	case job.EventStrangerTold:
+		return e.User + " was told: " + Say(e.Why)
+	case job.EventStrangerEnded:
+		return "what " + e.User + " runs without a job is being ended: " + Say(e.Why)
 	case job.EventSettings:
 		return "new settings are in force"
 	case job.EventGap:

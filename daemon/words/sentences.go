@@ -294,6 +294,9 @@ var sentences = map[job.Code]sentence{
 	"detail/stray":          {"process %v had left its unit and still used GPU %v", ""},
 	"detail/strays-ended":   {"process %v had left its unit, still used GPU %v and was ended", ""},
 
+	"detail/stranger":  {"process %v uses GPU %v, which job %v has", ""},
+	"detail/strangers": {"process %v and %v more use GPU %v, which job %v has", ""},
+
 	"notice/result":      {"%v", ""},
 	"notice/gpu-error":   {"%v", ""},
 	"notice/stray-ended": {"process %v used GPU %v, which the job does not have, and was ended", ""},

@@ -208,7 +208,7 @@ type GPUProcess struct {
 	job.GPUProcess
 }
 
-func ProcessColumns() []term.Column[GPUProcess] {
+func ProcessColumns(t *term.Terminal) []term.Column[GPUProcess] {
 	return []term.Column[GPUProcess]{
 		{Title: "GPU", Right: true, Cell: func(p GPUProcess) string { return GPUName(p.GPU) }},
 		{Title: "PID", Right: true, Cell: func(p GPUProcess) string { return strconv.Itoa(p.PID) }},
@@ -220,7 +220,12 @@ func ProcessColumns() []term.Column[GPUProcess] {
 			return job.FormatSize(p.UsedBytes)
 		}},
 		{Title: "JOB", Cell: func(p GPUProcess) string {
-			if p.Job == 0 {
+			switch {
+			case p.Job == 0 && !p.EndsAt.IsZero():
+				return "none, ends at " + t.Clock(p.EndsAt)
+			case p.Job == 0 && !p.ToldAt.IsZero():
+				return "none, told at " + t.Clock(p.ToldAt)
+			case p.Job == 0:
 				return "none"
 			}
 			return NameAt(p.GPU.Host, Number(p.Job))

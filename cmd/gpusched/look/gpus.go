@@ -98,7 +98,7 @@ func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
 	a.WriteGPUs(reply.GPUs, wide)
 	if list := processesOf(reply.GPUs); len(list) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, cli.ProcessColumns(), list, wide)
+		term.WriteTable(t, cli.ProcessColumns(t), list, wide)
 	}
 	if len(reply.Reservations) > 0 {
 		t.Printf("\n")

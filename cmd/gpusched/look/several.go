@@ -269,6 +269,6 @@ func writeGPUsOf(a *cli.App, all api.GPUsReply, wide bool) {
 	a.WriteGPUs(all.GPUs, wide)
 	if list := processesOf(all.GPUs); len(list) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, cli.ProcessColumns(), list, wide)
+		term.WriteTable(t, cli.ProcessColumns(t), list, wide)
 	}
 }

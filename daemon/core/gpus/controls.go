@@ -35,7 +35,8 @@ func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == b.boot() {
-		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
+		fault.Boot, fault.Seq = b.boot(), max(b.kernelSeq, g.Fault.Seq)
+		fault.Strays, fault.Strangers = g.Fault.Strays, g.Fault.Strangers
 		if !g.Fault.Left.What.IsZero() { // an administrator has checked the GPU instead
 			d.cleanup = nil
 		}

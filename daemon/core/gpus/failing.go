@@ -316,6 +316,7 @@ func (b *Book) EndRests(now time.Time) (any bool) {
 
 // Shift adjusts the times in b after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
+	b.strangers.shift(by, now)
 	for _, d := range b.devices {
 		for a, at := range d.began {
 			d.began[a] = job.Shifted(at, by, now)

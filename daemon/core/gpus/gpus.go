@@ -41,6 +41,7 @@ type inventory struct {
 	members        map[process]membership // the processes on GPUs that are known to belong to a job
 	kernelSeq      uint64                 // the number of the last line of the kernel's log
 	persons        map[int]Person         // the person of each container uid, from the last sample
+	strangers      strangers
 }
 
 // sampleFacts are the parts of the last sample that are not about a GPU. driver and cuda are from
@@ -59,6 +60,7 @@ func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
 		inventory: inventory{
 			policy: p, jobs: jobs, boot: boot, controls: map[string]job.GPUControl{},
 			unkillableOn: map[string][]job.ID{}, members: map[process]membership{},
+			strangers: strangers{of: map[process]*stranger{}, pace: map[int]time.Time{}},
 		},
 		cleanups: map[string]*cleanup{}, announced: map[string]job.GPUNews{},
 	}
@@ -86,8 +88,8 @@ func (b *Book) Findings() []any {
 // SampleWanted asks for a sample that begins now or later.
 type SampleWanted struct{ Number uint64 }
 
-// StrayEnd is a signal to a process outside its job's unit. It is sent only if the process still
-// has this uid and this start time.
+// StrayEnd is a signal to a process outside its job's unit, or to a stranger (of job 0). It is sent
+// only if the process still has this uid and this start time, and if a stranger is still in no job.
 type StrayEnd struct {
 	job.Stray
 	UID    int

@@ -194,7 +194,7 @@ func (b *inventory) listStrays(d *device) (list []job.Stray) {
 	return list
 }
 
-// Restore adds the record of a GPU, including the strays on it.
+// Restore adds the record of a GPU, including the strays and the strangers on it.
 func (b *Book) Restore(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	if g.Fault.Boot != b.boot() {
@@ -203,6 +203,7 @@ func (b *Book) Restore(g job.GPUControl) {
 	for _, s := range g.Fault.Strays {
 		b.members[process{s.PID, s.Start}] = membership{job: s.Job, unsure: s.Unsure}
 	}
+	b.restoreStrangers(g.Fault.Strangers)
 }
 
 // strayGrace is the time from SIGTERM to SIGKILL for a stray.

@@ -60,9 +60,13 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed
 		v.Needs, v.Stuck = string(needs), b.unkillableJob(d)
 		for _, p := range d.Processes {
-			v.Processes = append(v.Processes, job.GPUProcess{
+			shown := job.GPUProcess{
 				PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID],
-			})
+			}
+			if s := b.strangers.of[process{p.PID, p.Start}]; s != nil {
+				shown.ToldAt, shown.EndsAt = s.told, s.ends
+			}
+			v.Processes = append(v.Processes, shown)
 		}
 		views = append(views, v)
 	}

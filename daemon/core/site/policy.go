@@ -64,6 +64,10 @@ type Policy struct {
 
 	Strays Strays // what to do about processes that jobs leave behind outside their units
 
+	Strangers      Strangers     // what to do about foreign processes on GPUs of others' jobs
+	StrangersAfter time.Duration // the time from the message to a user until the process is ended
+	FirstUID       int           // the lowest uid of a person's account
+
 	// MaxForeignBytes is the memory that a foreign process may use on a GPU that a job asks for as
 	// a whole (gpu.Process.Occupies). If it is 0, such a process may use any amount, and may
 	// compute.
@@ -103,6 +107,22 @@ const (
 	KeepStrays               // they keep their GPU out of service
 	TellStrays               // they count as foreign processes on the GPU
 )
+
+// Strangers is what the site does about foreign processes on GPUs of others' jobs.
+type Strangers int
+
+// These are the choices of a site.
+const (
+	ShowStrangers Strangers = iota // they are only shown
+	TellStrangers                  // their users are told
+	EndStrangers                   // their users are told, and later they get SIGTERM, then SIGKILL
+)
+
+// IsPerson reports whether a uid may be a person's. The uids from 61184 to 65535 are those of
+// services that systemd starts (DynamicUser=) and of nobody.
+func (p *Policy) IsPerson(uid int) bool {
+	return uid > 0 && uid >= p.FirstUID && (uid < 61184 || uid > 65535)
+}
 
 // Response is what the site does about a job that breaks a rule.
 type Response int

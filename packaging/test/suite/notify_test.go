@@ -188,14 +188,10 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 // terminal, unless the terminal refuses messages (mesg).
 func TestTerminalMessage(t *testing.T) {
 	begin(t)
-	sh(t, "", "systemd-run -q --unit suite-login --uid alice -p WorkingDirectory=/tmp script -f -q -c 'sleep 300' /tmp/typescript")
-	t.Cleanup(func() { sh(t, "", "systemctl stop suite-login; rm -f /tmp/typescript") })
-	until(t, "alice has a terminal", func() bool {
-		return strings.Contains(try(t, "", "ps -o tty= -C sleep").Stdout, "pts/")
-	})
+	shown := logIn(t, "alice")
 	id := submit(t, "alice", "-g 0 -n seen --notify terminal:end -- true")
 	until(t, "the message is on the terminal", func() bool {
-		return strings.Contains(try(t, "", "cat /tmp/typescript").Stdout, fmt.Sprintf("gpusched: job %d (seen) completed", id))
+		return strings.Contains(try(t, "", "cat "+shown).Stdout, fmt.Sprintf("gpusched: job %d (seen) completed", id))
 	})
 	other := submit(t, "bob", "-g 0 --notify terminal:end -- true")
 	until(t, "the message to a user who is not logged in is given up", func() bool {
