@@ -73,7 +73,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// unprepared reports whether a start can never be prepared, and why.
+// This function reports whether a start can never be prepared, and why.
 func unprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {

@@ -61,7 +61,7 @@ func (h *unitHelpers) done(l *inspection) {
 	delete(h.inspections, l)
 }
 
-// disturbed reports whether a helper was inside the unit since the inspection began.
+// This method reports whether a helper was inside the unit since the inspection began.
 func (l *inspection) disturbed() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()

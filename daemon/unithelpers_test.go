@@ -37,7 +37,7 @@ func TestUnitHelpers(t *testing.T) {
 	}
 }
 
-// visited is a systemd whose unit is empty. When the unit is read, the function visit is called.
+// This type is a systemd whose unit is empty. When the unit is read, the function visit is called.
 type visited struct {
 	Units
 	visit func()

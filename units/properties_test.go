@@ -103,8 +103,9 @@ func TestLimitsForTheLauncher(t *testing.T) {
 	}
 }
 
-// public reports whether a unit may have this property. Other properties, such as WorkingDirectory
-// or RootDirectory, may contain something that nobody else should read (invariant 2).
+// This function reports whether a unit may have this property. Other properties, such as
+// WorkingDirectory or RootDirectory, may contain something that nobody else should read (invariant
+// 2).
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting

@@ -13,7 +13,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 
-// activated is the descriptor of the first socket that systemd passes.
+// This constant is the descriptor of the first socket that systemd passes.
 const activated = 3
 
 // run serves until it is killed. It returns 1 for an error and 2 for wrong usage.

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// answering is a transport that delays the end of its input until all requests are answered.
+// This type is a transport that delays the end of its input until all requests are answered.
 // 'printf REQUESTS | gpusched mcp' therefore prints the answers.
 type answering struct{ mcp.Transport }
 
@@ -22,8 +22,8 @@ func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &owing{Connection: conn, owed: map[jsonrpc.ID]bool{}}, err
 }
 
-// owing is a connection that tracks the unanswered requests. The SDK does not answer a request that
-// reuses the number of an unanswered request.
+// This type is a connection that tracks the unanswered requests. The SDK does not answer a request
+// that reuses the number of an unanswered request.
 type owing struct {
 	mcp.Connection
 	mu   sync.Mutex

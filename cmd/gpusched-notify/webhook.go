@@ -64,7 +64,7 @@ func post(ctx context.Context, m *contract.Message) error {
 	}
 }
 
-// answered is a server's answer that reports a failure.
+// This type is a server's answer that reports a failure.
 type answered struct{ host, did string }
 
 func (a answered) Error() string { return a.host + " " + a.did }

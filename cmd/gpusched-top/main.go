@@ -80,7 +80,7 @@ func (p *program) run() error {
 	return err
 }
 
-// colourful reports whether the terminal has colours and the user wants them.
+// This function reports whether the terminal has colours and the user wants them.
 func colourful(getenv func(string) string) bool {
 	name := getenv("TERM")
 	return getenv("NO_COLOR") == "" && name != "" && name != "dumb" && !strings.HasPrefix(name, "vt1") &&

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// failing is a scheduler that fails after a given number of commands.
+// This type is a scheduler that fails after a given number of commands.
 type failing struct {
 	*servertest.Backend
 	after int

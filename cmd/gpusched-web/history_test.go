@@ -92,7 +92,7 @@ func TestHoursOfDays(t *testing.T) {
 	}
 }
 
-// counting is a scheduler that counts how often the history is read.
+// This type is a scheduler that counts how often the history is read.
 type counting struct {
 	*servertest.Backend
 	runs atomic.Int64

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// activated is the descriptor of the first socket that systemd passes.
+// This constant is the descriptor of the first socket that systemd passes.
 const activated = 3
 
 // ErrNotActivated means that systemd passed no socket.

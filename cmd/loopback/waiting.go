@@ -12,7 +12,7 @@ import (
 // incomplete request, connections between two requests, and connections whose client has not read
 // its answer. A client can open many. If the list exceeds the limit, the oldest connection between
 // two requests is closed, because a browser reopens it when needed. If there is none, the oldest of
-// all is closed.
+// all connections is closed.
 type waiting struct {
 	most int
 
@@ -87,7 +87,8 @@ type connection struct {
 }
 
 // Hold protects the connection of a request from being closed while the server prepares the answer.
-// Call done before writing the answer: from then on the connection waits for the client.
+// The caller must call the returned function before writing the answer: from then on the connection
+// waits for the client.
 func Hold(r *http.Request) (done func()) {
 	c, ok := r.Context().Value(connKey{}).(connection)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// alike is the key of a row. Tasks with the same key share a row.
+// This type is the key of a row. Tasks with the same key share a row.
 type alike struct {
 	queue string
 	array job.ID

@@ -99,7 +99,8 @@ func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas)
 	return list
 }
 
-// written is a value in a copy of a map's entry. After parsing, it puts the copy back into the map.
+// This type is a value in a copy of a map's entry. After parsing, it puts the copy back into the
+// map.
 type written struct {
 	value
 	store func()

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// asked is a query that asks why a job waits.
+// This function returns a query that asks why a job waits.
 func asked(id job.ID) job.Query { return job.Query{IDs: []job.ID{id}, Reasons: true} }
 
 // All clients share one forecast until something changes or a second has passed.

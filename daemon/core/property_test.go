@@ -228,7 +228,7 @@ func (c *chaos) driver() {
 	c.feed(c.sample(0))
 }
 
-// report makes the driver write an error to the kernel's log.
+// This method makes the driver write an error to the kernel's log.
 func (c *chaos) report() {
 	if len(c.gpus) == 0 {
 		return

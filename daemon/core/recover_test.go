@@ -44,8 +44,8 @@ func recovered(w *world, j job.Job) {
 	w.settle()
 }
 
-// A job that only its unit shows is recorded again, holds its GPU and can end. Its id is not used
-// for another job.
+// If a job is lost from the records and only its unit shows it, the job is recorded again. It holds
+// its GPU and can end, and its id is not used for another job.
 func TestRecoveredJobGoesOn(t *testing.T) {
 	w, ran := lostFile(t)
 	recovered(w, ran)

@@ -43,7 +43,7 @@ func (s *systemd) setListed()           { s.wasListed = true }
 // This method records the boot and the run of systemd that the units belong to.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
-// rebooted reports whether a reboot of any kind has ended the unit of an attempt.
+// This method reports whether a reboot of any kind has ended the unit of an attempt.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
 // wasOff is like rebooted, but can't detect a soft reboot before the first listing. Until then it

@@ -234,8 +234,8 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
-// swept reports whether systemd stops everything and may thereby have changed the state of a unit.
-// The daemon does not report such units.
+// This method reports whether systemd stops everything and may thereby have changed the state of a
+// unit. The daemon does not report such units.
 func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
 func unitJob(name string) (job.ID, bool) {

@@ -286,7 +286,7 @@ func (d *Directory) InGroup(uid, gid int) bool {
 	return in || !known && d.hasGroup(uid, gid, true) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
-// answers reports whether the directory answers a question. It is true if nobody has asked yet.
+// This method reports whether the directory answers a question. It is true if nobody has asked yet.
 func (d *Directory) answers(q Query) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

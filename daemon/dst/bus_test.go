@@ -119,7 +119,7 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	})
 }
 
-// overdue is a call of a dead process that has not arrived yet.
+// This type is a call of a dead process that has not arrived yet.
 type overdue struct {
 	what  string // operation and unit
 	reach func()

@@ -26,7 +26,7 @@ func drawDemand(d *dice, lasts time.Duration) demand {
 	return m
 }
 
-// computes reports whether a run keeps its GPUs busy now.
+// This method reports whether a run keeps its GPUs busy now.
 func (w *World) computes(r *run) bool {
 	ran, m := w.Elapsed-r.began, &r.demand
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)

@@ -34,7 +34,7 @@ type activity struct {
 	turns uint64
 }
 
-// killed is the panic that ends an activity of a dead process. While the panic unwinds the
+// This type is the panic that ends an activity of a dead process. While the panic unwinds the
 // activity, nothing that the activity does has an effect.
 type killed struct{}
 

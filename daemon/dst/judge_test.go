@@ -360,7 +360,7 @@ func (w *World) unknown(before, again *run) bool {
 	return taken && (again.dead || stored == nil || stored.InvocationID != before.invocation)
 }
 
-// spent reports whether nothing of a run is left except its unit.
+// This method reports whether nothing of a run is left except its unit.
 func (w *World) spent(r *run) bool {
 	return !r.alive && r.ended != 0 && w.bus.sys.Processes(units.Name(int64(r.job))) == 0
 }

@@ -238,14 +238,14 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 	return time.Duration(sum)
 }
 
-// exact reports whether the daemon can know how long jobs have had their GPUs. It cannot if a clock
-// jumped and a process of the daemon ended: a part of the time is then lost.
+// This method reports whether the daemon can know how long jobs have had their GPUs. It cannot if a
+// clock jumped and a process of the daemon ended: a part of the time is then lost.
 func (w *World) exact() bool {
 	return !w.tracked.lost && (w.steady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
-// inexact is the possible error of the time that is charged for each GPU of a job. The clock may
-// make two steps, each of less than a second, that nobody recognizes as steps.
+// This constant is the possible error of the time that is charged for each GPU of a job. The clock
+// may make two steps, each of less than a second, that nobody recognizes as steps.
 const inexact = 2 * time.Second
 
 // judgeUsage checks invariant 15 for a record of a user's use.

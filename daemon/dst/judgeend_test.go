@@ -77,7 +77,7 @@ func (w *World) overtaken(r *run) bool {
 	return yes && r.ended >= at
 }
 
-// fine reports whether the command ended by itself, successfully and in time.
+// This method reports whether the command ended by itself, successfully and in time.
 func (r *run) fine() bool {
 	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom &&
 		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""

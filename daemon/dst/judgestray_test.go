@@ -94,7 +94,7 @@ func (w *World) taken(placed *job.Job, ref job.Allocation) string {
 	return ""
 }
 
-// nobody is the uid of a user who never has a job.
+// This constant is the uid of a user who never has a job.
 const nobody = 1005
 
 // judgeEndProcess checks invariant 14 for a process that the daemon ends.

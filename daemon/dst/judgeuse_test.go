@@ -107,7 +107,7 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// steady reports whether no clock has jumped. A short jump looks like passing time.
+// This method reports whether no clock has jumped. A short jump looks like passing time.
 func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
 // unwarned returns the reason why an attempt may not be stopped, at least not yet. It returns "" if

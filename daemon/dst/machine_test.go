@@ -19,7 +19,7 @@ type card struct {
 	missing   bool
 }
 
-// runs reports whether a process is on the GPU.
+// This method reports whether a process is on the GPU.
 func (g *card) runs(pid int) bool {
 	return slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
 }

@@ -136,7 +136,7 @@ func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
 	return unittest.Behaviour{}
 }
 
-// began is called when systemd executes a unit's command, or fails to execute it.
+// This method is called when systemd executes a unit's command, or fails to execute it.
 func (w *World) began(name string, r *run) {
 	st, err := w.bus.sys.Status(context.Background(), name)
 	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
@@ -182,7 +182,7 @@ func (w *World) finish(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// emptied is called when the last process of a unit may have ended.
+// This method is called when the last process of a unit may have ended.
 func (w *World) emptied(name string, r *run) {
 	if w.bus.sys.Processes(name) == 0 {
 		w.clear(name, r)

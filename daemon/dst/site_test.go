@@ -47,7 +47,7 @@ func (w *World) settings() daemon.Settings {
 	return s
 }
 
-// crowded reports whether the site starts one unit at a time, so that other starts must wait.
+// This method reports whether the site starts one unit at a time, so that other starts must wait.
 func (w *World) crowded() bool { return w.roll("crowded").percent(25) }
 
 func drawWatch(d *dice) site.UsagePolicy {

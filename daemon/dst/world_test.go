@@ -181,7 +181,7 @@ func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 
 var errNote = errors.New("the note was not taken")
 
-// silent is a daemon.Notify that ignores everything.
+// This type is a daemon.Notify that ignores everything.
 type silent struct{}
 
 func (silent) Ready()        {}

@@ -186,7 +186,7 @@ func TestReadWithoutFiles(t *testing.T) {
 	}
 }
 
-// running is a file that exists only while slurmd runs.
+// This constant is a file that exists only while slurmd runs.
 const running = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
 
 // Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed. A restart of

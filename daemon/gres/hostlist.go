@@ -17,8 +17,8 @@ const (
 // A budget is the number of names that may still be made.
 type budget int
 
-// names yields the names that an expression such as "n[1-3,07],x" expands to, in order.
-// Text that is not a range is kept as it is.
+// This method yields the names that an expression such as "n[1-3,07],x" expands to, in order. Text
+// that is not a range is kept as it is.
 func (b *budget) names(expr string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for part := range elements(expr) {

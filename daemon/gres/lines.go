@@ -8,7 +8,7 @@ import (
 // A line is a line of a Slurm file, as its keys and values. The keys are in lower case.
 type line map[string]string
 
-// lines yields the lines of a text that are not empty.
+// This function yields the lines of a text that are not empty.
 func lines(text string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		text = strings.ReplaceAll(text, "\r\n", "\n")

@@ -152,7 +152,7 @@ func read(root string, own config.OwnerCheck) (got reading) {
 	return got
 }
 
-// exists reports whether any file matches one of the patterns.
+// This method reports whether any file matches one of the patterns.
 func (r *Reader) exists(patterns ...string) bool {
 	for _, pattern := range patterns {
 		if list, err := filepath.Glob(path.Join("/", r.Root, pattern)); err == nil && len(list) > 0 {

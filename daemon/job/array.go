@@ -281,8 +281,8 @@ func cutValue(list string) (value, rest string, more bool) {
 
 const marks = `"'`
 
-// begins reports whether a quotation or a bracket can begin at an offset of s. A quotation mark
-// after a letter or a digit is an apostrophe or a unit of length.
+// This function reports whether a quotation or a bracket can begin at an offset of s. A quotation
+// mark after a letter or a digit is an apostrophe or a unit of length.
 func begins(s string, at int) bool {
 	if at == 0 || strings.IndexByte(marks, s[at]) < 0 {
 		return true

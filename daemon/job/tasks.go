@@ -82,7 +82,7 @@ func (n Tasks) Passed(position int) bool {
 	return by == "" && (skipped || position < n.Next)
 }
 
-// skips reports whether the task at a position is in Dropped, so that Next skips it. It also
+// This method reports whether the task at a position is in Dropped, so that Next skips it. It also
 // returns who cancelled the task.
 func (n Tasks) skips(position int) (by string, skipped bool) {
 	for _, d := range n.Dropped {

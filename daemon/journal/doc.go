@@ -11,8 +11,8 @@
 //
 //  1. A caller that logs never waits: entries wait in a queue of bounded length. If there is no
 //     room, entries are dropped, and their number is reported. The audit log (GPUSCHED_AUDIT) has
-//     its own queue, which no other line can fill. Its entries are sent first. Only if this queue
-//     is full does a caller wait, for two seconds at most.
+//     its own queue, which no other line can fill. Its entries are sent first. A caller waits
+//     only if this queue is full, and for two seconds at most.
 //  2. No value can become another field or another line, whatever bytes it has. Fields are sent
 //     with their length, and values in the text are quoted.
 //  3. The size of an entry is bounded, so that it always fits into one datagram.

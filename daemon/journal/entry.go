@@ -82,7 +82,7 @@ func quoted(value string) string {
 	return value
 }
 
-// printable reports whether a text is safe to show on a terminal.
+// This function reports whether a text is safe to show on a terminal.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -132,7 +132,7 @@ func (q *Queue) next() (entry, bool) {
 	}
 }
 
-// pass sends an entry, and then reports how many entries were dropped.
+// This method sends an entry, and then reports how many entries were dropped.
 func (q *Queue) pass(e entry) {
 	q.since.Store(time.Now().UnixNano())
 	defer q.since.Store(0)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// slow is a sender that sends nothing until its gate is closed.
+// This type is a sender that waits until the channel gate is closed. Then it sends.
 type slow struct {
 	gate chan struct{}
 	got  []entry

@@ -136,7 +136,7 @@ gpusched_job_run_seconds_count 5
 	}
 }
 
-// A metric that is not in the table panics (invariant 1).
+// Adding a metric that is not in the table causes a panic (invariant 1).
 func TestUnknownMetricsPanic(t *testing.T) {
 	for name, labels := range map[string][]string{"gpusched_command": {"rm"}, "gpusched_up": {"alice"}, "gpusched_jobs": {"queued"}} {
 		func() {

@@ -52,7 +52,7 @@ func held(r *job.Run, now time.Time) (from, to time.Time) {
 
 func (s span) has(at time.Time) bool { return !at.IsZero() && !at.Before(s.from) && at.Before(s.to) }
 
-// touches reports whether any part of a run is in the span.
+// This method reports whether any part of a run is in the span.
 func (s span) touches(r *job.Run, now time.Time) bool {
 	from, to := held(r, now)
 	if s.has(from) || s.has(to) || s.has(r.Attempt.EndedAt) {

@@ -63,7 +63,7 @@ func (a *Account) quotas(yield func(*Account) bool) {
 	}
 }
 
-// capped reports whether a quota of the account or of one of its groups refuses a job of this
+// This method reports whether a quota of the account or of one of its groups refuses a job of this
 // amount.
 func (a *Account) capped(n *amount) bool {
 	for q := range a.quotas {
@@ -87,7 +87,7 @@ func (a *Account) inUse() *quotaUse {
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
 }
 
-// bounded reports whether the account has a quota that limits what runs at once.
+// This method reports whether the account has a quota that limits what runs at once.
 func (a *Account) bounded() bool {
 	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
 }
@@ -102,7 +102,7 @@ func (a *Account) isUnbounded() bool {
 	return a.Barred == ""
 }
 
-// holds reports whether the quotas allow a job of this amount in addition to the given use.
+// This method reports whether the quotas allow a job of this amount in addition to the given use.
 func (a *Account) holds(u *quotaUse, n *amount) bool {
 	switch {
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:

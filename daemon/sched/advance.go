@@ -22,8 +22,8 @@ func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation 
 	return nil
 }
 
-// overlaps reports whether a job with this time limit that starts at the given moment might still
-// run when the reservation begins.
+// This method reports whether a job with this time limit that starts at the given moment might
+// still run when the reservation begins.
 func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice
@@ -35,7 +35,7 @@ func (r *AdvanceReservation) allows(a *Account) bool {
 	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.member)
 }
 
-// owns reports whether an advance reservation gives the GPU to the account now.
+// This method reports whether an advance reservation gives the GPU to the account now.
 func (s *Snapshot) owns(a *Account, gpu int) bool {
 	for i := range s.Reserved {
 		if r := &s.Reserved[i]; r.GPUs[gpu] && r.From <= s.Now && s.Now < r.To && r.allows(a) {

@@ -86,7 +86,8 @@ func keepFirst(list []cursor, c cursor, most int) []cursor {
 	return slices.Insert(list, at, c)[:min(len(list)+1, most)]
 }
 
-// rivals reports whether jobs of the two footprints could use the same GPU, or neither uses GPUs.
+// This method reports whether jobs of the two footprints could use the same GPU, or neither uses
+// GPUs.
 func (f *footprint) rivals(o *footprint) bool {
 	if f.key.milli == 0 || o.key.milli == 0 {
 		return f.key.milli == o.key.milli

@@ -37,7 +37,7 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// GPUs that a reservation leaves free at its start take any job, however long the job runs.
+// If a reservation leaves GPUs free at its start, any job can start on them, however long it runs.
 func TestLeftOverBesideAReservation(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.runs(101, 30*minute, on(0, 1)...)

@@ -64,8 +64,8 @@ func (b *backfill) begin() {
 // keepsMore reports whether the policy allows one more reservation.
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
-// delays reports whether the job at the cursor, started now, may still run at the reserved start.
-// It may if its run is long enough, and if it cannot be preempted before that.
+// This method reports whether the job at the cursor, started now, may still run at the reserved
+// start. It may if its run is long enough, and if it cannot be preempted before that.
 func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {

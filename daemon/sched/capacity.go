@@ -139,7 +139,7 @@ func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	l.moveNoGPU(1, grants, h)
 }
 
-// suffices reports whether the host has enough for the amount.
+// This method reports whether the host has enough for the amount.
 func (h *hostCapacity) suffices(n *amount) bool {
 	if h.slots <= 0 || !h.has(n.hostShare) {
 		return false

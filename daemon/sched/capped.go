@@ -109,9 +109,9 @@ func (p *pass) findOpen() {
 	}
 }
 
-// leaves reports whether the bucket has a job that waits after this pass and that no array throttle
-// holds back. Jobs that the pass starts are still in the queue, so leaves subtracts them. After the
-// plan was carried out, callers use bucket.waits instead.
+// This method reports whether the bucket has a job that waits after this pass and that no array
+// throttle holds back. Jobs that the pass starts are still in the queue, so they are subtracted.
+// After the plan was carried out, callers use bucket.waits instead.
 func (p *pass) leaves(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.open() {

@@ -53,5 +53,5 @@ func (c *cursor) query(at Instant, when horizon) query {
 	return query{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
 }
 
-// capped reports whether the pass skips the jobs of the cursor's bucket.
+// This method reports whether the pass skips the jobs of the cursor's bucket.
 func (c *cursor) capped(r *room) bool { return r.capped(c.bucket.account, &c.bucket.shape.amount) }

@@ -109,8 +109,8 @@ func (f *Forecast) Start(id job.ID) Range {
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// fixed reports whether a person fixed this moment. That is so if all futures agree on the moment
-// and no running job of unknown length could end before it.
+// This method reports whether a person fixed this moment. That is so if all futures agree on the
+// moment and no running job of unknown length could end before it.
 func (f *Forecast) fixed(at Instant) bool {
 	for i := range f.s.Running {
 		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {

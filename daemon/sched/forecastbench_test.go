@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// deepest is the maximum value of scheduling.reservation_depth.
+// This constant is the maximum value of scheduling.reservation_depth.
 const deepest = 16
 
 // dear has machines on which a forecast is expensive: all 64 GPUs are in use, and 10 000 waiting

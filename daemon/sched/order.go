@@ -75,7 +75,7 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.ranBefore, r.program, r.untried = b.ranBefore, b.program, b.untried
 }
 
-// guards reports whether a job that has waited since this moment is guarded now.
+// This method reports whether a job that has waited since this moment is guarded now.
 func (p *pass) guards(since Instant) bool {
 	waited := max(0, p.s.Now-since)
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter

@@ -158,7 +158,7 @@ func (p *Planner) refuse() {
 // reservation.
 const maxFailedShapes = 16
 
-// hopeless reports whether the pass need not try to make a reservation for a job of the bucket.
+// This method reports whether the pass need not try to make a reservation for a job of the bucket.
 // With advance reservations, whether one is possible depends on the account. So a shape that failed
 // for one account is tried again for other accounts.
 func (p *Planner) hopeless(b *bucket) bool {

@@ -176,12 +176,12 @@ func (vs *victims) find() {
 	})
 }
 
-// yields reports whether a running job of rank v may be stopped for a job of rank r. A job of a
-// lower class or number always yields. Among jobs of one class and number, a guarded job yields to
-// none, and every other job yields to a guarded job. If the job of v is protected, or the job of r
-// ran before, v yields only to a wider job that asks for more than half of the GPUs: otherwise one
-// stop would cause the next. A job does not yield to a job of the same program while the run time
-// of either is unknown. Otherwise the scores decide.
+// This method reports whether a running job of rank v may be stopped for a job of rank r. A job of
+// a lower class or number always yields. Among jobs of one class and number, a guarded job yields
+// to none, and every other job yields to a guarded job. If the job of v is protected, or the job of
+// r ran before, v yields only to a wider job that asks for more than half of the GPUs: otherwise
+// one stop would cause the next. A job does not yield to a job of the same program while the run
+// time of either is unknown. Otherwise the scores decide.
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove limits the scores of victims that are stopped together: each score may be at most

@@ -56,8 +56,8 @@ type quotaEnd struct {
 	quotaUse
 }
 
-// belongs reports whether the account's jobs count in the quotas of the other account: the account
-// itself or one of its groups.
+// This method reports whether the account's jobs count in the quotas of the other account: the
+// account itself or one of its groups.
 func (a *Account) belongs(to *Account) bool {
 	return a == to || a != nil && slices.Contains(a.Groups, to)
 }

@@ -17,7 +17,8 @@ const noon = Instant(1_700_000_000_000_000_000)
 // ago returns a moment before noon. Instant.Add gives only later moments.
 func ago(d time.Duration) Instant { return noon - Instant(d) }
 
-// drawn is a random machine with a queue. Values come from small sets, so that ties are frequent.
+// This type is a random machine with a queue. Values come from small sets, so that ties are
+// frequent.
 type drawn struct {
 	*rand.Rand
 	s        Snapshot

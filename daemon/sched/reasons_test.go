@@ -112,8 +112,8 @@ func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Ad
 	return &sc.s.Reserved[len(sc.s.Reserved)-1]
 }
 
-// A reserved GPU is refused to a job that would run beyond the reserved start. To any other job the
-// GPU is free.
+// A job that would run beyond the reserved start does not get a reserved GPU. For any other job,
+// the GPU is free.
 func TestReasonIsTheReservation(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.runs(101, time.Hour, on(0)...)

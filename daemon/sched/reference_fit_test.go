@@ -136,7 +136,7 @@ func without(list []int, x int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == x })
 }
 
-// fits reports whether the machine has what the job asks for.
+// This method reports whether the machine has what the job asks for.
 func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	mem, cpus := w.Request.MemBytes, w.Request.CPUs
 	if mem > 0 && mem > m.mem || cpus > 0 && cpus > m.cpus || m.slots < 1 {

@@ -93,7 +93,7 @@ func (r *reference) preemptAll() {
 	}
 }
 
-// waits reports whether a part of the job still waits and no limit holds it back.
+// This method reports whether a part of the job still waits and no limit holds it back.
 func (r *reference) waits(j refJob) bool {
 	starts := 0
 	for _, x := range r.place {
@@ -213,8 +213,8 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 // well.
 func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
-// preemptFor stops the set of jobs whose end makes room for the job. Then it stops the set whose
-// end makes room soon, if there is such a set.
+// preemptFor stops the set of jobs whose end makes room for the job. Then it also stops a set that
+// makes room soon, if there is such a set.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	gone, ok := r.set(j, all, nil, false)
 	if !ok {

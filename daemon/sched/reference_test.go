@@ -346,7 +346,7 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	return left
 }
 
-// owns reports whether an advance reservation gives the GPU to the account now.
+// This method reports whether an advance reservation gives the GPU to the account now.
 func (r *reference) owns(a *Account, gpu int) bool {
 	return slices.ContainsFunc(r.s.Reserved, func(v AdvanceReservation) bool {
 		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)

@@ -54,7 +54,7 @@ func answerOf(is bool) answer {
 	return no
 }
 
-// admits reports whether the query's job may use GPU i at all.
+// This method reports whether the query's job may use GPU i at all.
 func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
@@ -76,7 +76,7 @@ func (s *Snapshot) partFits(q *query, l *capacity, i int) bool {
 	return !s.GPUs[i].WholeOnly && l.gpus[i].milli >= q.shape.part && q.shape.partFits(&s.GPUs[i], l.gpus[i].mem)
 }
 
-// fits reports whether the capacity has what the query asks for.
+// This method reports whether the capacity has what the query asks for.
 func (r *room) fits(q *query, l *capacity) bool {
 	return l.suffices(&q.shape.amount) && (q.shape.milli == 0 || r.gpusFit(q, l))
 }
@@ -144,7 +144,7 @@ func (r *room) openFinal() {
 	}
 }
 
-// capped reports whether the pass skips jobs of this amount, because a quota refuses them, or
+// This method reports whether the pass skips jobs of this amount, because a quota refuses them, or
 // because all slots for jobs without GPUs are taken.
 func (r *room) capped(a *Account, n *amount) bool {
 	return !a.unbounded && a.capped(n) || n.milli == 0 && r.now.noGPU.slots <= 0

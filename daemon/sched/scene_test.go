@@ -74,7 +74,7 @@ func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
 	sc.q.Push(w)
 }
 
-// expected, of and asks return changes to a waiting job.
+// Each of these functions returns a function that changes a waiting job.
 func expected(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Expected = d } }
 func of(a *Account) func(*Waiting)            { return func(w *Waiting) { w.Account = a } }
 func asks(f func(*job.Request)) func(*Waiting) {

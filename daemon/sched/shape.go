@@ -171,7 +171,7 @@ func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	return free+g.SlackBytes >= sh.partBytes(g)
 }
 
-// tolerates reports whether the GPU's load and memory in use are within the limits of the job and
+// This method reports whether the GPU's load and memory in use are within the limits of the job and
 // the site, as far as they are known at the horizon. If not, it returns the first reason.
 func (sh *resourceShape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
 	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)

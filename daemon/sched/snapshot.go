@@ -78,7 +78,7 @@ type GPU struct {
 // example is a GPU that was lost from the beginning.
 func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
-// unified reports whether the GPU uses only host memory. The driver reports nothing about that
+// This method reports whether the GPU uses only host memory. The driver reports nothing about that
 // memory: none of it can be promised, and no limit on it is checked.
 func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 

@@ -20,8 +20,8 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	return list
 }
 
-// waits reports whether the bucket has a job that no throttle holds back. It must be called after
-// the plan was carried out. Before that, callers use pass.leaves.
+// This method reports whether the bucket has a job that no throttle holds back. It must be called
+// after the plan was carried out. Before that, callers use pass.leaves.
 func (b *bucket) waits() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {
@@ -31,5 +31,5 @@ func (b *bucket) waits() bool {
 	return false
 }
 
-// serves reports whether the GPU is in service, as far as is known.
+// This method reports whether the GPU is in service, as far as is known.
 func (g *GPU) serves() bool { return g.State == OK || g.State == Unknown || g.State == Cleaning }

@@ -29,9 +29,9 @@ func (a *accounts) person(uid int) int {
 	return person
 }
 
-// administers reports whether the peer is an administrator.
-// The process must have the administrators' group, and its account must still be a member:
-// a process keeps the groups that it got at login.
+// This method reports whether the peer is an administrator. The process must have the
+// administrators' group, and its account must still be a member: a process keeps the groups that it
+// got at login.
 func (a *accounts) administers(p peer) bool {
 	gid, ok := a.opt.GroupID(a.opt.Config().Daemon.AdminGroup)
 	return ok && p.has(gid) && a.opt.Holds(p.uid, gid)

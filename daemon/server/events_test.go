@@ -159,7 +159,7 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 }
 
-// recorded is a writer that records what a handler writes. Its reader can stop.
+// This type is a writer that records what a handler writes. Its reader can stop.
 type recorded struct {
 	http.ResponseWriter
 	lines  chan string

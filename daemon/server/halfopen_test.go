@@ -275,7 +275,7 @@ func (f *faulty) run() {
 	}
 }
 
-// longest is the longest delay of faulty.
+// This constant is the longest delay of faulty.
 const longest = 10 * time.Second
 
 // trouble runs before and after each call. At times it delays the call or returns an error.

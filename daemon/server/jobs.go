@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// list answers with the selected jobs and the GPUs.
+// The handler list answers with the selected jobs and the GPUs.
 func (s *Server) list(r *request) (any, error) {
 	asked := r.query.(*api.ListQuery)
 	q, err := s.listQuery(r, asked)
@@ -119,8 +119,8 @@ func (s *Server) recent(r *request) (*api.Recent, error) {
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
-// show answers with everything about one job. It adds the private part if the
-// caller may see it (invariant 3).
+// The handler show answers with everything about one job. It adds the private part if the caller
+// may see it (invariant 3).
 func (s *Server) show(r *request) (any, error) {
 	v, err := s.jobs.jobInPath(r, job.Query{Reasons: true, Attempts: true})
 	if err != nil {
@@ -158,7 +158,8 @@ func (s *Server) show(r *request) (any, error) {
 // defaultPoll is the length of a long poll if the request does not give one.
 const defaultPoll = 60 * time.Second
 
-// wait answers when the job has ended. If the poll's time passes first, it answers wait-timeout.
+// The handler wait answers when the job has ended. If the poll's time passes first, it answers
+// wait-timeout.
 func (s *Server) wait(r *request) (any, error) {
 	limit := defaultPoll
 	if n := r.query.(*api.WaitQuery).Seconds; n != nil {

@@ -13,7 +13,8 @@ import (
 // leftOutAfter is the time after which omitted lines are reported.
 const leftOutAfter = time.Minute
 
-// nobody is the uid of peers without an identity. In a limitedLog it also means all users together.
+// This constant is the uid of peers without an identity. In a limitedLog it also means all users
+// together.
 const nobody = -1
 
 // limitedLog writes lines that clients can cause as often as they like.

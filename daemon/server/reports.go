@@ -51,7 +51,7 @@ func tooLong(ctx context.Context, err error) error {
 	}
 }
 
-// report answers with sums over the jobs of a period.
+// The handler report answers with sums over the jobs of a period.
 func (s *Server) report(r *request) (any, error) {
 	in := r.query.(*api.ReportQuery)
 	q, err := parseReport(in)

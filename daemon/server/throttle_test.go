@@ -397,7 +397,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
 }
 
-// trying delays dry runs, and counts how many are in progress at once.
+// The type trying delays dry runs, and counts how many are in progress at once.
 type trying struct {
 	Backend
 	now  atomic.Int32

@@ -386,8 +386,8 @@ type end struct {
 
 func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < o.job }
 
-// ordered is a type whose values have an order. The interface has a name because staticcheck
-// reports the methods of an anonymous constraint as unused.
+// This constraint admits the types whose values have an order. The interface has a name because
+// staticcheck reports the methods of an anonymous constraint as unused.
 type ordered[T any] interface{ before(T) bool }
 
 // A queue is a heap. Its first value in order is on top.

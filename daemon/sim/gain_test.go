@@ -54,8 +54,8 @@ func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	return twice, vain
 }
 
-// gained reports whether job j has gained from a stop of another job: j ended by the time to, or
-// had its GPUs for a slice between the times from and to.
+// This function reports whether job j has gained from a stop of another job: j ended by the time
+// to, or had its GPUs for a slice between the times from and to.
 func gained(j *sim.JobOutcome, from, to, slice time.Duration) bool {
 	if j.End <= to {
 		return true

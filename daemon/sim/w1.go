@@ -7,8 +7,8 @@ import (
 )
 
 // W1 draws jobs from the trace of a large machine, so that they are a load for a small machine.
-// Arrival times are real. The work of each calendar day is Load times the work that the GPUs can
-// do.
+// Arrival times are real. The jobs of each calendar day need as much time as the GPUs have,
+// multiplied by Load.
 type W1 struct {
 	GPUs int
 	Load float64

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A group with one invalid record changes nothing, its error is not retryable, and later commits
-// succeed (invariant 1).
+// A commit with an invalid record among others changes nothing, and its error is not retryable.
+// Later commits succeed (invariant 1).
 func TestBadRecordChangesNothing(t *testing.T) {
 	t.Parallel()
 	with := func(f func(j *job.Job)) *job.Job {

@@ -48,7 +48,8 @@ func (d *faultyDisk) fault(op diskOp, file uintptr, off int64, n int) diskFault 
 	return d.Ask(diskCall{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask asks the judge about a call that code other than SQLite makes, and returns the fault.
+// Ask asks the judge about a call that is not SQLite's but that of other code, and returns the
+// fault.
 func (d *faultyDisk) Ask(c diskCall) diskFault {
 	d.asking.Lock()
 	defer d.asking.Unlock()

@@ -107,7 +107,7 @@ func life() []stage {
 	}
 }
 
-// held is everything that can be read from a store.
+// This type is everything that can be read from a store.
 type held struct {
 	next counters
 	text string
@@ -256,7 +256,7 @@ func reference(t *testing.T, disk *faultyDisk, l lifetime) (states []held, calls
 	return states, calls
 }
 
-// counted is a call and the number of its stage.
+// This type is a call and the number of its stage.
 type counted struct {
 	diskCall
 	stage int
@@ -305,9 +305,9 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// meets reports whether the call c fails if the fault lasts. The argument first is the call that
-// failed first. Calls of the same kind then fail. On a full disk, all calls that need space also
-// fail.
+// This method reports whether the call c fails if the fault lasts. The argument first is the call
+// that failed first. Calls of the same kind then fail. On a full disk, all calls that need space
+// also fail.
 func (tr trial) meets(c, first diskCall) bool {
 	needsSpace := c.Op == opWrite || c.Op == opTruncate || c.Op == "write file"
 	return c.Op == first.Op || tr.fault == faultFull && needsSpace

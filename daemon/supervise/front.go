@@ -45,7 +45,7 @@ func (f *front) get(ctx context.Context) server.Backend {
 	}
 }
 
-// unavailable is a backend that answers every request except health with its error.
+// This type is a backend that answers every request except health with its error.
 type unavailable struct {
 	err    error
 	checks func(context.Context) []job.Check

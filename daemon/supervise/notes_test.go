@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stopped is a systemd. The users of some jobs have stopped the processes that print notes there.
+// This type is a systemd. The users of some jobs have stopped the processes that print notes there.
 type stopped struct {
 	mu    sync.Mutex
 	jobs  map[string]bool

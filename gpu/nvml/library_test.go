@@ -64,7 +64,8 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: if the library lacks a function, only what Symbols lists as the loss does not work.
+// Invariant 1: if the library lacks a function, nothing is lost except what Symbols says about that
+// function.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
 	lib := nvml.Open(nvml.Options{Path: built.lib})

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// scripted is a Reader. Its Snapshots have only a seq, and it needs a restart after a number of
+// This type is a Reader. Its Snapshots have only a seq, and it needs a restart after a number of
 // them.
 type scripted struct {
 	spentAfter, answered, looks int

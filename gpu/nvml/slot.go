@@ -16,7 +16,7 @@ type slot struct {
 	needsWhole bool            // the last complete reading failed, or there was none: the next must be complete
 }
 
-// busy reports whether an earlier reading is still under way.
+// This method reports whether an earlier reading is still under way.
 func (s *slot) busy() bool {
 	if s.running == nil {
 		return false

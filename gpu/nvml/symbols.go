@@ -140,7 +140,7 @@ func (has symbols) missing() string {
 	return strings.Join(names, ", ")
 }
 
-// overruns reports whether the driver writes past the buffer of a process list (invariant 5).
+// This method reports whether the driver writes past the buffer of a process list (invariant 5).
 func (has symbols) overruns() bool {
 	return has.any(needOf535) && !has.any(needOf535Fixed)
 }

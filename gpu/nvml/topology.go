@@ -17,7 +17,7 @@ type topology struct {
 	since   time.Time       // beginning of the last survey
 }
 
-// busy reports whether a survey is still under way. If it has ended, busy stores its result.
+// This method reports whether a survey is still under way. If it has ended, its result is stored.
 func (t *topology) busy() bool {
 	if t.running == nil {
 		return false
@@ -35,7 +35,7 @@ func (t *topology) take(links []gpu.Link) {
 	t.of, t.links, t.running = t.about, links, nil
 }
 
-// covers reports whether the links include every GPU that is well.
+// This method reports whether the links include every GPU that is well.
 func (t *topology) covers(devices []gpu.Device) bool {
 	for _, d := range devices {
 		if uuid, ok := t.of[d.Index]; d.Health == gpu.HealthOK && (!ok || uuid != d.UUID) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// copied is a logCopy whose input, journal and log belong to the test.
+// This type is a logCopy whose input, journal and log belong to the test.
 type copied struct {
 	in       *os.File
 	finished chan struct{}
@@ -171,7 +171,7 @@ func TestLogThatHangsLater(t *testing.T) {
 	}
 }
 
-// answered is the content that a log received.
+// This type is the content that a log received.
 type answered struct {
 	mu   sync.Mutex
 	text bytes.Buffer

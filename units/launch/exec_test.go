@@ -74,7 +74,7 @@ func report() {
 	}
 }
 
-// launched is the outcome of one launch.
+// This type is the outcome of one launch.
 type launched struct {
 	pid            int
 	status         int

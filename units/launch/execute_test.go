@@ -118,7 +118,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// unforeseen is the report of an error that shows only when the kernel tries.
+// This constant is the report of an error that shows only when the kernel tries.
 const unforeseen = "exec\nERRNO=8"
 
 func checkFailure(t *testing.T, l launched, status int, note string, stderr []string, said ...string) {

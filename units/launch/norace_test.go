@@ -2,5 +2,5 @@
 
 package launch
 
-// raced reports whether the race detector is on.
+// This constant reports whether the race detector is on.
 const raced = false

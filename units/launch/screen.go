@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// held reports whether the command runs in a terminal that a process keeps for it.
+// This method reports whether the command runs in a terminal that a process keeps for it.
 func (s *Spec) held() bool { return s.TTY || s.Screen != "" }
 
 // become replaces the process by the command, or by the process that keeps its terminal.

@@ -62,9 +62,9 @@ func labelOf(dir processDir) string {
 	return strings.TrimRight(string(text), "\n\x00")
 }
 
-// hides reports whether ptrace(2) hides the links of the process st from another process of the
-// same user, because the privileges of the two differ and not their namespaces. The process st may
-// have capabilities that the other lacks, as root's processes do, or a session's with
+// This method reports whether ptrace(2) hides the links of the process st from another process of
+// the same user, because the privileges of the two differ and not their namespaces. The process st
+// may have capabilities that the other lacks, as root's processes do, or a session's with
 // CAP_WAKE_ALARM. It may also have another group, as in the shell of newgrp.
 func (st status) hides(own status) bool {
 	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
@@ -86,7 +86,7 @@ func (st status) less(first status) string {
 	return ""
 }
 
-// confines reports whether an AppArmor profile restricts anything. Some profiles only log
+// This function reports whether an AppArmor profile restricts anything. Some profiles only log
 // violations, or are only a name.
 func confines(label string) bool {
 	return label != "unconfined" && !strings.HasSuffix(label, " (unconfined)") && !strings.HasSuffix(label, " (complain)")

@@ -115,7 +115,7 @@ func (s *stage) start(id int64, b unittest.Behaviour) units.Status {
 	return status
 }
 
-// lasts reports whether the main process runs until something ends it.
+// This function reports whether the main process runs until something ends it.
 func lasts(b unittest.Behaviour) bool {
 	return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut
 }

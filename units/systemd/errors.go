@@ -39,8 +39,8 @@ func code(err error) string {
 	return ""
 }
 
-// temporary reports whether an error of this name is temporary: the bus answered because systemd is
-// not there at the moment, or systemd can't do what was asked right now.
+// This function reports whether an error of this name is temporary: the bus answered because
+// systemd is not there at the moment, or systemd can't do what was asked right now.
 func temporary(name string) bool {
 	switch name {
 	case "org.freedesktop.DBus.Error.NoReply",

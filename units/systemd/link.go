@@ -70,7 +70,7 @@ func dialSocket(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	return dbus.NewConn(buffered{bufio.NewReaderSize(c, 32<<10), c}, opts...)
 }
 
-// buffered is a connection that reads several messages at a time.
+// This type is a connection that reads several messages at a time.
 type buffered struct {
 	io.Reader
 	io.WriteCloser

@@ -59,8 +59,8 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	return status, &units.StartError{JobResult: result, Status: status}
 }
 
-// skipped reports whether a successful start executed nothing because a condition of the unit is
-// not met (ConditionPathExists=, ExecCondition=). A unit whose process was executed was active.
+// This function reports whether a successful start executed nothing because a condition of the unit
+// is not met (ConditionPathExists=, ExecCondition=). A unit whose process was executed was active.
 func skipped(result string, s units.Status, t *unitChange) bool {
 	phase, _ := units.Decode(s)
 	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)

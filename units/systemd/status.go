@@ -174,8 +174,8 @@ func (p properties) postFailed(s *units.Status, ended uint64) bool {
 	})
 }
 
-// spent reports whether only the result of an ended unit remains. A failed unit has been stopped. A
-// user may still move a process into a delegated unit.
+// This method reports whether only the result of an ended unit remains. A failed unit has been
+// stopped. A user may still move a process into a delegated unit.
 func (p properties) spent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
@@ -186,7 +186,7 @@ func (p properties) spent(s *units.Status) bool {
 	return !s.JobPending && (s.ControlGroup == "" || cgroup.Empty(cgroup.Root, s.ControlGroup))
 }
 
-// empty reports whether a list of commands is known to be empty.
+// This function reports whether a list of commands is known to be empty.
 func empty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
 
 // age returns the time since a moment of the monotonic clock. The moment is in microseconds.

@@ -118,7 +118,7 @@ func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
 	return r, ok
 }
 
-// gone reports whether systemd has dropped the unit after completing this systemd job.
+// This method reports whether systemd has dropped the unit after completing this systemd job.
 func (one *waiter) gone(job dbus.ObjectPath) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()

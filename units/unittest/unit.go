@@ -142,13 +142,13 @@ func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	s.end(u, result)
 }
 
-// clean reports whether systemd counts a death by this signal as success.
+// This function reports whether systemd counts a death by this signal as success.
 func clean(sig syscall.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
 }
 
-// end does what systemd does when the main process is gone. After a success the unit stays active
-// with the processes that are left. After a failure these processes are killed.
+// The method end does what systemd does when the main process is gone. After a success the unit
+// stays active with the processes that are left. After a failure these processes are killed.
 func (s *Systemd) end(u *unit, result string) {
 	u.status.MainPID, u.status.JobPending = 0, false
 	u.status.Stopped = u.status.WasActive && (u.status.Active == units.ActiveDeactivating || result == units.ResultTimeout)
@@ -197,7 +197,7 @@ func (s *Systemd) signal(u *unit, signal int) {
 	s.tell(u.status.Name)
 }
 
-// harmless reports whether a process without a handler survives this signal.
+// This function reports whether a process without a handler survives this signal.
 func harmless(sig syscall.Signal) bool {
 	switch sig {
 	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP,

@@ -19,9 +19,9 @@ import (
 // undoTime is how long an interrupted run may continue to release jobs.
 const undoTime = time.Minute
 
-// move holds all jobs here, submits them in order, and cancels them here. It cancels the last job
-// first, so that a job is gone before the jobs that it depends on. If move is interrupted, jobs
-// that Slurm has not got wait here as before.
+// The method move first holds all jobs here, then submits them in order, and cancels them here. It
+// cancels the last job first, so that a job is gone before the jobs that it depends on. If it is
+// interrupted, jobs that Slurm has not got wait here as before.
 func (m *migration) move(ctx context.Context, list []*moving) error {
 	undo, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

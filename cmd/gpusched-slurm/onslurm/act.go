@@ -324,7 +324,7 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	return part, nil
 }
 
-// accepts reports whether a command is possible for a job in its present state.
+// This function reports whether a command is possible for a job in its present state.
 func accepts(j *api.Job, command job.CommandKind) bool {
 	switch command {
 	case job.CommandHold:

@@ -169,7 +169,7 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 // byStart orders running jobs by their start.
 func byStart(x, y *api.Job) int { return x.StartedAt.Compare(y.StartedAt) }
 
-// matches reports whether a query selects a job.
+// This function reports whether a query selects a job.
 func matches(j *api.Job, q *api.ListQuery) bool {
 	switch {
 	case q.UID != nil && j.UID != *q.UID && j.User != "":

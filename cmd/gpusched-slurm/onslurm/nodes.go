@@ -106,7 +106,7 @@ func splitReason(text string) (reason, by string, since time.Time) {
 	return text[:i], strings.TrimPrefix(name, " ["), since
 }
 
-// unavailable reports whether the node takes no jobs, and whether an administrator wants that.
+// This method reports whether the node takes no jobs, and whether an administrator wants that.
 func (n *node) unavailable() (closed, drained bool) {
 	state := strings.ToUpper(n.state)
 	drained = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")

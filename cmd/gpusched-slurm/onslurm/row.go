@@ -179,7 +179,7 @@ func (a *answer) end() error {
 	return nil
 }
 
-// numbered reports whether the row has a job id. Every valid row has one.
+// This method reports whether the row has a job id. Every valid row has one.
 func (r *row) numbered() bool {
 	return r[colJobID] != "" && r[colJobID][0] >= '0' && r[colJobID][0] <= '9'
 }

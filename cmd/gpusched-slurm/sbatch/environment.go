@@ -25,7 +25,7 @@ func Environ(environ []string) []string {
 	return list
 }
 
-// passed are the variables that Environ keeps.
+// These are the variables that Environ keeps.
 var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_CONF"}
 
 // An environment is the set of variables that the script adds to Slurm's variables.
@@ -73,7 +73,7 @@ func (m *mapping) environment() *environment {
 // defaultPath is the PATH that systemd gives to services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// foreign reports whether a variable describes another job or a session.
+// This function reports whether a variable describes another job or a session.
 func foreign(name string, inherit bool) bool {
 	switch name {
 	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPUSCHED_ENGINE",

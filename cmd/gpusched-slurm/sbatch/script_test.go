@@ -77,7 +77,7 @@ func scriptOf(t testing.TB, r api.SubmitRequest) []byte {
 	return sub.Script
 }
 
-// awkward are words and values that break if the quoting is wrong.
+// These are words and values that break if the quoting is wrong.
 var awkward = []string{
 	"", " ", "a b", "'", `"`, `\`, "`id`", "$(id)", "$HOME", "${x}", "a'b\"c", "\n", "a\nb\n", "\r\n", "\r", "a\r\n#SBATCH --hold\n",
 	"#SBATCH -H", "*", "?", "[a]", "~", "~root", "-n", "--", "-", "=", "a=b", "!", "!!", ";", "&", "|", "<x", ">x", "(", ")", "{a,b}", "{x}",

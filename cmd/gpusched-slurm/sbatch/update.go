@@ -43,7 +43,7 @@ func Update(id string, c job.Change, now Current, s Site) ([]string, error) {
 // submitAgain is the hint for a change that is not possible.
 const submitAgain = "cancel the job and submit it again"
 
-// fixed are the options of a job that cannot be changed after its submission.
+// These are the options of a job that cannot be changed after its submission.
 var fixed = []struct {
 	Gap
 	asked func(u *change) bool

@@ -71,8 +71,8 @@ func (r *Runner) Program(name string, args ...string) (engines.Program, error) {
 	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(r.full)}, err
 }
 
-// shapes reports whether a variable changes the output or the default query of Slurm's programs, or
-// describes the job in which the caller runs.
+// This function reports whether a variable changes the output or the default query of Slurm's
+// programs, or describes the job in which the caller runs.
 func shapes(name string) bool {
 	if name == "SLURM_CONF" || name == "SLURM_JWT" {
 		return false
@@ -113,7 +113,7 @@ func (r *Runner) Find(name string) (string, error) {
 		"Slurm's program %s is not in PATH", name)
 }
 
-// ours reports whether a path leads to a gpusched program.
+// This function reports whether a path leads to a gpusched program.
 func ours(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	return err == nil && strings.HasPrefix(filepath.Base(real), "gpusched")

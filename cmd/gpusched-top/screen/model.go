@@ -305,7 +305,7 @@ func (m *Model) arrange() {
 	}
 }
 
-// matches reports whether every word of a filter occurs in a job's row.
+// This function reports whether every word of a filter occurs in a job's row.
 func matches(j api.Job, filter string) bool {
 	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause(words.Reader{})}, "\n"))
 	for _, word := range strings.Fields(strings.ToLower(filter)) {

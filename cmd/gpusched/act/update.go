@@ -62,7 +62,7 @@ func (c *UpdateCmd) awaited() []string {
 	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
 }
 
-// waits reports whether the options make the jobs wait for other jobs.
+// This method reports whether the options make the jobs wait for other jobs.
 func (c *UpdateCmd) waits() bool {
 	return slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" })
 }

@@ -116,7 +116,7 @@ func ReadDocument(host string, ans remote.Answer, doc any) error {
 	return nil
 }
 
-// named is a document that can add a machine's name to its jobs and GPUs.
+// This type is a document that can add a machine's name to its jobs and GPUs.
 type named interface{ NameAll(host string) }
 
 // NameDocument adds a machine's name to the jobs and GPUs of a document.

@@ -118,7 +118,7 @@ func withReaders(table []option, do map[string]func(*Call, string) error) []opti
 	return table
 }
 
-// ended reports whether the user asked for ended jobs.
+// This method reports whether the user asked for ended jobs.
 func (v *squeueView) ended() bool {
 	return len(v.states) > 0 && slices.ContainsFunc(job.States(), func(s job.State) bool {
 		return s.Terminal() && slurmStates[s].in(v.states)

@@ -173,7 +173,7 @@ const (
 	cutTime  = 2 * time.Second
 )
 
-// runs reports whether the attempt that had this terminal is still running.
+// This method reports whether the attempt that had this terminal is still running.
 func (at *attendance) runs(j api.Job) bool {
 	return !j.State.Terminal() && j.State != job.Queued && j.Attempt == at.job.Attempt
 }

@@ -158,7 +158,7 @@ func (at *attendance) readJournal(ctx context.Context, path string, over <-chan 
 	return err
 }
 
-// interrupted is the error that a signal causes.
+// This type is the error that a signal causes.
 type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return i.String() }

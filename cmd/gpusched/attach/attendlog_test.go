@@ -167,7 +167,7 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
 
-// answering is an engine with one job.
+// This type is an engine with one job.
 type answering struct {
 	api.Engine
 	job   func() (api.JobReply, error)

@@ -156,7 +156,7 @@ func GPUsOf(j api.Job) string {
 	})
 }
 
-// partial reports whether the job has only a part of this GPU.
+// This function reports whether the job has only a part of this GPU.
 func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func GPUIndexes(list []api.Allocation) string {

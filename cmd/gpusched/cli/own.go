@@ -155,8 +155,8 @@ func Instant(t time.Time) string {
 	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
 }
 
-// lagging is how long after the end of an attempt its last lines can arrive. The next attempt
-// begins later than that.
+// This constant is the time after the end of an attempt in which its last lines can arrive. The
+// next attempt begins later than that.
 const lagging = 500 * time.Millisecond
 
 // AttemptLines returns journalctl's arguments for one attempt of a job.

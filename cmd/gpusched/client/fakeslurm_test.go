@@ -92,7 +92,7 @@ func fakeSlurm(name string, args []string) int {
 	return 1
 }
 
-// fake is the directory that contains the jobs.
+// This type is the directory that contains the jobs.
 type fake string
 
 func (f fake) fact(id, name string) string {

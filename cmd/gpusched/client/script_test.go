@@ -65,7 +65,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, commands)
 }
 
-// scripted is the content of backend.json. The daemon behind the server has this state. The uid -1
+// This type is the content of backend.json. The daemon behind the server has this state. The uid -1
 // in it stands for the user who runs the test, named "me".
 type scripted struct {
 	servertest.Backend

@@ -24,7 +24,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// keyed is a daemon that recognizes a repeated request by its key. It records the requests.
+// This type is a daemon that recognizes a repeated request by its key. It records the requests.
 type keyed struct {
 	sync.Mutex
 	jobs    map[string]job.ID
@@ -94,7 +94,7 @@ func (d *keyed) queued() string {
 	return strings.Join(d.names, " ")
 }
 
-// watching is a test's home directory with a file of jobs, and a daemon.
+// This type is a test's home directory with a file of jobs, and a daemon.
 type watching struct {
 	*keyed
 	t    *testing.T

@@ -92,8 +92,8 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	return out, nil
 }
 
-// unnamable reports whether a variable's name can't contain this character. The kernel accepts such
-// names, but shells drop the variables.
+// This function reports whether a variable's name can't contain this character. The kernel accepts
+// such names, but shells drop the variables.
 func unnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 func IsSet(set []string, name string) bool {

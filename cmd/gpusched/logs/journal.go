@@ -152,7 +152,7 @@ func (t *JournalTail) rest() []string {
 	return append([]string{"--after-cursor=" + t.cursor}, which...)
 }
 
-// openable reports whether the user can read any journal file that matches the pattern.
+// This function reports whether the user can read any journal file that matches the pattern.
 func openable(a *cli.App, pattern string) bool {
 	for _, dir := range a.JournalDirs {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern))

@@ -143,7 +143,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	return nil
 }
 
-// complete reports whether the journal contains everything that a job printed.
+// This method reports whether the journal contains everything that a job printed.
 func (p *Printer) complete(ctx context.Context, j api.Job) bool {
 	if p.behind.Load() || !Printed(ctx, p.App, j) {
 		p.behind.Store(true)

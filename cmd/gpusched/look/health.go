@@ -82,7 +82,7 @@ func HealthStatus(h job.Health) error {
 
 func isWell(c job.Check) bool { return c.Health == job.Healthy }
 
-// works reports whether the part that was checked needs no action.
+// This function reports whether the part that was checked needs no action.
 func works(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
 
 // WorstFirst sorts checks. Parts that need action come first.

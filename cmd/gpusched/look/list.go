@@ -259,7 +259,7 @@ func (c *ListCmd) wantsEnded() bool {
 	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
 }
 
-// groups reports whether tasks of an array share a row if they are in the same state.
+// This method reports whether tasks of an array share a row if they are in the same state.
 func (c *ListCmd) groups() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
 
 // cutEnded removes ended jobs that were requested but are not shown. It reports whether there are

@@ -89,7 +89,7 @@ func parse(name, text string) (d dialect, all map[string]any, err error) {
 		"(config.yaml of cudaq, config.json, llm_config.json or the state file of scheduler.py, slurm.conf)")
 }
 
-// ours reports whether a text has TOML sections, like gpusched's own settings.
+// This function reports whether a text has TOML sections, like gpusched's own settings.
 func ours(text string) bool {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")

@@ -196,7 +196,8 @@ func nameList(names []string) string {
 	return ": " + strings.Join(names, ", ") + more
 }
 
-// named reports whether an account of the machine can have this name. If not, it makes a note.
+// This method reports whether an account of the machine can have this name. If not, it makes a
+// note.
 func (p *page) named(what, name string) bool {
 	plain := job.Printable(name) && strings.TrimSpace(name) == name && !strings.ContainsAny(name, ":,/")
 	if plain && name != "NAME" && len(name) <= 256 && name[0] != '-' {

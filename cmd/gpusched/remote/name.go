@@ -50,7 +50,7 @@ func Check(name string) error {
 	return nil
 }
 
-// plain reports whether a text contains only characters of names and is not an option.
+// This function reports whether a text contains only characters of names and is not an option.
 func plain(s string) bool {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))

@@ -143,7 +143,7 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 	return nil
 }
 
-// direct reports whether the kernel can run the script under the name that was typed.
+// This method reports whether the kernel can run the script under the name that was typed.
 func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command returns the command line that runs the script. If the script can't be run directly, the

@@ -165,7 +165,7 @@ func withoutFormula(cell string) string {
 	return "'" + cell
 }
 
-// negative reports whether a cell is a number below zero, such as -12 or -0.5.
+// This function reports whether a cell is a number below zero, such as -12 or -0.5.
 func negative(cell string) bool {
 	whole, part, found := strings.Cut(strings.TrimPrefix(cell, "-"), ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

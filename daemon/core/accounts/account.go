@@ -178,7 +178,7 @@ func (b *Book) apply(a *sched.Account) {
 	a.MaxUsage = time.Duration(q.GPUHours) * time.Hour
 }
 
-// Configured applies new quotas.
+// Configured makes new quotas take effect.
 func (b *Book) Configured() {
 	for _, a := range b.all() {
 		b.apply(a)

@@ -18,7 +18,7 @@ type Trial struct {
 	limit, served, run time.Duration // its time limit, its run time so far, and the expected run time without a limit
 }
 
-// tried is one change, with the request and expected run time that result from it.
+// This type is one change, with the request and expected run time that result from it.
 type tried struct {
 	sooner   job.Sooner
 	request  job.Request

@@ -11,7 +11,7 @@ import (
 // warnAgainAfter is the time after which a job that still exceeds its budget is warned again.
 const warnAgainAfter = time.Hour
 
-// bounded reports whether the job can be stopped now for exceeding its budget on this GPU. A
+// This method reports whether the job can be stopped now for exceeding its budget on this GPU. A
 // suspended job can't be warned, so the answer is yes only if it was warned before.
 func (p *gpuUse) bounded() bool {
 	j := p.l.Job

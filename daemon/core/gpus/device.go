@@ -230,8 +230,8 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep.next = now.Add(retry.After(dep.looks, firstRetry, lastRetry))
 }
 
-// clean reports whether nothing of an earlier job is on the GPU. It has no process of a job that
-// does not hold it, and no dead process. The memory that belongs to no process is no more than
+// This method reports whether nothing of an earlier job is on the GPU. It has no process of a job
+// that does not hold it, and no dead process. The memory that belongs to no process is no more than
 // before the job came.
 func (b *inventory) clean(d *device) bool {
 	for _, p := range d.Processes {

@@ -46,7 +46,7 @@ const (
 	pause = time.Second
 )
 
-// failing is about the jobs that failed at once on a GPU since a job last did well there.
+// This type is about the jobs that failed at once on a GPU since a job last did well there.
 type failing struct {
 	jobs  int
 	well  int // number of jobs that did well on other GPUs since the first failure
@@ -116,7 +116,7 @@ func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
 }
 
-// The method Ended counts for a job's GPUs whether the job did well or failed at once.
+// Ended records for the GPUs of an ended job whether the job did well or failed at once.
 func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	had := b.gpusOf(l.Job)
 	switch {
@@ -206,9 +206,9 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 // or of any account (nil).
 type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
 
-// suspects reports whether the failures on a GPU are enough for a rest. The argument alike is the
-// number of GPUs with as many failures, including this one. After a rest, the failure of the one
-// job that is tried is enough.
+// This method reports whether the failures on a GPU are enough for a rest. The argument alike is
+// the number of GPUs with as many failures, including this one. After a rest, the failure of the
+// one job that is tried is enough.
 func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {

@@ -197,7 +197,7 @@ func (b *Book) findLost(now time.Time) {
 	}
 }
 
-// offered reports whether the site offers the GPU to jobs.
+// This method reports whether the site offers the GPU to jobs.
 func (b *inventory) offered(d *device) bool {
 	return len(b.policy.OnlyGPUs) == 0 || slices.Contains(b.policy.OnlyGPUs, d.Index)
 }

@@ -41,7 +41,7 @@ func (b *inventory) unlisted(d *device) int64 {
 	return rest
 }
 
-// occupies reports whether a foreign process uses so much of a GPU that no job gets the GPU as a
+// This method reports whether a foreign process uses so much of a GPU that no job gets the GPU as a
 // whole.
 func (b *inventory) occupies(p *gpu.Process) bool {
 	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)

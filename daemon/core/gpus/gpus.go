@@ -120,7 +120,7 @@ type StopFound struct {
 	Victim job.ID        // the job that lacks memory
 }
 
-// Configured applies a new policy.
+// Configured makes a new policy take effect.
 func (b *Book) Configured() {
 	b.inventoryVersion++
 	b.withdraw()

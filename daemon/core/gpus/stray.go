@@ -282,8 +282,8 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last
 	return last, sure
 }
 
-// remembers reports whether a job has the GPU, or has left it since it was last clean. Only then is
-// the job's run time known.
+// This method reports whether a job has the GPU, or has left it since it was last clean. Only then
+// is the job's run time known.
 func (b *inventory) remembers(d *device, id job.ID) bool {
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if dep.job == id && dep.attempt != 0 {

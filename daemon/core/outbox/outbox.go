@@ -47,7 +47,8 @@ func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	return true
 }
 
-// slow reports whether tries take long on average. A fast try now and then does not change that.
+// This method reports whether tries take long on average. A fast try now and then does not change
+// that.
 func (o *box) slow() bool { return o.took > slowTry }
 
 // The method ready returns a message that may be sent now. If there is none, it returns nil and the

@@ -94,7 +94,8 @@ func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time
 	}
 }
 
-// held reports whether a trouble holds back jobs. T is everybody's trouble, one account's, or nil.
+// This method reports whether a trouble holds back jobs. T is everybody's trouble, one account's,
+// or nil.
 func (s *Troubles) held(t *trouble) bool {
 	return t != nil && t.starts > 0 && (t.several || s.every.several)
 }
@@ -217,8 +218,8 @@ func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	}
 }
 
-// holds reports whether a trouble now keeps all of its jobs from being placed, and when to ask
-// again; zero: after the next event. If it returns false, one of the jobs may be placed.
+// This method reports whether a trouble now keeps all of its jobs from being placed, and when to
+// ask again; zero: after the next event. If it returns false, one of the jobs may be placed.
 func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 	if !s.held(t) {
 		return false, at

@@ -163,7 +163,7 @@ func (l line) fault(code int, printed, before string) string {
 	return ""
 }
 
-// indented is a writer that indents lines, passes them on as they arrive, and keeps them.
+// This type is a writer that indents lines, passes them on as they arrive, and keeps them.
 type indented struct {
 	to  io.Writer
 	all bytes.Buffer

@@ -185,7 +185,7 @@ func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 }
 
 // command returns argv as a command in the machine. If we are on a terminal, the command has a
-// terminal in the machine. restore resets our terminal.
+// terminal in the machine. The function restore resets our terminal.
 func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
 	if !onTerminal() {
 		return m.Command(ctx, "", argv...), func() {}, nil

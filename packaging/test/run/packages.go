@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// raceless is a package whose tests run independent simulated
-// worlds in parallel. Nothing else in it starts a goroutine.
+// This constant is a package whose tests run independent simulated worlds in parallel. Nothing else
+// in it starts a goroutine.
 const raceless = "./daemon/dst"
 
 // This list contains expensive tests that start no goroutine themselves, although their packages

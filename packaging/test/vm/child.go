@@ -37,7 +37,7 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, <-started
 }
 
-// ended reports whether the process has ended.
+// This method reports whether the process has ended.
 func (c *child) ended() bool {
 	select {
 	case <-c.done:

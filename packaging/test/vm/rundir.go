@@ -22,7 +22,7 @@ type runDir struct {
 	lock *os.File
 }
 
-// unborn is the prefix of a run directory that is not complete yet.
+// This constant is the prefix of a run directory that is not complete yet.
 const unborn = ".new-"
 
 // newRunDir creates a run directory and takes its lock

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// printed is a journal that can be read while it is written.
+// This type is a journal that can be read while it is written.
 type printed struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -104,7 +104,7 @@ func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal
 	}
 }
 
-// ends reports whether the signal is one that ends jobs.
+// This function reports whether the signal is one that ends jobs.
 func ends(s os.Signal) bool {
 	return s == syscall.SIGTERM || s == syscall.SIGINT || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }

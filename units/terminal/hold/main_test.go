@@ -70,7 +70,7 @@ const (
 	againEnv   = "GPUSCHED_HOLD_AGAIN"
 )
 
-// held is a job with a terminal.
+// This type is a job with a terminal.
 type held struct {
 	*exec.Cmd
 	t       testing.TB

@@ -35,7 +35,7 @@ type session struct {
 	ended chan struct{}
 }
 
-// said is the beginning of a program's output.
+// This type is the beginning of a program's output.
 type said struct{ bytes.Buffer }
 
 func (s *said) Write(p []byte) (int, error) {

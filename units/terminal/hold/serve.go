@@ -54,7 +54,7 @@ func takesSandboxed(environ []string) bool {
 	return slices.Contains(environ, contract.SandboxVariable+"="+contract.SandboxAllowed)
 }
 
-// admitted reports whether a user may be a client of the job's terminal (invariant 1).
+// This function reports whether a user may be a client of the job's terminal (invariant 1).
 func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }

@@ -23,7 +23,7 @@ func New(host, me string) *Masker {
 	return m
 }
 
-// known are words that are not masked: accounts and groups that every machine has, and words of the
+// These are words that are not masked: accounts and groups that every machine has, and words of the
 // report itself.
 var known = []string{
 	"", "root", "nobody", "daemon", "gpusched", "gpusched-admin", "systemd-journal", "adm", "wheel", "users", "gpu", "gpus",
@@ -134,7 +134,7 @@ func maskLong(found string) string {
 	return found
 }
 
-// harmless are the log fields whose values come from the scheduler only (invariant 2).
+// These are the log fields whose values come from the scheduler only (invariant 2).
 var harmless = strings.Fields("version commit job jobs unit uid gpu gpus attempt n count line tries took since state " +
 	"outcome signal xid code took seconds err event action method level reservation")
 
