@@ -61,7 +61,7 @@ func (a *asker) ahead(id job.ID) string {
 	e, _ := a.core.Explained(id, a.now)
 	var list []string
 	for i := range e.Ahead {
-		list = append(list, e.Ahead[i].Called+" "+words.Ahead(&e.Ahead[i]))
+		list = append(list, e.Ahead[i].Called+" "+words.Ahead(&e.Ahead[i], fmt.Sprint(id)))
 	}
 	if e.More > 0 {
 		list = append(list, fmt.Sprintf("%d more", e.More))
@@ -144,9 +144,9 @@ func TestAheadByTheOrder(t *testing.T) {
 	a.submit("bob", whole(1))
 	own := a.submit("ann", whole(1))
 	a.later(2 * time.Hour)
-	a.want("in order", a.ahead(own), "4 class high, this job's is normal; GPUs are kept for it, 5 priority 7, this job's is 0, "+
-		"2 it is shorter (counts as 2h17m, this job as 9h6m), "+
-		"6 bob has had nearly nothing lately, this job's user 1.9 times a fair share, 3 it is shorter (counts as 4h33m, this job as 9h6m)")
+	a.want("in order", a.ahead(own), "4 its class is high, job 7's is normal; GPUs are kept for it, 5 its priority is 7, job 7's is 0, "+
+		"2 it is shorter (counts as 2h17m, job 7 as 9h6m), "+
+		"6 bob has had nearly nothing lately, job 7's user 1.9 times a fair share, 3 it is shorter (counts as 4h33m, job 7 as 9h6m)")
 	for range 20 {
 		own = a.submit("ann", whole(1))
 	}

@@ -18,13 +18,13 @@ func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
 		return nil, err
 	}
 	s.limits.charge(r.person, e.Took.Seconds()*float64(s.opt.Config().Limits.Requests)/trialPart)
-	return renderExplained(&e), nil
+	return renderExplained(&e, v.Called()), nil
 }
 
-func renderExplained(e *job.Explained) *api.Queue {
+func renderExplained(e *job.Explained, called string) *api.Queue {
 	out := &api.Queue{Ahead: []api.Ahead{}, Omitted: e.More, Tried: e.Tried}
 	for _, a := range e.Ahead {
-		sentence := words.Ahead(&a)
+		sentence := words.Ahead(&a, called)
 		a.Its, a.Own = a.Its.Rounded(), a.Own.Rounded()
 		out.Ahead = append(out.Ahead, api.Ahead{Ahead: a, Sentence: sentence})
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead returns why another job is ahead of the reader's job. Callers put the text after the other
-// job's name.
-func Ahead(a *job.Ahead) string {
-	text := aheadCause(a)
+// Ahead returns why another job is ahead of the job called own. Callers put the text after the
+// other job's name.
+func Ahead(a *job.Ahead, own string) string {
+	text := aheadCause(a, "job "+own)
 	if a.Again {
 		text += "; it ran before and waits again"
 	}
@@ -25,28 +25,28 @@ func Ahead(a *job.Ahead) string {
 	return text
 }
 
-func aheadCause(a *job.Ahead) string {
+func aheadCause(a *job.Ahead, name string) string {
 	its, own := a.Its, a.Own
 	switch a.Cause {
 	case job.AheadClass:
-		return fmt.Sprintf("class %s, this job's is %s", its.Priority.Class, own.Priority.Class)
+		return fmt.Sprintf("its class is %s, %s's is %s", its.Priority.Class, name, own.Priority.Class)
 	case job.AheadNumber:
-		return fmt.Sprintf("priority %d, this job's is %d", its.Priority.Number, own.Priority.Number)
+		return fmt.Sprintf("its priority is %d, %s's is %d", its.Priority.Number, name, own.Priority.Number)
 	case job.AheadOwed:
 		return "other jobs were stopped to make room for it"
 	case job.AheadGuarded:
 		return "it has waited " + long(its.Waited.Duration()) + ", and jobs that wait so long go first"
 	case job.AheadBatch:
-		return "of the same batch, in which larger jobs go first"
+		return "it is of the same batch, in which larger jobs go first"
 	case job.AheadScore:
-		return byScore(a)
+		return byScore(a, name)
 	}
 	return longer((its.Waited - own.Waited).Duration())
 }
 
 // byScore names the one or two main reasons for a higher score, the most important first. A reason
 // is the owner's share, the time the job has waited, or the length of the job.
-func byScore(a *job.Ahead) string {
+func byScore(a *job.Ahead, name string) string {
 	its, own := a.Its, a.Own
 	type part struct {
 		apart float64
@@ -58,12 +58,12 @@ func byScore(a *job.Ahead) string {
 			parts = append(parts, part{apart, text})
 		}
 	}
-	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, this job's user %s", a.User, share(its.Share), share(own.Share)))
-	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, this job as %s)", long(its.Length.Duration()), long(own.Length.Duration())))
+	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, %s's user %s", a.User, share(its.Share), name, share(own.Share)))
+	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, %s as %s)", long(its.Length.Duration()), name, long(own.Length.Duration())))
 	add(ratio(its.Waited, own.Waited), longer((its.Waited - own.Waited).Duration()))
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.apart, a.apart) })
 	if len(parts) == 0 {
-		return "a slightly higher score"
+		return "its score is slightly higher"
 	}
 	texts := []string{}
 	for _, p := range parts[:min(len(parts), 2)] {

@@ -17,21 +17,21 @@ func TestAhead(t *testing.T) {
 		return s
 	}
 	for want, a := range map[string]job.Ahead{
-		"class high, this job's is normal":                        {Cause: job.AheadClass, Its: with(func(s *job.Merits) { s.Priority.Class = job.High }), Own: normal},
-		"priority 5, this job's is -1":                            {Cause: job.AheadNumber, Its: with(func(s *job.Merits) { s.Priority.Number = 5 }), Own: with(func(s *job.Merits) { s.Priority.Number = -1 })},
+		"its class is high, job 12's is normal":                   {Cause: job.AheadClass, Its: with(func(s *job.Merits) { s.Priority.Class = job.High }), Own: normal},
+		"its priority is 5, job 12's is -1":                       {Cause: job.AheadNumber, Its: with(func(s *job.Merits) { s.Priority.Number = 5 }), Own: with(func(s *job.Merits) { s.Priority.Number = -1 })},
 		"other jobs were stopped to make room for it":             {Cause: job.AheadOwed},
 		"it has waited 1d2h, and jobs that wait so long go first": {Cause: job.AheadGuarded, Its: job.Merits{Waited: 26*hour + 7*minute/60}},
-		"of the same batch, in which larger jobs go first":        {Cause: job.AheadBatch},
+		"it is of the same batch, in which larger jobs go first":  {Cause: job.AheadBatch},
 		"it came first":           {Cause: job.AheadLonger},
 		"it has waited 2h longer": {Cause: job.AheadLonger, Its: job.Merits{Waited: 3 * hour}, Own: normal},
-		"bob has had 0.4 times a fair share lately, this job's user 3.2 times a fair share":         {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Share = 0.4 }), Own: with(func(s *job.Merits) { s.Share = 3.2 })},
-		"bob has had nearly nothing lately, this job's user a fair share; it has waited 10m longer": {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Share, s.Waited = 0, 70*minute }), Own: normal},
-		"it is shorter (counts as 8s, this job as 1h)":                                              {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Length = 8 * minute / 60 }), Own: normal},
-		"a slightly higher score": {Cause: job.AheadScore, Its: normal, Own: normal},
-		"it came first; it ran before and waits again; GPUs are kept for it": {Cause: job.AheadLonger, Again: true, Kept: true},
+		"bob has had 0.4 times a fair share lately, job 12's user 3.2 times a fair share":         {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Share = 0.4 }), Own: with(func(s *job.Merits) { s.Share = 3.2 })},
+		"bob has had nearly nothing lately, job 12's user a fair share; it has waited 10m longer": {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Share, s.Waited = 0, 70*minute }), Own: normal},
+		"it is shorter (counts as 8s, job 12 as 1h)":                                              {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Length = 8 * minute / 60 }), Own: normal},
+		"its score is slightly higher":                                                            {Cause: job.AheadScore, Its: normal, Own: normal},
+		"it came first; it ran before and waits again; GPUs are kept for it":                      {Cause: job.AheadLonger, Again: true, Kept: true},
 	} {
 		a.User = "bob"
-		if got := Ahead(&a); !strings.HasPrefix(got, want) || len(got) > len(want)+len(":00 UTC") {
+		if got := Ahead(&a, "12"); !strings.HasPrefix(got, want) || len(got) > len(want)+len(":00 UTC") {
 			t.Errorf("\n got %q\nwant %q", got, want)
 		}
 	}

@@ -85,8 +85,8 @@ func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
 		t.Printf("%s\n", t.Paint(term.Red, term.Clean(reply.ProblemDetail)))
 	}
 	if reply.Driver != "" {
-		cuda, seen := term.Clean(cli.Dash(reply.CUDA)), cli.Dash(t.Moment(reply.SampledAt))
-		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), cuda, seen)
+		cuda, read := term.Clean(cli.Dash(reply.CUDA)), cli.Dash(t.Moment(reply.SampledAt))
+		t.Printf("driver %s, CUDA %s, read %s\n", term.Clean(reply.Driver), cuda, read)
 	}
 	if len(reply.GPUs) == 0 {
 		t.Printf("no GPUs\n")

@@ -252,7 +252,7 @@ func writeGPUsOf(a *cli.App, all api.GPUsReply, wide bool) {
 		}
 		text := "no driver"
 		if h.Driver != "" {
-			text = "driver " + h.Driver + ", CUDA " + cli.Dash(h.CUDA) + ", seen " + cli.Dash(t.Moment(h.SampledAt))
+			text = "driver " + h.Driver + ", CUDA " + cli.Dash(h.CUDA) + ", read " + cli.Dash(t.Moment(h.SampledAt))
 		}
 		if h.GPUProblem != "" {
 			text = h.ProblemDetail

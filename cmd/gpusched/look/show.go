@@ -202,8 +202,8 @@ func Asks(j api.Job) string {
 	}
 	parts.Add(j.GPUMemAuto && j.GPUMemBytes == 0, "GPU memory as in earlier runs (none is known)")
 	parts.Add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
-	parts.Add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
-	parts.Add(j.TimeLimit > 0, "%s at most", cli.LimitOf(j))
+	parts.Add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v counted for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
+	parts.Add(j.TimeLimit > 0, "time limit %s", cli.LimitOf(j))
 	parts.Add(j.GraceTime() > 0, "%s grace", term.Age(j.GraceTime().Duration()))
 	parts.Add(true, "priority %s", j.Priority)
 	parts.Add(j.MayRequeue(), "restarts after a reboot")

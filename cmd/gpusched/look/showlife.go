@@ -102,7 +102,7 @@ func suspendedLine(a *cli.App, j api.Job) string {
 	parts.Add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.Out.Moment(j.SuspendedAt))
 	parts.Add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.Out.Clock(j.SuspendedUntil))
 	parts.Add(j.Suspended(), "its time limit stands still")
-	parts.Add(j.SuspendedTime > 0, "%s before, which do not count", term.Age(j.SuspendedTime.Duration()))
+	parts.Add(j.SuspendedTime > 0, "for %s earlier, which does not count as run time", term.Age(j.SuspendedTime.Duration()))
 	return strings.Join(parts, ", ")
 }
 

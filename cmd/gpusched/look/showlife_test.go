@@ -43,7 +43,7 @@ func TestShowOfARequeuedJob(t *testing.T) {
 // If a job did not request CPUs, show says as how many CPUs the job counts.
 func TestShowSaysThePromisedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
-		"1 GPU, 3 CPUs for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},
+		"1 GPU, 3 CPUs counted for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},
 		"1 GPU, 1 CPU, priority normal":                          {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},
 		"1 GPU, priority normal":                                 {Request: job.Request{GPUMilli: 1000}},
 	} {

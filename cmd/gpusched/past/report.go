@@ -133,7 +133,7 @@ func writeReport(a *cli.App, reply api.ReportReply, wide bool) {
 	}), ""))
 	left := reply.Total.GPUHours - reply.Total.EnergyHours
 	if left > reply.Total.GPUHours*0.01 && left >= leastHours && reply.Total.EnergyJoules != nil {
-		t.Printf("ENERGY is not known for %s of the %s GPU-hours, and leaves them out\n", term.Hours(left), term.Hours(reply.Total.GPUHours))
+		t.Printf("ENERGY does not include %s of the %s GPU-hours, whose energy is not known\n", term.Hours(left), term.Hours(reply.Total.GPUHours))
 	}
 }
 

@@ -16,8 +16,8 @@ func TestReportMentionsUnknownEnergy(t *testing.T) {
 		hours, known float64
 		want         string
 	}{
-		{0.03, 0.0265, ""}, {0.004, 0, ""}, {100, 99.5, ""}, {5, 5, ""}, {0.03, 0.01, "ENERGY is not known for 0.02 of the 0.03 GPU-hours"},
-		{100, 50, "ENERGY is not known for 50.0 of the 100.0 GPU-hours"},
+		{0.03, 0.0265, ""}, {0.004, 0, ""}, {100, 99.5, ""}, {5, 5, ""}, {0.03, 0.01, "ENERGY does not include 0.02 of the 0.03 GPU-hours"},
+		{100, 50, "ENERGY does not include 50.0 of the 100.0 GPU-hours"},
 	} {
 		var out strings.Builder
 		w := bufio.NewWriter(&out)
@@ -25,7 +25,7 @@ func TestReportMentionsUnknownEnergy(t *testing.T) {
 		joules := 1.0
 		writeReport(a, api.ReportReply{Total: api.ReportRow{Jobs: 1, GPUHours: c.hours, EnergyHours: c.known, EnergyJoules: &joules}}, false)
 		w.Flush()
-		if text := out.String(); strings.Contains(text, "leaves them out") != (c.want != "") || !strings.Contains(text, c.want) {
+		if text := out.String(); strings.Contains(text, "does not include") != (c.want != "") || !strings.Contains(text, c.want) {
 			t.Errorf("%v of %v: %s", c.known, c.hours, text)
 		}
 	}

@@ -39,7 +39,7 @@ func TestWhyInFull(t *testing.T) {
 		return pane
 	}
 	why := screen("alice", 80, fmt.Sprintf("gpusched why %d", mine))
-	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): priority 0, this job's is -1", wide)) {
+	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): its priority is 0, job %d's is -1", wide, mine)) {
 		t.Error("the jobs before it are missing")
 	}
 	for _, other := range []int64{held, later} {
