@@ -44,8 +44,8 @@ func TestShowOfARequeuedJob(t *testing.T) {
 func TestShowSaysThePromisedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
 		"1 GPU, 3 CPUs counted for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},
-		"1 GPU, 1 CPU, priority normal":                          {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},
-		"1 GPU, priority normal":                                 {Request: job.Request{GPUMilli: 1000}},
+		"1 GPU, 1 CPU, priority normal":                                  {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},
+		"1 GPU, priority normal":                                         {Request: job.Request{GPUMilli: 1000}},
 	} {
 		if got := Asks(j); got != want {
 			t.Errorf("%q, want %q", got, want)
