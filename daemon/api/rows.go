@@ -203,7 +203,7 @@ func (j *Job) Several() string {
 	return ""
 }
 
-// StateWord returns the state. In brackets follows what is happening to the job.
+// StateWord returns the state. After it, in brackets, it says what is happening to the job.
 func (j *Job) StateWord() string {
 	word := string(j.State)
 	switch live := !j.State.Terminal(); {

@@ -235,8 +235,8 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 }
 
 // countLate sets the late start of a reservation whose start is known. Late ends of running jobs do
-// not count for ever: they stop to count once other jobs have passed the reserved job for
-// Policy.Patience times its run time.
+// not count for ever: they no longer count when other jobs have passed the reserved job for its run
+// time, multiplied by Policy.Patience.
 func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late, r.until = r.at, 0
 	times := b.pass.s.Policy.Patience

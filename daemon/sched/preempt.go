@@ -293,9 +293,9 @@ func (vs *victims) enough(w *demand, from *capacity) bool {
 	return vs.room.fits(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
 }
 
-// ofVictim calls a function for each capacity that a victim affects. These are the capacity freed,
-// the capacity soon unless the victim leaves late, and the spare capacity of each reservation at
-// whose start the victim would still run.
+// ofVictim calls a function for each capacity that a victim affects. These capacities are vs.freed,
+// vs.soon (unless the victim leaves late), and the spare capacity of each reservation at whose
+// start the victim would still run.
 func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	move(&vs.freed)
 	if !vs.pass.s.Policy.leavesLate(r) {

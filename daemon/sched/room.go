@@ -38,7 +38,7 @@ const (
 	whenEver          // in the future, after all advance reservations
 )
 
-// answer caches what a pass finds out about the GPUs of a footprint.
+// The type answer caches what a pass finds out about the GPUs of a footprint.
 type answer uint8
 
 const (

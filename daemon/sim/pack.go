@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Pack lets jobs arrive in a random order until they request Arrived times the machine's GPUs. No
-// job ends. So the result shows how much of the machine can be allocated, and thereby how well
-// parts of GPUs are packed.
+// A Pack lets jobs arrive in a random order until they request as many GPUs as the machine has,
+// multiplied by Arrived. No job ends. So the result shows how much of the machine can be allocated,
+// and thereby how well parts of GPUs are packed.
 type Pack struct {
 	Options
 	Arrived float64

@@ -45,7 +45,7 @@ func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobRepl
 // trimManager removes the engine's name from a job's id.
 func trimManager(id string) string { return strings.TrimPrefix(id, Manager+":") }
 
-// groups combines tasks that have the same state and the same result.
+// This function combines tasks that have the same state and the same result.
 func groups(list []api.Job) (out []api.TaskGroup) {
 	for i := range list {
 		j := &list[i]

@@ -131,9 +131,9 @@ func (s *session) writer(f *os.File) io.Writer {
 // lastReports is how long a terminal may go on sending reports that nobody typed.
 const lastReports = 50 * time.Millisecond
 
-// enterRaw puts the terminal into raw mode. leave restores the old mode. It also drops unread
-// input, which was meant for the job or reported by the terminal, so that the shell does not get
-// it.
+// enterRaw puts the terminal into raw mode. The function leave restores the old mode. It also drops
+// unread input, which was meant for the job or reported by the terminal, so that the shell does not
+// get it.
 func enterRaw(modes *term.Modes) (leave func(), err error) {
 	in := int(os.Stdin.Fd())
 	old, err := xterm.MakeRaw(in)

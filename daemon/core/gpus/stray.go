@@ -35,7 +35,7 @@ type membership struct {
 	byTime bool // it began while the job is known to have run, but was never seen in the job's unit
 }
 
-// note remembers the job of a process.
+// This method remembers the job of a process.
 func (b *Book) note(p *gpu.Process, of membership) {
 	switch key := (process{p.PID, p.Start}); {
 	case p.Start == 0:
@@ -71,8 +71,8 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// Some processes count as a job's only because they began while the job ran. doubt marks them as
-// unsure, because the job may have ended earlier than was known.
+// Some processes count as a job's only because they began while the job ran. The method doubt marks
+// them as unsure, because the job may have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {

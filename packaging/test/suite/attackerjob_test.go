@@ -154,9 +154,9 @@ func TestAttackerStopping(t *testing.T) {
 	wait(t, array)
 }
 
-// escape starts a job of bob's on GPU 0. A process of the job that uses the GPU asks PID 1 to move
-// it into bob's user manager, as 'systemd-run --user --scope' does. The process then tries which
-// nodes it can open. escape returns the job and the process.
+// The function escape starts a job of bob's on GPU 0. A process of the job that uses the GPU asks
+// PID 1 to move it into bob's user manager, as 'systemd-run --user --scope' does. The process then
+// tries which nodes it can open. The function returns the job and the process.
 func escape(t *testing.T) (id int64, pid string) {
 	t.Helper()
 	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
