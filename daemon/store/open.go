@@ -42,9 +42,12 @@ type Store struct {
 
 	urgent  *sql.DB // connections that cannot write, for submissions and starts
 	reports *sql.DB // connections that cannot write, for long reads, so that other reads do not wait for these
-	long    longReads
-	write   *sql.DB // one connection; nil if read-only
-	stmts   statements
+
+	byKey, payload *sql.Stmt // prepared reads of urgent: preparing takes longer than reading a row
+
+	long  longReads
+	write *sql.DB // one connection; nil if read-only
+	stmts statements
 
 	mu    sync.Mutex  // held by a Commit; guards the fields that follow
 	next  counters    // the counters that are stored
@@ -111,7 +114,17 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.connectReaders(ctx); err != nil {
 		return err
 	}
+	if err := s.prepareReads(ctx); err != nil {
+		return err
+	}
 	return s.stmts.prepare(ctx, s.write)
+}
+
+func (s *Store) prepareReads(ctx context.Context) (err error) {
+	if s.byKey, err = s.urgent.PrepareContext(ctx, byKeyQuery); err == nil {
+		s.payload, err = s.urgent.PrepareContext(ctx, payloadQuery)
+	}
+	return err
 }
 
 func (s *Store) connectReaders(ctx context.Context) (err error) {
@@ -149,7 +162,7 @@ func (s *Store) openReadOnly(ctx context.Context, known int) error {
 	} else if have < known {
 		return fmt.Errorf("%q has schema %d, this release reads %d: start the daemon once to bring it up to date", s.path, have, known)
 	}
-	return nil
+	return s.prepareReads(ctx)
 }
 
 // Close moves the rest of the log into the file and releases the file.
@@ -165,7 +178,7 @@ func (s *Store) Close() error {
 // release closes everything that is open. It closes the writer last: SQLite then moves the log into
 // the file.
 func (s *Store) release() error {
-	errs := []error{s.stmts.close()}
+	var errs []error
 	for _, db := range []*sql.DB{s.read, s.urgent, s.reports, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())

@@ -11,7 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
+const (
+	payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
+	payloadQuery   = "SELECT " + payloadColumns + " FROM payloads WHERE job_id = ?"
+)
 
 // When a job has ended, the store keeps only a part of its private data: the directory, the
 // beginning of the command and its set-up for people to read, and the destinations of messages. It
@@ -46,8 +49,7 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 // Payload returns the private part that is stored under the id. For a task this must be the id of
 // its array (job.PayloadID). If the part is missing or damaged, the error is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
-	row := s.urgent.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
-	p, err := scanPayload(row)
+	p, err := scanPayload(s.payload.QueryRowContext(ctx, int64(id)))
 	if err == nil {
 		return p, nil
 	}

@@ -76,10 +76,12 @@ func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.L
 	return out, nil
 }
 
+const byKeyQuery = "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''"
+
 // ByKey returns the job, live or ended, that the user submitted with the request key. The empty key
 // belongs to no job.
 func (s *Store) ByKey(ctx context.Context, uid int, key string) (id job.ID, known bool, err error) {
-	err = s.urgent.QueryRowContext(ctx, "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''", uid, key).Scan(&id)
+	err = s.byKey.QueryRowContext(ctx, uid, key).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, false, fmt.Errorf("look up a request key: %w", classify(s.path, err))
 	}

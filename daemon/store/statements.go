@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,16 +85,6 @@ func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 		q[i] = tx.StmtContext(ctx, stmt)
 	}
 	return q
-}
-
-func (p *statements) close() error {
-	var errs []error
-	for _, stmt := range p {
-		if stmt != nil {
-			errs = append(errs, stmt.Close())
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // record writes one record.
