@@ -28,7 +28,7 @@ func TestBoundMemory(t *testing.T) {
 }
 
 func TestGarbagePercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 100, 32 << 20: 100, 64 << 20: 50, 128 << 20: 25, 1 << 30: 25} {
+	for live, want := range map[uint64]int{0: 400, 16 << 20: 200, 32 << 20: 100, 64 << 20: 50, 128 << 20: 25, 1 << 30: 25} {
 		if got := garbagePercent(live); got != want {
 			t.Errorf("with %d bytes in use: %d %%, want %d", live, got, want)
 		}
