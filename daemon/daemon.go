@@ -52,6 +52,7 @@ type Options struct {
 	System     System // nil: systemd never shuts down, and starts once per boot
 	// StartUnit starts a unit of the site; nil: no such unit is started.
 	StartUnit func(ctx context.Context, name string) error
+	Scheduled Scheduled                          // nil: no end of the machine is ever scheduled
 	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
 	Tell      Tell                               // nil: no notes are written
 	Open      Open                               // nil: nobody can run commands in a job's unit
@@ -147,7 +148,7 @@ func assemble(o Options) *Daemon {
 	d.settings.Store(&d.opt.Settings)
 	d.trace = trace{host: d.host, log: d.log}
 	d.directory = directory{opt: &d.opt, host: d.host, log: d.log, inbox: d.inbox, regroup: d.host.Wakeup()}
-	d.shutdown = shutdown{system: o.System, inbox: d.inbox, log: d.log}
+	d.shutdown = shutdown{system: o.System, scheduled: o.Scheduled, host: d.host, inbox: d.inbox, log: d.log}
 	d.exec = executor{
 		opt: &d.opt, host: d.host, log: d.log, settings: &d.settings, inbox: d.inbox, trace: d.trace,
 		directory: &d.directory, shutdown: &d.shutdown, workers: d.workers, damaged: d.restartIfDamaged,
@@ -175,6 +176,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	parts := newGroup(d.host)
 	run := []func(context.Context){
 		d.commit.run, d.sampler.run, d.lister.run, d.pruner.run, d.watch, d.listen, d.directory.followGroups, d.inhibitor.run,
+		d.shutdown.watch,
 	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })

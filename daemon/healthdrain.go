@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// checkDrains reports the GPUs that an administrator has drained, and a pause of the whole machine.
+// checkDrains reports the GPUs that an administrator has drained, a pause of the whole machine, and
+// its planned end.
 // Neither is a fault, but somebody may have forgotten to undo it.
 func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 	add := func(name, effect, undo string, c *job.GPUControl) {
@@ -20,6 +21,10 @@ func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 	}
 	if v.Drained != nil {
 		add("drain", "no job starts, and those that run go on", "daemon resume", v.Drained)
+	}
+	if v.Ends != nil {
+		said := job.Say("detail/ends-soon", v.Ends.Say())
+		checks = append(checks, job.Check{Name: "shutdown", Health: job.Limited, Said: &said, Detail: words.Say(said), Next: "'shutdown -c' takes it back"})
 	}
 	for i := range v.GPUs {
 		g := &v.GPUs[i]

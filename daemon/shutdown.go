@@ -3,9 +3,12 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -13,13 +16,66 @@ import (
 // Jobs that end after its beginning did not end by themselves, so their ends are not recorded. The
 // next daemon notices that systemd was started anew, and treats these jobs as after a power cut.
 
-// shutdown knows whether systemd is stopping all units.
+// shutdown knows whether systemd is stopping all units, and when the machine is to end.
 type shutdown struct {
-	system System // nil: systemd never shuts down
-	inbox  *inbox
-	log    *slog.Logger
+	system    System    // nil: systemd never shuts down
+	scheduled Scheduled // nil: no end of the machine is ever scheduled
+	host      Runtime
+	inbox     *inbox
+	log       *slog.Logger
 
 	begun atomic.Bool
+
+	once   sync.Mutex // held while logind is asked
+	end    job.MachineEnd
+	failed lastFailure
+}
+
+// Scheduled returns the end of the machine that logind has scheduled, such as by 'shutdown -r 6:00'.
+// A zero time means that there is none.
+type Scheduled func(ctx context.Context) (job.MachineEnd, error)
+
+const (
+	scheduleEvery = 10 * time.Second // logind announces no change before systemd 257
+	scheduleTime  = 5 * time.Second
+)
+
+// watch looks for scheduled ends of the machine until ctx is done.
+func (s *shutdown) watch(ctx context.Context) {
+	if s.scheduled == nil {
+		return
+	}
+	pause := s.host.Wakeup()
+	for ctx.Err() == nil {
+		s.look(ctx)
+		pause.Wait(s.host.Now().Add(scheduleEvery), ctx.Done())
+	}
+}
+
+// look tells the core when an end of the machine is scheduled, and when it is called off. While
+// logind does not answer, its last answer stays in force.
+func (s *shutdown) look(ctx context.Context) {
+	if s.scheduled == nil {
+		return
+	}
+	s.once.Lock()
+	defer s.once.Unlock()
+	ctx, cancel := s.host.Timeout(ctx, scheduleTime)
+	defer cancel()
+	end, err := s.scheduled(ctx)
+	if _, was := s.failed.last(); err != nil && was == nil && ctx.Err() == nil {
+		s.log.Warn("logind does not say whether a shutdown is scheduled; jobs start regardless", "err", err)
+	}
+	s.failed.note(err, s.host.Now())
+	if err != nil || end.At.Equal(s.end.At) && end.How == s.end.How {
+		return
+	}
+	if s.end = end; end.At.IsZero() {
+		s.log.Info("no shutdown is scheduled any more")
+	} else {
+		s.log.Info("a shutdown is scheduled: jobs that may run longer wait", "how", end.How, "at", end.At)
+	}
+	s.inbox.post(core.Planned{End: end})
 }
 
 // mayBeShutdown reports whether systemd's shutdown may have stopped a unit. If a unit's command has

@@ -24,7 +24,7 @@ type HostAnswer struct {
 	// Omitted comes from a listing. It is the number of selected waiting jobs that were left out.
 	Omitted int `json:"omitted,omitempty"`
 
-	// Drain comes from a listing or a status. It is set while no job may start on the machine.
+	// Drain comes from a listing or a status. It is set while no job may start on the machine, or the machine is to end.
 	Drain *Drain `json:"drain,omitempty"`
 
 	// These fields are from a listing of GPUs.

@@ -66,8 +66,11 @@ func (j *Job) Note(r words.Reader) string {
 	return r.How(&j.Result.Result)
 }
 
-// Text returns why no job may start.
+// Text returns why no job may start, or which jobs may not.
 func (d *Drain) Text(r words.Reader) string {
+	if d.Ends != nil {
+		return r.Say(job.Say("detail/ends-soon", d.Ends.Say()))
+	}
 	c := job.GPUControl{UUID: job.EveryGPU, By: d.By, Reason: d.Reason, Until: d.Until}
 	return r.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: c.Say()})
 }

@@ -213,7 +213,7 @@ type ListReply struct {
 
 	Omitted int `json:"omitted,omitempty"` // number of selected waiting jobs that ListQuery.Waiting left out
 
-	Drain *Drain `json:"drain,omitempty"` // present while no job may start
+	Drain *Drain `json:"drain,omitempty"` // present while no job may start, or the machine is to end
 
 	Recent *Recent `json:"recent,omitempty"` // set if the query asked for it
 
@@ -227,13 +227,16 @@ type Recent struct {
 	Failed int       `json:"failed,omitempty"` // jobs that neither completed nor were cancelled
 }
 
-// Drain is an administrator's order that no job may start.
+// Drain is an administrator's order that no job may start, or the planned end of the machine, before
+// which only jobs start that end in time.
 type Drain struct {
-	By       string    `json:"by"`
+	By       string    `json:"by,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
-	At       time.Time `json:"at"`
+	At       time.Time `json:"at,omitzero"`
 	Until    time.Time `json:"until,omitzero"` // time at which the order ends by itself; absent: never
 	Sentence string    `json:"sentence"`
+
+	Ends *job.MachineEnd `json:"ends,omitempty"` // the planned end; absent: no job may start at all
 }
 
 // JobReply answers a request about one job, such as show, why, cancel or wait.
@@ -371,7 +374,7 @@ type StatusReply struct {
 	StartedAt time.Time         `json:"started_at"`
 	Health    job.Health        `json:"health"`          // worst health of all checks
 	Counts    map[job.State]int `json:"counts"`          // live jobs by state
-	Drain     *Drain            `json:"drain,omitempty"` // present while no job may start
+	Drain     *Drain            `json:"drain,omitempty"` // present while no job may start, or the machine is to end
 	Host      job.HostView      `json:"host"`
 	GPUs      []GPU             `json:"gpus"`
 	Running   []Job             `json:"running"`

@@ -196,6 +196,9 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.noteAlive(now)
 	case Closing:
 		c.noteAlive(now)
+	case Planned:
+		c.systemd.setEnd(&e.End)
+		c.step.replan()
 	case Measured:
 		c.measured(e)
 	case Faulted:

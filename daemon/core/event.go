@@ -186,6 +186,10 @@ type Closing struct{}
 // it says that systemd no longer does.
 type Leaving struct{ Not bool }
 
+// Planned says that the machine is to end, or no longer is. A zero time means that no end is
+// scheduled.
+type Planned struct{ End job.MachineEnd }
+
 // Measured is the resource use of running jobs so far.
 type Measured struct {
 	Usage []Usage
@@ -230,6 +234,7 @@ func (Signalled) event()   {}
 func (Listed) event()      {}
 func (Leaving) event()     {}
 func (Closing) event()     {}
+func (Planned) event()     {}
 func (Measured) event()    {}
 func (Faulted) event()     {}
 func (Tick) event()        {}

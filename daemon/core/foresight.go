@@ -121,6 +121,9 @@ func (q *queue) otherStays(at int, v *job.GPUView, all *job.GPUControl, now time
 	case q.gpus.TakenOutside(at, now):
 		add(job.Stay{Kind: job.StayUnknown, From: now, Detail: job.Say("detail/used-outside")})
 	}
+	if e := q.ends(); e != nil {
+		add(job.Stay{Kind: job.StayDrained, From: e.At, Until: e.Back(), Late: e.Back(), Detail: e.Say()})
+	}
 	for _, r := range q.gpus.Reservations.All() {
 		if gpus.Reserves(&r, v.UUID) {
 			who := r.For()

@@ -28,7 +28,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // reuse the memory of both slices
 	s := &q.snap
 	s.Now, s.Policy = sched.At(now), q.policy.Sched
-	s.Reserved = q.reserved()
+	s.Reserved, s.End = q.reserved(), q.end()
 	s.Host = sched.Host{MemBytes: q.policy.HostMemBytes, MaxRunning: q.policy.MaxRunning, Running: q.jobs.ActiveCount()}
 	s.Host.CPUs, s.Host.GPUCPUs = q.policy.HostCPUs, q.policy.GPUCPUs
 	if share := q.policy.NoGPUShare; q.gpus.MayHaveSome() && share > 0 && share < 100 {

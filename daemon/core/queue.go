@@ -172,7 +172,7 @@ func (q *queue) waiting(l *tracked.Job) sched.Waiting {
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(q.since(j)),
 		Capped: j.Capped, Expected: q.estimates.ExpectedRun(l), Late: q.estimates.LateRun(l), Served: j.Served,
-		Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
+		Known: q.estimates.Of(l).Known, Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
 	}
 	if j.Request.Preemptible {
 		w.Effort, w.Program, w.Untried = q.estimates.Effort(l, j.Served)

@@ -50,6 +50,25 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	return nil
 }
 
+// ends returns the planned end of the machine, or nil.
+func (q *queue) ends() *job.MachineEnd {
+	if e := q.systemd.end; !e.At.IsZero() {
+		return &e
+	}
+	return nil
+}
+
+// end is ends in the form that placement reads.
+func (q *queue) end() (r sched.AdvanceReservation) {
+	if e := q.ends(); e != nil {
+		r = sched.AdvanceReservation{From: sched.At(e.At), To: sched.Never, Detail: e.Say()}
+		if back := e.Back(); !back.IsZero() {
+			r.To = sched.At(back)
+		}
+	}
+	return r
+}
+
 // reserved returns the reservations in the form that placement reads. A user counts as a member of
 // a group if the user was in it at the last submission.
 func (q *queue) reserved() []sched.AdvanceReservation {

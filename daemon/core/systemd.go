@@ -14,6 +14,7 @@ type systemd struct {
 	boot      string             // the kernel's boot
 	run       string             // the run of systemd in that boot
 	stopping  bool               // systemd stops everything
+	end       job.MachineEnd     // the end of the machine that logind has scheduled; zero: none
 	wasListed bool               // the units have been listed since New
 	seen      time.Time          // when an earlier daemon last saw the machine on; zero: unknown
 	orphans   map[job.ID]int     // for each unit without a job, the number of consecutive listings that contained it
@@ -32,13 +33,14 @@ func (s *systemd) shift(by time.Duration, now time.Time) {
 	}
 }
 
-func (s *systemd) lastSeen() time.Time  { return s.seen }
-func (s *systemd) bootID() string       { return s.boot }
-func (s *systemd) runID() string        { return s.run }
-func (s *systemd) leaving() bool        { return s.stopping }
-func (s *systemd) listed() bool         { return s.wasListed }
-func (s *systemd) setLeaving(down bool) { s.stopping = down }
-func (s *systemd) setListed()           { s.wasListed = true }
+func (s *systemd) lastSeen() time.Time      { return s.seen }
+func (s *systemd) bootID() string           { return s.boot }
+func (s *systemd) runID() string            { return s.run }
+func (s *systemd) leaving() bool            { return s.stopping }
+func (s *systemd) listed() bool             { return s.wasListed }
+func (s *systemd) setLeaving(down bool)     { s.stopping = down }
+func (s *systemd) setEnd(e *job.MachineEnd) { s.end = *e }
+func (s *systemd) setListed()               { s.wasListed = true }
 
 // This method records the boot and the run of systemd that the units belong to.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }

@@ -28,7 +28,7 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
-	v.Drained, v.Host = c.gpus.Closed(now), job.HostView{
+	v.Drained, v.Ends, v.Host = c.gpus.Closed(now), c.queue.ends(), job.HostView{
 		MemBytes: c.policy.HostMemBytes, CPUs: c.policy.HostCPUs, Places: c.policy.MaxRunning, Taken: c.jobs.ActiveCount(),
 	}
 	for l := range c.jobs.Live() {

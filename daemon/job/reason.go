@@ -38,6 +38,7 @@ const (
 
 	ReasonTooMuch    ReasonCode = "too-much"       // the job asks for more than it can have; Detail says what
 	ReasonDrained    ReasonCode = "drained"        // an administrator stopped all starts; Detail says who, why, how long
+	ReasonMachineEnd ReasonCode = "machine-ends"   // the job may still run when the machine ends; Detail says when and why
 	ReasonStarts     ReasonCode = "starts"         // the machine makes starts fail; Detail is the cause
 	ReasonHeld       ReasonCode = "held"           // the job is held; Detail says by whom
 	ReasonDependency ReasonCode = "dependency"     // the job waits for an event of Job; Detail says which

@@ -31,6 +31,16 @@ func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
 	return at < r.To && at.Add(limit) > r.From
 }
 
+// cutsOff reports whether the planned end of the machine keeps the jobs of a bucket from starting:
+// they may still run then. A job that may be stopped and starts again by itself fills the time.
+func (s *Snapshot) cutsOff(b *bucket) bool {
+	run := b.shape.limit
+	if run == 0 && b.known {
+		run = b.late
+	}
+	return s.End.To != 0 && !b.shape.returns && s.End.overlaps(run, s.Now)
+}
+
 func (r *AdvanceReservation) allows(a *Account) bool {
 	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.member)
 }

@@ -19,6 +19,9 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	if never := p.pass.s.Never(w.Account, w.Request); never != nil {
 		why = append([]job.Reason{{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: never.Message}}, why...)
 	}
+	if p.pass.s.cutsOff(c.bucket) {
+		return append(why, job.Reason{Code: job.ReasonMachineEnd, GPU: job.NoGPU, Detail: p.pass.s.End.Detail})
+	}
 	if sh.milli == 0 {
 		return why
 	}

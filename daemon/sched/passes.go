@@ -128,6 +128,9 @@ func (f *future) next(plan *Plan) Instant {
 			at = min(at, to)
 		}
 	}
+	if to := f.machine.End.To; to > f.machine.Now {
+		at = min(at, to)
+	}
 	if plan.Wake != Never {
 		at = min(at, max(plan.Wake, f.machine.Now.Add(time.Duration(f.machine.Now-f.begun)/stepDivisor)))
 	}

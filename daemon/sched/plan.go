@@ -97,7 +97,7 @@ func (p *Planner) splitByFit() {
 	p.pass.work += len(p.pass.q.buckets)
 	keeps := p.pass.s.Policy.ReservationDepth > 0
 	for _, b := range p.pass.q.buckets {
-		if p.room.capped(b.account, &b.shape.amount) {
+		if p.room.capped(b.account, &b.shape.amount) || p.pass.s.cutsOff(b) {
 			continue
 		}
 		switch p.pass.open(b.shape.footprint); {
@@ -307,7 +307,7 @@ func (p *Planner) stored(grants []Grant) []Grant {
 
 // wake sets the next moment at which a new plan may differ from this one although nothing happened.
 // At such a moment a running job has had its slice, scores have drifted apart, or an advance
-// reservation begins or ends.
+// reservation begins or ends, or the planned end of the machine is over.
 func (p *Planner) wake() {
 	if p.pass.q.Len() == 0 {
 		return
@@ -329,6 +329,9 @@ func (p *Planner) wake() {
 				p.out.Wake = min(p.out.Wake, at)
 			}
 		}
+	}
+	if to := p.pass.s.End.To; to > p.pass.s.Now {
+		p.out.Wake = min(p.out.Wake, to)
 	}
 }
 

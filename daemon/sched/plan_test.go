@@ -216,7 +216,7 @@ func explained(p *Planner, r *reference) error {
 	}
 	clear(r.news) // drop the starts of jobs that preempt
 	for _, j := range r.jobs {
-		fits := !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
+		fits := !r.cutOff(j) && !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {
 			return fmt.Errorf("job %d %+v fits: %v, reasons %+v", j.ID, j.Request, fits, why)
 		}

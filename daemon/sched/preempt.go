@@ -73,7 +73,7 @@ func (p *Planner) walkAgain() {
 	p.walk.begin()
 	p.pass.work += len(p.pass.q.buckets)
 	for _, b := range p.pass.q.buckets {
-		if p.room.capped(b.account, &b.shape.amount) {
+		if p.room.capped(b.account, &b.shape.amount) || p.pass.s.cutsOff(b) {
 			continue
 		}
 		if p.pass.open(b.shape.footprint); p.room.fitsEver(b.shape) {

@@ -26,6 +26,7 @@ type Waiting struct {
 	Capped   time.Duration // Account.Capped for the job's size at Since; later growth does not count as waiting
 	Expected time.Duration // run time, including earlier attempts
 	Late     time.Duration // run time that one in five similar jobs exceeds; 0: as expected
+	Known    bool          // similar jobs have ended, so Expected and Late are more than a guess
 	Served   time.Duration // run time of earlier attempts
 	Effort   time.Duration // see predict.Estimate.Effort; only read if preemptible; 0: as expected
 	Program  predict.Kind  // user, size and program, without the arguments; only read if preemptible
@@ -70,7 +71,7 @@ func (e *entry) waiting() Waiting {
 	b := e.bucket
 	w := Waiting{
 		ID: e.ID, Account: b.account, Since: e.Since, Capped: e.Capped, Expected: e.Expected, Late: e.Late,
-		Served: e.Served, Throttle: e.Throttle, Count: int(e.Count), Owed: b.owed, Batch: b.batch,
+		Known: b.known, Served: e.Served, Throttle: e.Throttle, Count: int(e.Count), Owed: b.owed, Batch: b.batch,
 	}
 	if b.shape.yields {
 		w.Effort, w.Program, w.Untried = b.effort, b.program, b.untried
@@ -97,7 +98,8 @@ type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
-	lateLog   int // logarithm of Late; not less than the field log
+	lateLog   int  // logarithm of Late; not less than the field log
+	known     bool // only of jobs without a time limit
 	priority  job.Priority
 	batch     string
 	owed      bool
@@ -205,6 +207,7 @@ func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 		account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch, owed: w.Owed,
 	}
 	key.lateLog = max(key.log, runLog(w.Late))
+	key.known = w.Known && sh.limit == 0
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}

@@ -143,7 +143,7 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 func (m *limits) findCapped(q *Account) {
 	m.pass.work += len(m.pass.q.buckets)
 	for _, b := range m.pass.q.buckets {
-		if !b.account.belongs(q) || !b.keptBack(q) {
+		if !b.account.belongs(q) || !b.keptBack(q) || m.pass.s.cutsOff(b) {
 			continue
 		}
 		e := b.firstOpen()

@@ -55,6 +55,7 @@ func draw(seed uint64) *drawn {
 	}
 	d.sift = pick(d, 0, 0, 8)
 	d.queue()
+	d.end()
 	return d
 }
 
@@ -218,6 +219,14 @@ func (d *drawn) reserved() {
 	d.s.Reserved = append(d.s.Reserved, r)
 }
 
+// end draws a planned end of the machine, in a few states.
+func (d *drawn) end() {
+	if d.often(2) {
+		d.s.End = AdvanceReservation{From: noon + Instant(pick(d, -time.Minute, 5*time.Minute, 30*time.Minute, 7*time.Hour))}
+		d.s.End.To = pick(d, d.s.End.From.Add(10*time.Minute), Never, noon-Instant(time.Second))
+	}
+}
+
 func (d *drawn) priority() job.Priority {
 	return job.Priority{Class: pick(d, job.Normal, job.Normal, job.Normal, job.High, job.Scavenger), Number: pick(d, 0, 0, 0, 5)}
 }
@@ -260,6 +269,7 @@ func (d *drawn) queue() {
 		}
 		w.Owed = pick(d, false, false, false, true)
 		w.Batch = pick(d, "", "", "a", "a", "b")
+		w.Known = d.often(5)
 		d.waiting = append(d.waiting, w)
 		d.q.Push(*w)
 	}
@@ -275,7 +285,9 @@ func (d *drawn) request() *job.Request {
 	}
 	r.GPUMemBytes = pick(d, 0, 0, 2*gib, 30*gib, 80*gib)
 	r.GPUType = pick(d, "", "", "", "a100")
-	r.Spread, r.Preemptible = d.often(3), d.often(2)
+	if r.Spread, r.Preemptible = d.often(3), d.often(2); d.often(5) {
+		r.Requeue = new(true)
+	}
 	r.MaxLoadPercent, r.MaxUsedPercent = pick(d, 0, 0, 0, 30), pick(d, 0, 0, 0, 30)
 	switch n := len(d.s.GPUs); {
 	case d.often(1) && r.Devices() <= n:

@@ -120,7 +120,7 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 // place there. It returns false if job j need not respect that place.
 func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
-	first := slices.IndexFunc(before, func(o refJob) bool { return r.keepsPlace(o, in) })
+	first := slices.IndexFunc(before, func(o refJob) bool { return !r.cutOff(o) && r.keepsPlace(o, in) })
 	if first < 0 {
 		return refUse{}, false
 	}

@@ -101,7 +101,7 @@ func (r *reference) waits(j refJob) bool {
 			starts++
 		}
 	}
-	return starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
+	return !r.cutOff(j) && starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
 // This method lists the preemptible jobs that have had their slice, the lowest-ranked first.

@@ -51,6 +51,7 @@ type refKind struct {
 	untried  bool
 	again    bool
 	owed     bool
+	known    bool
 }
 
 type refNew struct {
@@ -119,13 +120,28 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	return r
 }
 
+// cutOff reports whether the job may still run at the planned end of the machine.
+func (r *reference) cutOff(j refJob) bool {
+	q, run := j.Request, 24*time.Hour
+	switch {
+	case q.TimeLimit > 0:
+		run = q.TimeLimit.Duration()
+	case j.Known:
+		run = j.lateRun
+	}
+	if q.Preemptible && q.Requeue != nil && *q.Requeue {
+		return false
+	}
+	return r.s.End.To > 0 && r.s.Now < r.s.End.To && r.s.Now.Add(run) > r.s.End.From
+}
+
 // value applies rule "Order" to one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
 	late := max(run, powerOfTwo(w.Late))
 	kind := refKind{
-		w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed,
+		w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0,
 	}
 	if w.Request.Preemptible {
 		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0
@@ -200,6 +216,9 @@ func (r *reference) decide() {
 
 func (r *reference) placeAll() {
 	for _, j := range r.jobs {
+		if r.cutOff(j) {
+			continue
+		}
 		for range j.Count {
 			if j.Throttle != nil && r.gates[j.Throttle] >= j.Throttle.Left || r.capped(j.Waiting) {
 				break

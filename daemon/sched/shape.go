@@ -12,9 +12,10 @@ import (
 type needs struct {
 	amount
 	gpuNeeds
-	spread bool
-	limit  time.Duration // 0: none
-	yields bool          // the job is preemptible
+	spread  bool
+	limit   time.Duration // 0: none
+	yields  bool          // the job is preemptible
+	returns bool          // it is, and starts again after a reboot
 }
 
 // amount is how much a job asks for. It is small, since a pass reads one for each bucket.
@@ -50,7 +51,7 @@ func needsOf(r *job.Request) needs {
 			gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 		},
-		spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
+		spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible, returns: r.Preemptible && r.MayRequeue(),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // notRead are the fields of a request that placement does not read, with the reason.
 var notRead = map[string]string{
 	"GPUVisible": "names the GPUs to the job", "Grace": "a part of the running job's notice",
-	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "held jobs do not wait here", "Requeue": "after an end",
+	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "held jobs do not wait here", "Requeue": "after an end, and of preemptible jobs when the machine ends",
 	"OnTimeout": "after an end", "WarnSignal": "of the running job", "WarnBefore": "a part of the running job's notice",
 	"WarnMain": "of the running job", "SignalTo": "of the unit",
 	"Retries": "after an end", "Backoff": "after an end", "Begin": "until then it does not wait here",

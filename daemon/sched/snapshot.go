@@ -223,7 +223,8 @@ type Snapshot struct {
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
-	GuardOpen bool // guarded jobs go first now
+	End       AdvanceReservation // planned end of the machine; To is 0 if there is none
+	GuardOpen bool               // guarded jobs go first now
 }
 
 // Placement gives a waiting job its GPUs.

@@ -53,10 +53,14 @@ func control(kind job.CommandKind, show func(*Server, *request) (any, error)) fu
 	}
 }
 
-// renderDrain converts an administrator's order that no job may start. It returns nil if there is
-// no such order.
-func renderDrain(g *job.GPUControl) *api.Drain {
-	if g == nil {
+// renderDrain converts an administrator's order that no job may start, or else the planned end of
+// the machine. It returns nil if there is neither.
+func renderDrain(g *job.GPUControl, ends *job.MachineEnd) *api.Drain {
+	switch {
+	case g != nil:
+	case ends != nil:
+		return &api.Drain{By: ends.By, Ends: ends, Sentence: words.Say(job.Say("detail/ends-soon", ends.Say()))}
+	default:
 		return nil
 	}
 	return &api.Drain{

@@ -34,7 +34,7 @@ func (s *Server) list(r *request) (any, error) {
 	}
 	out := listing{
 		ListReply: api.ListReply{
-			GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained),
+			GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained, v.Ends),
 		},
 		jobs: v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
 	}

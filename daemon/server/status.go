@@ -25,7 +25,7 @@ func (s *Server) status(r *request) (any, error) {
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
 		Health: job.Worst(checks), Problem: problem(checks), Counts: v.Counts, Totals: v.Totals,
-		Drain: renderDrain(v.Drained), Host: v.Host,
+		Drain: renderDrain(v.Drained, v.Ends), Host: v.Host,
 		GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
 	names := s.namer()

@@ -106,7 +106,7 @@ func (s *instance) open(ctx context.Context) error {
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: messages.Deliver, TellUser: messages.TellUser, Inhibit: inhibit,
+		Deliver: messages.Deliver, TellUser: messages.TellUser, Inhibit: inhibit, Scheduled: scheduled,
 		Source: s.source, Kernel: kernel,
 		Driver: func() gpu.DriverVersions { return driver.Installed("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
@@ -167,6 +167,12 @@ func inhibit(ctx context.Context, what string) (daemon.Lock, error) {
 		return nil, err
 	}
 	return lock, nil
+}
+
+// scheduled returns the end of the machine that logind has scheduled.
+func scheduled(ctx context.Context) (job.MachineEnd, error) {
+	how, at, err := systemd.ScheduledShutdown(ctx)
+	return job.MachineEnd{At: at, How: how}, err
 }
 
 // forget removes old ended jobs, by the limits of the settings in force.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
@@ -22,23 +21,13 @@ func Inhibit(ctx context.Context, what, why string) (*Inhibitor, error) {
 }
 
 func inhibit(ctx context.Context, address, what, why string) (*Inhibitor, error) {
-	conn, err := dbus.Dial(address)
+	conn, err := dialBus(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
+		return nil, err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // because the handshake takes no context
-	defer stop()
-	if err := conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
-		return nil, fmt.Errorf("authentication: %w", err)
-	}
-	if err := conn.Hello(); err != nil {
-		return nil, fmt.Errorf("hello: %w", err)
-	}
 	var fd dbus.UnixFD
-	logind := conn.Object("org.freedesktop.login1", "/org/freedesktop/login1")
-	err = logind.CallWithContext(ctx, "org.freedesktop.login1.Manager.Inhibit", 0, what, "gpusched", why, "block").Store(&fd)
-	if err != nil {
+	if err := callLogind(ctx, conn, "Inhibit", what, "gpusched", why, "block").Store(&fd); err != nil {
 		return nil, fmt.Errorf("logind: %w", err)
 	}
 	return &Inhibitor{os.NewFile(uintptr(fd), "inhibitor")}, nil

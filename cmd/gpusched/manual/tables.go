@@ -57,6 +57,7 @@ var reasons = []Entry{
 	{string(job.ReasonGPUForeign), "A process that belongs to no job computes on the GPU or has much of its memory, or processes that the driver does not list have much of it. A job that asks for whole GPUs does not share one with them, unless it says with --gpu-mem or --max-used how much memory it needs (--max-load says nothing about memory)."},
 	{string(job.ReasonGPUKept), "The GPU is kept for a job that is ahead of this one. A job that ends before that one can start may still run on it."},
 	{string(job.ReasonGPUReserved), "An administrator has reserved the GPU for others, now or before the job would end."},
+	{string(job.ReasonMachineEnd), "The machine is to reboot or to shut down, and the job may still run then (by its time limit, by what similar jobs took, or else for a day). Preemptible jobs that are queued again do not wait."},
 	{string(job.ReasonDrained), "An administrator keeps all jobs from starting, see 'gpusched daemon drain'."},
 	{string(job.ReasonTooMuch), "At present the job asks for more than it can have: since it was submitted, a quota was lowered, or the machine lost GPUs, CPUs or memory. It can start once that is undone, or once 'gpusched update' makes it ask for less."},
 	{string(job.ReasonHeld), "The job is held, see 'gpusched release'."},

@@ -1,0 +1,37 @@
+package job
+
+import "time"
+
+// MachineEnd is a planned end of the machine, such as a reboot.
+type MachineEnd struct {
+	At  time.Time `json:"at"`
+	How string    `json:"how"`          // reboot, kexec, soft-reboot, poweroff or halt, as logind calls them
+	By  string    `json:"by,omitempty"` // the administrator who drained the machine; "": it is scheduled with 'shutdown'
+}
+
+// bootTime is the assumed time from a reboot until jobs start again. It is only used to foretell
+// starts.
+const bootTime = 10 * time.Minute
+
+// Back returns when jobs may start again; zero: unknown.
+func (e *MachineEnd) Back() time.Time {
+	if e.How == "poweroff" || e.How == "halt" {
+		return time.Time{}
+	}
+	return e.At.Add(bootTime)
+}
+
+// Say returns what happens to the machine and when.
+func (e *MachineEnd) Say() Message {
+	what := "reboots"
+	switch e.How {
+	case "poweroff":
+		what = "is switched off"
+	case "halt":
+		what = "is halted"
+	}
+	if e.By != "" {
+		return Say("detail/ends-by", what, e.At, e.By)
+	}
+	return Say("detail/ends", what, e.At)
+}

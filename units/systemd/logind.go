@@ -1,0 +1,70 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const (
+	logindName  = "org.freedesktop.login1"
+	logindPath  = "/org/freedesktop/login1"
+	logindIface = "org.freedesktop.login1.Manager"
+)
+
+// dialBus opens a connection to a bus for a few calls to logind.
+func dialBus(ctx context.Context, address string) (*dbus.Conn, error) {
+	conn, err := dbus.Dial(address, dbus.WithContext(ctx)) // the handshake itself takes no context
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	if err := conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("authentication: %w", err)
+	}
+	if err := conn.Hello(); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("hello: %w", err)
+	}
+	return conn, nil
+}
+
+func callLogind(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbus.Call {
+	return conn.Object(logindName, logindPath).CallWithContext(ctx, logindIface+"."+method, 0, args...)
+}
+
+// ScheduledShutdown returns which end of the machine logind has scheduled, such as "reboot", and
+// when. A zero time means that there is none. A rehearsal ("dry-reboot") counts as none.
+func ScheduledShutdown(ctx context.Context) (how string, at time.Time, err error) {
+	return scheduledShutdown(ctx, DefaultAddress)
+}
+
+func scheduledShutdown(ctx context.Context, address string) (how string, at time.Time, err error) {
+	conn, err := dialBus(ctx, address)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	defer conn.Close()
+	var v dbus.Variant
+	get := conn.Object(logindName, logindPath).CallWithContext(ctx, propertyIface+".Get", 0, logindIface, "ScheduledShutdown")
+	var s struct {
+		How  string
+		Usec uint64
+	}
+	if err := get.Store(&v); err != nil {
+		return "", time.Time{}, fmt.Errorf("logind: %w", err)
+	}
+	if err := v.Store(&s); err != nil {
+		return "", time.Time{}, fmt.Errorf("logind: %w", err)
+	}
+	if s.How == "" || strings.HasPrefix(s.How, "dry-") || s.Usec == 0 || s.Usec > math.MaxInt64 {
+		return "", time.Time{}, nil
+	}
+	return s.How, time.UnixMicro(int64(s.Usec)), nil
+}
