@@ -52,7 +52,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 
 // ends returns the planned end of the machine, or nil.
 func (q *queue) ends() *job.MachineEnd {
-	if e := q.systemd.end; !e.At.IsZero() {
+	if e := q.systemd.scheduledEnd(); !e.At.IsZero() {
 		return &e
 	}
 	return nil

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -449,6 +450,15 @@ var verbs = map[string]func(*script){
 		no := s.has("no")
 		s.w.leaving = !no
 		s.feed(core.Leaving{Not: no})
+	},
+	// planned in=TIME how=HOW: logind has scheduled an end of the machine; none: it no longer has.
+	"planned": func(s *script) {
+		if s.has("none") {
+			s.feed(core.Planned{})
+			return
+		}
+		how := s.text("how")
+		s.feed(core.Planned{End: job.MachineEnd{At: s.w.now.Add(s.duration("in")), How: cmp.Or(how, "reboot")}})
 	},
 	// unable: systemd can't start any unit for now; no: it can again.
 	"unable": func(s *script) {

@@ -33,14 +33,15 @@ func (s *systemd) shift(by time.Duration, now time.Time) {
 	}
 }
 
-func (s *systemd) lastSeen() time.Time      { return s.seen }
-func (s *systemd) bootID() string           { return s.boot }
-func (s *systemd) runID() string            { return s.run }
-func (s *systemd) leaving() bool            { return s.stopping }
-func (s *systemd) listed() bool             { return s.wasListed }
-func (s *systemd) setLeaving(down bool)     { s.stopping = down }
-func (s *systemd) setEnd(e *job.MachineEnd) { s.end = *e }
-func (s *systemd) setListed()               { s.wasListed = true }
+func (s *systemd) lastSeen() time.Time          { return s.seen }
+func (s *systemd) bootID() string               { return s.boot }
+func (s *systemd) runID() string                { return s.run }
+func (s *systemd) leaving() bool                { return s.stopping }
+func (s *systemd) listed() bool                 { return s.wasListed }
+func (s *systemd) setLeaving(down bool)         { s.stopping = down }
+func (s *systemd) setEnd(e *job.MachineEnd)     { s.end = *e }
+func (s *systemd) scheduledEnd() job.MachineEnd { return s.end }
+func (s *systemd) setListed()                   { s.wasListed = true }
 
 // This method records the boot and the run of systemd that the units belong to.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }

@@ -119,6 +119,8 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUForeign}, "in use outside gpusched: the driver does not say by whom"},
 		{job.Reason{Code: job.ReasonGPUKept, Job: 3}, "kept for job 3, which is ahead of this one"},
 		{job.Reason{Code: job.ReasonGPUReserved, Detail: job.Text("for bob")}, "reserved (for bob)"},
+		{job.Reason{Code: job.ReasonMachineEnd, Detail: (&job.MachineEnd{At: time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC), How: "reboot"}).Say()}, "may still run when the machine reboots at 2026-11-01 22:00:00 UTC (scheduled with 'shutdown')"},
+		{job.Reason{Code: job.ReasonMachineEnd, Detail: (&job.MachineEnd{At: time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC), How: "poweroff"}).Say()}, "may still run when the machine is switched off at 2026-11-01 22:00:00 UTC (scheduled with 'shutdown')"},
 		{job.Reason{Code: job.ReasonDrained, Detail: (&job.GPUControl{UUID: job.EveryGPU, By: "root", Reason: "new disks"}).Say()}, "no new job starts: drained by root (new disks)"},
 		{job.Reason{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text("alice")}, "held by alice"},
 		{job.Reason{Code: job.ReasonGone, GPU: job.NoGPU, Detail: job.Say("detail/heir", "kate", 2010, "liam")}, "account kate is gone: uid 2010 is liam's now"},
