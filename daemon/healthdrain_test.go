@@ -17,7 +17,7 @@ func TestHealthOfDrains(t *testing.T) {
 		return c
 	}
 	all := control(job.GPUControl{UUID: job.EveryGPU, Paused: true, Reason: "upgrade"})
-	v := job.View{Drained: &all, GPUs: []job.GPUView{
+	v := job.View{Drained: &all, Ends: &job.MachineEnd{At: now, How: "reboot"}, GPUs: []job.GPUView{
 		{}, {}, {Control: control(job.GPUControl{Paused: true, Drain: true, Reason: "fan"})}, {Control: control(job.GPUControl{Paused: true, Until: now.Add(time.Hour)})},
 		{Control: control(job.GPUControl{Paused: true, Until: now})}, {Control: control(job.GPUControl{})},
 	}}
@@ -27,6 +27,7 @@ func TestHealthOfDrains(t *testing.T) {
 	got := checkDrains(&v, now)
 	want := []struct{ name, detail, next string }{
 		{"drain", "drained by root (upgrade), since 2026-11-19", "'gpusched daemon resume'"},
+		{"shutdown", "the machine reboots at 2026-11-22 12:00:00 UTC (scheduled with 'shutdown'); jobs that may run longer wait", "'shutdown -c'"},
 		{"gpu 2 drain", "drained by root (fan), since 2026-11-19", "'gpusched gpu undrain 2'"},
 		{"gpu 3 pause", "paused by root until 2026-11-22", "'gpusched gpu resume 3'"},
 	}

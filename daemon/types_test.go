@@ -29,6 +29,7 @@ var wideTypes = map[string][]string{
 		"daemon/job.Request",
 		"daemon/job.Result",
 		"daemon/report.Row",
+		"daemon/sched.Waiting",
 		"gpu.Device",
 		"units.Spec",
 		"units.Status",

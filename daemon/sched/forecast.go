@@ -117,7 +117,8 @@ func (f *Forecast) fixed(at Instant) bool {
 			return false
 		}
 	}
-	return at == f.s.End.To || slices.ContainsFunc(f.s.GPUs, func(g GPU) bool { return g.State != OK && g.ReadyAt == at }) ||
+	return at == f.s.End.To ||
+		slices.ContainsFunc(f.s.GPUs, func(g GPU) bool { return g.State != OK && g.ReadyAt == at }) ||
 		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
