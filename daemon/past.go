@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The method Past returns some of the ended jobs. It includes every change that was acknowledged
+// Past returns some of the ended jobs. It includes every change that was acknowledged
 // before.
 func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {

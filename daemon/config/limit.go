@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// The type Limits restricts the load that one user's clients may put on the daemon.
+// Limits restricts the load that one user's clients may put on the daemon.
 type Limits struct {
 	Requests     int           // maximum number of requests of one user per second, on average
 	Burst        int           // maximum number of requests of one user at once

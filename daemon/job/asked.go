@@ -13,7 +13,7 @@ import (
 // Ask is one option of a job: its name, and its value as people write it.
 type Ask struct{ Name, Value string }
 
-// The function Asked returns the options of a job that everybody may see, in the order of the
+// Asked returns the options of a job that everybody may see, in the order of the
 // fields. The list always includes the number of GPUs and the priority.
 func Asked(l *Label, r *Request) []Ask {
 	list := asksIn(nil, reflect.ValueOf(l).Elem())
@@ -38,7 +38,7 @@ func Asked(l *Label, r *Request) []Ask {
 	return list
 }
 
-// The method Asked returns the options that a change sets. If it removes an option, the value is
+// Asked returns the options that a change sets. If it removes an option, the value is
 // "none".
 func (c *Change) Asked() (list []Ask) {
 	v := reflect.ValueOf(c).Elem()

@@ -1,6 +1,6 @@
 package job
 
-// The type Lately counts an account's jobs that ended since some moment. Failed counts those of
+// Lately counts an account's jobs that ended since some moment. Failed counts those of
 // them that neither completed nor were cancelled. Tasks are counted instead of their array.
 type Lately struct{ Ended, Failed int }
 

@@ -69,7 +69,7 @@ func (t *Tally) Submitted() {
 	t.submitted++
 }
 
-// The method Job counts the changes that a job's record shows. One record may show several changes,
+// Job counts the changes that a job's record shows. One record may show several changes,
 // and the same record may come again until the job has ended.
 func (t *Tally) Job(j *job.Job) {
 	t.mu.Lock()
@@ -114,19 +114,19 @@ func waitedSince(j *job.Job) time.Time {
 	return j.QueuedAt
 }
 
-// The method Pass counts a step in which the scheduler planned.
+// Pass counts a step in which the scheduler planned.
 func (t *Tally) Pass(took time.Duration) { t.observe(t.pass, took) }
 
-// The method Lag counts the time for which an event or query waited for the loop.
+// Lag counts the time for which an event or query waited for the loop.
 func (t *Tally) Lag(took time.Duration) { t.observe(t.lag, took) }
 
-// The method Commit counts a transaction of the state file.
+// Commit counts a transaction of the state file.
 func (t *Tally) Commit(took time.Duration, failed bool) {
 	t.observe(t.commit, took)
 	t.countFailure(&t.failures.commit, failed)
 }
 
-// The method Sample counts a reading of the GPUs.
+// Sample counts a reading of the GPUs.
 func (t *Tally) Sample(took time.Duration, failed bool) {
 	t.observe(t.sample, took)
 	t.countFailure(&t.failures.sample, failed)

@@ -25,7 +25,7 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
-// The method Never does the same as Infeasible for a waiting job. Such a job was feasible when it
+// Never does the same as Infeasible for a waiting job. Such a job was feasible when it
 // was submitted, but a quota may have been lowered since, or the machine may have lost something.
 // Never returns nil while no GPU is visible, since GPUs come back.
 func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {

@@ -257,7 +257,7 @@ func (q *Queue) Remove(id job.ID) {
 	}
 }
 
-// The method Take counts one start of a job. After the last start, it removes the job.
+// Take counts one start of a job. After the last start, it removes the job.
 func (q *Queue) Take(id job.ID) {
 	if e := q.entries[id]; e != nil {
 		if e.Count--; e.Count <= 0 {

@@ -82,7 +82,7 @@ func (a *Account) Open(now Instant, half time.Duration) {
 	a.clock.at = min(a.clock.at, now)
 }
 
-// The method Counted notes that running jobs are charged up to now. Charge will then not charge
+// Counted notes that running jobs are charged up to now. Charge will then not charge
 // that time again.
 func (a *Account) Counted(now Instant) { a.usage.known = now }
 
@@ -113,7 +113,7 @@ func (a *Account) Promise(mem int64, cpus int) {
 // Promised returns the host resources of the account's running jobs.
 func (a *Account) Promised() (mem int64, cpus int) { return a.host.mem, a.host.cpus }
 
-// The method Start counts a job that runs from now on.
+// Start counts a job that runs from now on.
 func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.CountRunning(milli, rate)

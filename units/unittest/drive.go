@@ -29,7 +29,7 @@ func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
 }
 
-// The method Answer lets the main process of the named unit end with an exit status. The process
+// Answer lets the main process of the named unit end with an exit status. The process
 // ends because of a stop that Hold delays and whose caller is gone. The result stays, because
 // nobody collects the unit.
 func (s *Systemd) Answer(name string, code int) {

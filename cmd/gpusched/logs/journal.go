@@ -340,7 +340,7 @@ func (q *WatchedWriter) Write(p []byte) (int, error) {
 	return q.W.Write(p)
 }
 
-// The method Skip records that text came, but does not pass it on.
+// Skip records that text came, but does not pass it on.
 func (q *WatchedWriter) Skip() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

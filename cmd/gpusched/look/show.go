@@ -174,7 +174,7 @@ func stateLine(j api.Job, uuids bool) string {
 	return text
 }
 
-// The function Asks lists what a job requests.
+// Asks lists what a job requests.
 func Asks(j api.Job) string {
 	var parts cli.Phrases
 	switch {

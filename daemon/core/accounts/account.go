@@ -83,7 +83,7 @@ func (b *Book) Rename(a *sched.Account, name string) {
 // User returns a user's account, or nil if it was not used yet.
 func (b *Book) User(uid int) *sched.Account { return b.users[uid] }
 
-// The method Join notes a user's groups. It returns a list with the same groups, which users with
+// Join notes a user's groups. It returns a list with the same groups, which users with
 // equal groups share.
 func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(b.gids[uid], gids) {

@@ -224,7 +224,7 @@ type Report struct {
 	Why   job.Message // if not sent: the cause
 }
 
-// The method Tried notes the outcome of a try. It returns false if the message was not being sent.
+// Tried notes the outcome of a try. It returns false if the message was not being sent.
 func (b *Book) Tried(e *Report, now time.Time) (n job.Notification, known bool) {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool {
 		m := o.sending

@@ -326,7 +326,7 @@ func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	return nil
 }
 
-// The method Bar keeps all jobs of an account in the queue for a while. A start has found out that
+// Bar keeps all jobs of an account in the queue for a while. A start has found out that
 // the account's user can't run anything.
 func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why

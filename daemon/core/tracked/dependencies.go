@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The type Dependencies records which queued jobs wait for which other jobs.
+// Dependencies records which queued jobs wait for which other jobs.
 type Dependencies struct {
 	followers map[job.ID][]job.ID        // for each job, the jobs that wait for it, by id
 	edges     map[int]int                // number of unmet dependencies of each person
@@ -24,7 +24,7 @@ func NewDependencies() Dependencies {
 // just after the daemon had looked it up.
 const endsSize = 10_000
 
-// The method Remember notes how a job ended.
+// Remember notes how a job ended.
 func (d *Dependencies) Remember(id job.ID, end job.End) { d.recent.add(id, end) }
 
 // EndOf returns how a job ended, if that is still remembered.

@@ -2,7 +2,7 @@ package tracked
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// The type Requests records which request made which job, so that no request makes two jobs.
+// Requests records which request made which job, so that no request makes two jobs.
 type Requests struct {
 	keys  recentSet[requestKey, job.ID]
 	dedup recentSet[requestKey, job.ID] // jobs with --dedup that wait, run or completed, by hash
@@ -34,7 +34,7 @@ type requestKey struct {
 	text string
 }
 
-// The method Remember records the key of the request that made a job, and its hash if the job has
+// Remember records the key of the request that made a job, and its hash if the job has
 // --dedup. An empty key or hash is not recorded.
 func (r *Requests) Remember(uid int, key, dedup string, id job.ID) {
 	if key != "" {

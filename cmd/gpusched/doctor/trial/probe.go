@@ -68,7 +68,7 @@ type World struct {
 	NVML   []string                 // the paths where gpusched-nvml may be
 }
 
-// The function Inside returns the World that the calling process sees.
+// Inside returns the World that the calling process sees.
 func Inside(getenv func(string) string) World {
 	w := World{
 		Access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
