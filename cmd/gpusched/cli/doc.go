@@ -10,8 +10,8 @@
 //
 //  1. Data goes to stdout, messages to stderr. JSON is the daemon's document, with schema
 //     "gpusched.v1". Times for programs are RFC 3339 in UTC.
-//  2. The exit status is listed in manual/tables.go. A command that waits for a job may instead
-//     return the job's exit status.
+//  2. The exit status is listed in manual/text/tables/exit-statuses.txt. A command that waits for a
+//     job may instead return the job's exit status.
 //  3. All bytes from the first word of a job's command on belong to that command. Before that word,
 //     an unknown flag is an error.
 //  4. Text that another user chose is sanitised before it reaches a terminal.

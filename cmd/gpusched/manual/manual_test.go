@@ -26,11 +26,15 @@ func words(list []Entry) map[string]bool {
 
 // The manual describes exactly the reasons, states and exit statuses that the code has.
 func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
-	explained := words(reasons)
+	explained := words(reasons())
 	for _, code := range sentences.ReasonCodes() {
 		if !explained[string(code)] {
 			t.Errorf("reason %s is not in the manual", code)
 		}
+		delete(explained, string(code))
+	}
+	if len(explained) > 0 {
+		t.Errorf("the manual knows reasons that do not exist: %v", explained)
 	}
 	known := words(States())
 	for _, s := range job.States() {
@@ -42,7 +46,7 @@ func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
 	if len(known) > 0 {
 		t.Errorf("the manual knows states that do not exist: %v", known)
 	}
-	statuses := words(exitStatuses)
+	statuses := words(exitStatuses())
 	for _, code := range []api.Code{api.CodeInternal, api.CodeUsage, api.CodeNotFound, api.CodeForbidden, api.CodeUnreachable,
 		api.CodeNever, api.CodeWaitTimeout, api.CodePolicy, api.CodeConflict, api.CodeUnavailable} {
 		if !statuses[strconv.Itoa(code.ExitStatus())] {
@@ -57,7 +61,7 @@ func TestTheTablesAreInThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := Source{Grammar: parser.Model}.Pages()["gpusched.1"]
-	for _, list := range [][]Entry{exitStatuses, reasons, states, jobVariables, ownSettings, files} {
+	for _, list := range [][]Entry{exitStatuses(), reasons(), States(), jobVariables(), ownSettings(), files()} {
 		for word := range words(list) {
 			if !strings.Contains(page, ".B "+Roff(word)+"\n") {
 				t.Errorf("gpusched(1) lacks %s", word)

@@ -45,12 +45,12 @@ func (s Source) program(leaves []*kong.Node) string {
 	}
 	p.prose("JOBS", text("ids"))
 	p.prose("VALUES AND OUTPUT", text("values"))
-	p.terms("STATES OF A JOB", states)
-	p.terms("WHY A JOB WAITS", slices.Concat(reasons, s.ReasonsOnSlurm))
-	p.terms("EXIT STATUS", exitStatuses)
-	p.terms("ENVIRONMENT OF A JOB", jobVariables)
-	p.terms("ENVIRONMENT", ownSettings)
-	p.terms("FILES", files)
+	p.terms("STATES OF A JOB", States())
+	p.terms("WHY A JOB WAITS", slices.Concat(reasons(), s.ReasonsOnSlurm))
+	p.terms("EXIT STATUS", exitStatuses())
+	p.terms("ENVIRONMENT OF A JOB", jobVariables())
+	p.terms("ENVIRONMENT", ownSettings())
+	p.terms("FILES", files())
 	for _, t := range sections("topics") {
 		p.prose(t.Word, t.Text)
 	}

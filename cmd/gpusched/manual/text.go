@@ -13,9 +13,9 @@ import (
 )
 
 // texts contains the texts that are about more than one option. Each command has a file with the
-// name of its page. topics.txt has further sections of gpusched(1), tour.txt is gpusched(7), and
-// policy.txt is gpusched-policy(7). The remaining files are parts that other texts include by their
-// name in brackets.
+// name of its page. topics.txt has further sections of gpusched(1), and tables its tables. tour.txt
+// is gpusched(7), and policy.txt is gpusched-policy(7). The remaining files are parts that other
+// texts include by their name in brackets.
 //
 //go:embed text
 var texts embed.FS

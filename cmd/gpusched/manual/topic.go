@@ -11,7 +11,9 @@ type Topic struct{ Page, Title, Text string }
 // Topics returns all topics: the tour, further sections of gpusched(1), the policy, and tables.
 func Topics(further ...Section) []Topic {
 	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
-	tables := []Section{{"STATES OF A JOB", states}, {"EXIT STATUS", exitStatuses}, {"ENVIRONMENT OF A JOB", jobVariables}}
+	tables := []Section{
+		{"STATES OF A JOB", States()}, {"EXIT STATUS", exitStatuses()}, {"ENVIRONMENT OF A JOB", jobVariables()},
+	}
 	for _, s := range append(tables, further...) {
 		list = append(list, s.topic())
 	}
