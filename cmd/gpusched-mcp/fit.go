@@ -104,7 +104,7 @@ func (f *fitter) misplaced(in, name string, value any) {
 	case in == "" && has(options):
 		f.refuse(`%[1]s belongs in options: {"options": {"%[1]s": %[2]s}}`, spelled(options, name), written(value))
 	case in != "" && has(f.top):
-		f.refuse("%s belongs beside %s, not in it", spelled(f.top, name), in)
+		f.refuse("%[1]s belongs beside %[2]s, not inside %[2]s", spelled(f.top, name), in)
 	case near != "":
 		f.refuse("there is no argument %s: did you mean %s?", within(in, name), near)
 	default:

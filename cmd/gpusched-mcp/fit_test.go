@@ -61,7 +61,7 @@ func TestMisplacedArgumentsAreRefused(t *testing.T) {
 		{"submit", args{"command": []string{"true"}, "directory": "/", "gpu_mem": "20G"},
 			`gpu-mem belongs in options: {"options": {"gpu-mem": "20G"}}`},
 		{"submit", args{"command": "true", "options": args{"directory": "/", "gpuz": 1, "gpus": args{}}},
-			"directory belongs beside options, not in it; gpus must be a single text, not {}; there is no argument gpuz in options: did you mean gpus?; " +
+			"directory belongs beside options, not inside options; gpus must be a single text, not {}; there is no argument gpuz in options: did you mean gpus?; " +
 				"directory is missing: the directory to run the job in, an absolute path"},
 		{"submit", args{"command": "python train.py", "directory": "/"},
 			`command must be a list with one word per element, such as ["python", "train.py"], because no shell reads it; ` +

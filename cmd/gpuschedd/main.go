@@ -43,7 +43,7 @@ func run(args []string) int {
 	flags.StringVar(&o.Launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
 	flags.StringVar(&o.NVML, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
 	flags.StringVar(&o.Accounts, "accounts", "/run/gpusched/accounts.sock", "the socket of gpusched-accounts, which looks up accounts of a directory")
-	user := flags.Bool("user", false, "schedule for the user who runs it only: jobs are units of that user's own systemd")
+	user := flags.Bool("user", false, "schedule only for the user who runs it; jobs are units of that user's own systemd")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0

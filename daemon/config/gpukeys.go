@@ -48,13 +48,13 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value {
 				return oneOf(&c.GPUs.Strangers, "an action", StrangersShow, StrangersTell, StrangersEnd)
 			}},
-		{section: in, name: "strangers_after", doc: "With strangers = \"end\": the time from the line on the user's terminals to SIGTERM. If the user was told of an earlier process, a further one is ended with that, but at the earliest after a minute.",
+		{section: in, name: "strangers_after", doc: "With strangers = \"end\": the time from the line on the user's terminals to SIGTERM. If the user was told about an earlier process, a later process is ended together with that one, but at the earliest a minute after its own line.",
 			bind: func(c *Config) value { return timeBetween(&c.GPUs.StrangersAfter, second, day) }},
 		{section: in, name: "drain_bad_memory", doc: "When a GPU with bad memory gets no more jobs: failed (a bad row could not be replaced; until an administrator decides otherwise), pending (also while a bad row waits for a reset to be replaced, although NVIDIA says that programs can run meanwhile) or never. 'gpusched health' reports both in any case.",
 			bind: func(c *Config) value {
 				return oneOf(&c.GPUs.DrainBadMemory, "a state of memory", BadMemoryNever, BadMemoryFailed, BadMemoryPending)
 			}},
-		{section: in, name: "driver_check", doc: "Whether GPUs take no jobs while the installed driver (libcuda.so.1, libnvidia-ml.so.1) is not the loaded one, as after an upgrade without a reboot: each new CUDA program would fail. Running jobs go on. false is for machines whose libraries have other versions on purpose.",
+		{section: in, name: "driver_check", doc: "Whether to keep jobs off all GPUs while the installed driver (libcuda.so.1, libnvidia-ml.so.1) is not the loaded one, as after an upgrade without a reboot, when each new CUDA program would fail. Running jobs go on. false is for machines whose libraries have other versions on purpose.",
 			bind: func(c *Config) value { return onOff(&c.GPUs.DriverCheck) }},
 		{section: in, name: "kernel_log", doc: "Where to read the driver's error reports (Xids). Empty: nowhere, and a broken GPU is only noticed when the driver reports it lost.",
 			bind: func(c *Config) value { return pathOrNone(&c.GPUs.KernelLog) }},

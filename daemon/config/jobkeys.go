@@ -28,7 +28,7 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.TasksMax, 16, 4_194_304) }},
 		{section: in, name: "max_running", doc: "The most jobs running at once, including those without a GPU.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxRunning, 1, 100_000) }},
-		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, the part of max_running, of the host memory for jobs and of their CPUs (cpus) that jobs without a GPU may have together, so that a free GPU finds a place, memory and CPUs: a percentage such as 50, or a fraction such as 0.5. A job without a GPU that requests more memory than that runs while no other such job does. 100: all, so that jobs without a GPU can keep every GPU job waiting.",
+		{section: in, name: "share_without_gpu", doc: "On a machine with GPUs, the part of max_running, of the host memory for jobs and of their CPUs (cpus) that jobs without a GPU may have together, so that a job for a free GPU still finds a place, memory and CPUs: a percentage such as 50, or a fraction such as 0.5. A job without a GPU that requests more memory than that runs while no other such job does. 100: all, so that jobs without a GPU can keep every GPU job waiting.",
 			bind: func(c *Config) value { return percent(&c.Jobs.ShareWithoutGPU) }},
 		{section: in, name: "max_queued", doc: "The most jobs waiting at once. Further submissions are refused.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxQueued, 1, 1_000_000) }},

@@ -7,7 +7,7 @@ type Metrics struct {
 
 func metricsKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "users", doc: "The number of users that 'gpusched metrics' names with their jobs and GPUs, those with the most; all others are counted together. 0: none.",
+		{section: in, name: "users", doc: "How many users 'gpusched metrics' names with their jobs and GPUs: those with the most. All others are counted together. 0: none.",
 			bind: func(c *Config) value { return numberBetween(&c.Metrics.Users, 0, 1000) }},
 	}
 }

@@ -8,7 +8,7 @@ func schedulingKeys(in, _ string) []key {
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.HalfLife, minute, longest) }},
 		{section: in, name: "guard_after", doc: "A job that has waited longer than this goes first among those of its class and number, so that no job waits for ever. Empty: never.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.GuardAfter, minute, longest) }},
-		{section: in, name: "guard_percent", doc: "The part of the machine, in percent, that such jobs may take before other jobs go first again.",
+		{section: in, name: "guard_percent", doc: "The part of the machine, in percent, that the jobs of guard_after may take before other jobs go first again.",
 			bind: func(c *Config) value { return numberBetween(&c.Scheduling.GuardPercent, 1, 100) }},
 		{section: in, name: "reservation_depth", doc: "The number of jobs at the head of the queue that GPUs are kept free for if they do not fit. With 0 small jobs always pass, and a large job may have to wait for guard_after.",
 			bind: func(c *Config) value { return numberBetween(&c.Scheduling.ReservationDepth, 0, 16) }},

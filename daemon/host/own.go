@@ -32,7 +32,7 @@ func access(path string) error { return syscall.Access(path, 6) }
 func checkNoFilter(dev string, access func(string) error) job.Check {
 	c := job.Check{
 		Name: "device filter", Health: job.Limited,
-		Detail: "not enforced: a user's systemd can't close the GPUs that a job was not given; CUDA_VISIBLE_DEVICES names its own to its programs",
+		Detail: "not enforced: a user's systemd can't keep a job from GPUs that it was not given; CUDA_VISIBLE_DEVICES tells programs which are the job's",
 		Next:   "if jobs must not open each other's GPUs, ask an administrator to install gpusched for the machine",
 	}
 	nodes, _ := filepath.Glob(filepath.Join(dev, "nvidia[0-9]*"))

@@ -47,7 +47,7 @@ func tooLong(ctx context.Context, err error) error {
 	}
 	return &api.Error{
 		Code: api.CodeUnavailable, Message: "there are too many jobs on record to answer this in time",
-		Hint: "ask about a shorter period (--since, --until)",
+		Hint: "ask about a shorter period with --since and --until",
 	}
 }
 

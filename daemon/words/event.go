@@ -34,7 +34,7 @@ func Event(e *job.Event) string {
 	case job.EventStrangerTold:
 		return e.User + " was told: " + Say(e.Why)
 	case job.EventStrangerEnded:
-		return "what " + e.User + " runs without a job is being ended: " + Say(e.Why)
+		return e.User + "'s use of a GPU without a job is being ended: " + Say(e.Why)
 	case job.EventSettings:
 		return "new settings are in force"
 	case job.EventGap:

@@ -182,7 +182,7 @@ func (t *translation) share(text string) {
 	case !bound || n == 1:
 	case n > 1000:
 		t.out["share"] = "1000"
-		t.note("%s: a fair share of %d; the largest here is 1000, so divide them all alike", t.whose, n)
+		t.note("%s: a fair share of %d; the largest here is 1000, so divide all shares by the same number", t.whose, n)
 	default:
 		t.put("share", n, 1000)
 	}

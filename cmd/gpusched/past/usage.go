@@ -102,12 +102,12 @@ func shareSentence(u api.UsageReply) string {
 	if due > 99.5 {
 		return text + ". Nobody else has jobs now."
 	}
-	text += fmt.Sprintf(", %.0f%% of the use of everybody who has jobs now; a fair share is %.0f%%.", used, due)
+	text += fmt.Sprintf(", %.0f%% of the use of everybody who has jobs now; the fair share of %s is %.0f%%.", used, name, due)
 	switch {
 	case used > due*1.1:
-		text += "\nJobs of users below their share start first."
+		text += "\nOther things being equal, jobs of users below their share start first."
 	case used < due*0.9:
-		text += "\nJobs of " + name + " start before those of users above their share."
+		text += "\nOther things being equal, jobs of " + name + " start before those of users above their share."
 	}
 	return text
 }

@@ -21,7 +21,7 @@ func (c *JobOptions) inScreen(a *cli.App, req *api.SubmitRequest) error {
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	if !c.Force && !slices.ContainsFunc(contract.ScreenPrograms(), there) {
-		return cli.Refuse(api.CodeUsage, "ask an administrator for it ('apt install screen', or 'dnf install screen' from EPEL); "+
+		return cli.Refuse(api.CodeUsage, "ask an administrator to install it: 'apt install screen', or 'dnf install screen' from EPEL; "+
 			"'gpusched run --tty' and 'gpusched attach' work without it", "GNU screen is not installed on this machine (--screen)")
 	}
 	if dir := a.Getenv(contract.ScreenDirVariable); dir != "" && req.EnvMode != contract.EnvInherit {

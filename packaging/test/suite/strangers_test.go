@@ -111,7 +111,7 @@ func TestStrangersAreEnded(t *testing.T) {
 		t.Errorf("the journal: %s", out)
 	}
 	if out := sh(t, "alice", "gpusched events"); !strings.Contains(out, fmt.Sprintf("bob was told: process %s uses GPU 0, which job %d has", pid, id)) ||
-		!strings.Contains(out, "what bob runs without a job is being ended: process "+pid) {
+		!strings.Contains(out, "bob's use of a GPU without a job is being ended: process "+pid) {
 		t.Errorf("events: %s", out)
 	}
 	cancel(t, "alice", id)
