@@ -69,7 +69,8 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings is a source that counts its readings. Each look takes as long as the field took says.
+// readings is a source that counts its samples and looks. Each look takes the duration in the field
+// took.
 type readings struct {
 	blind
 	took           time.Duration
@@ -87,8 +88,9 @@ func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	return r.blind.Look(ctx)
 }
 
-// Starts wait for looks, which are much quicker than samples. Many looks do not make samples rarer,
-// with one exception: if some start waits all the time, there are half as many samples.
+// A job that is about to start waits for a look, which is much quicker than a sample. Even many
+// looks do not make samples rarer, with one exception: if some start waits all the time, there are
+// half as many samples.
 func TestStartsWaitForLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks, took     time.Duration
@@ -126,7 +128,7 @@ func TestStartsWaitForLooks(t *testing.T) {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// The look that a start waits for begins before the job's placement is on disk.
+// A start waits for a look at the GPUs. That look begins before the job's placement is on disk.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {
 	d := assemble(Options{})
 	d.core = core.New(site.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{})

@@ -80,7 +80,7 @@ func (w *waiting) remove(c net.Conn) {
 
 type connKey struct{}
 
-// A connection identifies a connection in the context of its requests.
+// A connection is stored in the context of each request that arrives on it.
 type connection struct {
 	net.Conn
 	waiting *waiting

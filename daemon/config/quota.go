@@ -99,8 +99,8 @@ func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas)
 	return list
 }
 
-// This type is a value in a copy of a map's entry. After parsing, it puts the copy back into the
-// map.
+// A written value is part of a copy of a map's entry. After the value is parsed, store puts the
+// copy back into the map.
 type written struct {
 	value
 	store func()

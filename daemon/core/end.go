@@ -56,9 +56,9 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 // resultOf translates the end of a unit's command into a result. If the machine prevented the
 // command from being executed, the job is retried, provided its command is known. If the command
 // ended while its unit was being stopped, the stop counts as the cause, whatever the exit status:
-// finalResult decides whether the scheduler sent that stop. The same is true if the job ran out of
-// memory during the stop, perhaps while it saved its work, unless it was stopped at its time limit
-// or by others.
+// finalResult then determines whether the scheduler ordered that stop. The same is true if the job
+// ran out of memory during the stop, perhaps while it saved its work, unless it was stopped at its
+// time limit or by others.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {

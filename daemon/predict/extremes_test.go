@@ -40,8 +40,8 @@ func TestEstimatesAtExtremes(t *testing.T) {
 	}
 }
 
-// Effort equals the result of adding up runs of every length: the time until each run ends or is
-// given up, divided by the number of runs that end.
+// Effort agrees with a direct calculation from runs of every length. That calculation adds up the
+// time until each run ends or is given up, and divides the sum by the number of runs that end.
 func TestEffortBySteps(t *testing.T) {
 	const slice = 30 * time.Minute
 	for _, spread := range extremeSpreads[2:] {

@@ -363,8 +363,8 @@ func TestForecastComesTrue(t *testing.T) {
 	}
 }
 
-// foretellOnce draws jobs of some users, and forecasts their starts in the first pass. The last
-// user may run at most two jobs at once.
+// foretellOnce adds random jobs of some users, and forecasts their starts in the first pass. The
+// last user may run at most two jobs at once.
 func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instant {
 	var accounts []*Account
 	for i := range users {

@@ -25,8 +25,8 @@ type refKept struct {
 // of five.
 type refEnds struct{ end, late Instant }
 
-// The method counted returns the end that counts. It is the late end or, if the late end comes
-// after the given moment, that moment. It is never before the expected end.
+// counted returns the end to plan with: the late end or, if the late end comes after the given
+// moment, that moment. It is never before the expected end.
 func (e refEnds) counted(until Instant) Instant { return max(e.end, min(e.late, until)) }
 
 type refRun struct {

@@ -49,7 +49,7 @@ func (r *reference) runs(a *Account, started bool) refUse {
 	return u
 }
 
-// runsAt returns the use at a later moment.
+// runsAt returns what the account's running jobs will use at a later moment.
 func (r *reference) runsAt(a *Account, at Instant) refUse {
 	u := r.runs(a, true)
 	for _, x := range r.s.Running {

@@ -120,7 +120,8 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	return r
 }
 
-// cutOff reports whether the job may still run at the planned end of the machine.
+// cutOff reports whether the job might still be running when the planned shutdown or reboot of the
+// machine begins.
 func (r *reference) cutOff(j refJob) bool {
 	q, run := j.Request, 24*time.Hour
 	switch {

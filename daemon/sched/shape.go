@@ -25,7 +25,7 @@ type amount struct {
 	hostShare     // cpus is 0 if the job names no number of CPUs: see cpusFor
 }
 
-// footprintKey is the same for all shapes with the same needs of GPUs.
+// Shapes with the same GPU needs have the same footprintKey.
 type footprintKey struct {
 	milli int
 	gpuNeeds

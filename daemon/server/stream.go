@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// streamed is a reply that is made while it is sent. The user is charged for the bytes that are
-// counted in out.
+// streamed is a reply that is made while it is sent. The user is charged for the bytes that the
+// counter out counts.
 type streamed interface {
 	send(w http.ResponseWriter, out *counter)
 }

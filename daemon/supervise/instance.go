@@ -257,8 +257,8 @@ func (s *instance) checks() []daemon.Check {
 	return s.opt.Own.checks(list)
 }
 
-// checkDamage adds to a line of health the damage that reads of the state file have found since the
-// start. The daemon continues, since the live jobs are in memory.
+// checkDamage returns the health check c. If reads of the state file have found damage since the
+// start, the check says so. The daemon continues, since the live jobs are in memory.
 func checkDamage(damage error, c job.Check) job.Check {
 	if damage == nil {
 		return c

@@ -21,9 +21,9 @@ const (
 	mounted    = "/proc/self/mountinfo"
 )
 
-// blameFileSystem turns the failure of a missing directory or command into the failure of a file
-// system, if it is plain that a file system is missing. The job is then not at fault, and is tried
-// again.
+// If a directory or command is missing and it is plain that a file system is missing,
+// blameFileSystem makes the failure one of the file system. The job is then not at fault, and is
+// tried again.
 func (r *run) blameFileSystem(f *Failure) {
 	switch {
 	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:

@@ -90,8 +90,8 @@ func TestTidy(t *testing.T) {
 	})
 }
 
-// journald keeps seeing that a stopped unit has no rate limit, as long as journald may have lines
-// of the unit to read.
+// After a unit has stopped, the files that switch off its rate limit remain as long as journald may
+// still have lines of the unit to read.
 func TestNoRateLimitAfterTheEnd(t *testing.T) {
 	dir := unitFiles(t)
 	synctest.Test(t, func(t *testing.T) {

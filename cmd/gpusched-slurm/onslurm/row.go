@@ -166,7 +166,7 @@ func (a *answer) row(begin int) {
 	}
 }
 
-// end returns the error of the whole answer.
+// end returns the error of the whole squeue output.
 func (a *answer) end() error {
 	switch rest := string(a.rest); {
 	case a.err != nil:

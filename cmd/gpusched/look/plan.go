@@ -176,8 +176,8 @@ func planRows(p *api.PlanReply) (rows []planRow) {
 	return rows
 }
 
-// planned returns the kind of a stay and its reason. If the reason begins with the kind, it returns
-// the reason only.
+// planned describes a row of the plan: its kind and the reason. If the reason begins with the kind,
+// it returns the reason only.
 func planned(r planRow) string {
 	kind := string(r.Kind)
 	if r.Sentence == "" || strings.HasPrefix(r.Sentence, kind) {

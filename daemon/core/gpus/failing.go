@@ -284,9 +284,9 @@ func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now ti
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether a job does well on GPU d, and does not use the GPU than. A job counts if
-// it is the account's, began after the time since, and has done well on d or has run there for the
-// time long. If there is no account, any job that has run there that long counts.
+// wellOn reports whether some job does well on GPU d without using the other GPU, named than. A job
+// counts if it is the account's, began after the time since, and has done well on d or has run
+// there for the time long. If there is no account, any job that has run there that long counts.
 func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than

@@ -123,7 +123,7 @@ func stages(root string) (map[string][]stage, error) {
 	return map[string][]stage{groupTest: test, groupAll: all}, nil
 }
 
-// step returns a stage that counts as one in the summary.
+// step returns a stage that the summary counts as a single test.
 func step(name, what, lane string, argv ...string) stage {
 	return stage{name: name, what: what, phase: boxes, lane: lane, argv: argv}
 }
