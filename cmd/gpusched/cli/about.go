@@ -20,7 +20,7 @@ type About struct {
 	Usual    bool                  // listed in 'gpusched --help'
 	Options  string                // the options in its --help, separated by blanks; "": as many as fit
 	Examples []string              // the examples in its --help
-	Habits   *manual.Habits        // other tools' names for its options
+	Habits   manual.Habits         // other tools' names for its options
 	Section  func() manual.Section // an additional section of its manual page; nil: none
 
 	Offers  Offers                // the jobs that shell completion offers

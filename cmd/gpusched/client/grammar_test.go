@@ -190,7 +190,7 @@ func TestWithCommand(t *testing.T) {
 // commands themselves.
 func TestHabitsLeadToCommands(t *testing.T) {
 	root := model(t).Node
-	for _, habit := range manual.OtherCommands {
+	for _, habit := range manual.OtherCommands.List() {
 		for _, word := range habit.Words {
 			if parse.ChildNamed(root, word) != nil {
 				t.Errorf("%s is a command", word)
@@ -214,7 +214,7 @@ func TestHabitsLeadToCommands(t *testing.T) {
 // history lacks.
 func TestHabitsOfHistoryAndReport(t *testing.T) {
 	history, report := parse.ChildNamed(model(t).Node, "history"), parse.ChildNamed(model(t).Node, "report")
-	for _, habit := range manual.OptionsOfPast.List {
+	for _, habit := range manual.OptionsOfPast.List() {
 		for _, word := range habit.Words {
 			if parse.FlagNamed(history, word) != nil || parse.FlagNamed(report, word) != nil {
 				t.Errorf("%s is an option", word)
@@ -233,19 +233,19 @@ func TestHabitsOfHistoryAndReport(t *testing.T) {
 func TestHabitsLeadToOptions(t *testing.T) {
 	for _, n := range model(t).Children {
 		of := parse.AboutNode(n).Habits
-		if of != nil && !slices.Contains(manual.OtherOptions, of) {
+		if of != "" && !slices.Contains(manual.OtherOptions, of) {
 			t.Errorf("the manual does not have what other tools call the options of %s", n.Name)
 		}
 		// history and report share a table (see above); run and shell lack some of submit's options
-		if of != nil && of != manual.OptionsOfPast && (of != manual.OptionsOfNewJobs || n.Name == "submit") {
+		if of != "" && of != manual.OptionsOfPast && (of != manual.OptionsOfNewJobs || n.Name == "submit") {
 			leadToOptions(t, n, of)
 		}
 	}
 }
 
-func leadToOptions(t *testing.T, command *kong.Node, of *manual.Habits) {
+func leadToOptions(t *testing.T, command *kong.Node, of manual.Habits) {
 	seen := map[string]bool{}
-	for _, habit := range of.List {
+	for _, habit := range of.List() {
 		for _, word := range habit.Words {
 			if parse.FlagNamed(command, word) != nil || seen[word] {
 				t.Errorf("%s is an option of %s, or is listed twice", word, command.Name)

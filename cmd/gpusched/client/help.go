@@ -23,7 +23,7 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 	if _, unknown := grammarFor(words).(*grammar); !unknown {
 		return false, nil
 	}
-	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
+	if _, other := manual.OtherCommands.Find(words[0]); other {
 		return false, nil
 	}
 	if a.Slurm == nil && site.ProgramPath(a, engines.SlurmProgram) != "" { // gpusched-slurm has more sections

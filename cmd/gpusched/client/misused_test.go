@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 // command themselves.
 func TestHabitsLeadToSubcommands(t *testing.T) {
 	root := model(t).Node
-	for _, habit := range manual.OtherSubcommands {
+	for _, habit := range manual.OtherSubcommands.List() {
 		if habit.Ours == "" { // the command belongs to systemd
 			continue
 		}

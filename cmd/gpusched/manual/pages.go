@@ -57,9 +57,9 @@ func (s Source) program(leaves []*kong.Node) string {
 	for _, section := range s.OnSlurm {
 		p.terms(section.Title, section.Entries)
 	}
-	p.terms("COMMANDS OF OTHER TOOLS", entries(OtherCommands, "gpusched "))
+	p.terms("COMMANDS OF OTHER TOOLS", OtherCommands.entries("gpusched "))
 	for _, of := range OtherOptions {
-		p.terms(of.Title, entries(of.List, ""))
+		p.terms(string(of), of.entries(""))
 	}
 	p.section("SEE ALSO")
 	p.WriteString(".BR gpusched (7),\n.BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched\\-admin (7),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +

@@ -15,7 +15,7 @@ import (
 // that it does not know.
 func habitualOption(n *kong.Node, parsers string) string {
 	about := AboutNode(n)
-	if about.Habits == nil {
+	if about.Habits == "" {
 		return ""
 	}
 	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && about.Hosts == cli.OnOne && strings.Contains(text, cli.NoForm) {
@@ -28,7 +28,7 @@ func habitualOption(n *kong.Node, parsers string) string {
 		return ""
 	}
 	word, _, _ = strings.Cut(word, ",")
-	if habit, ok := manual.Find(about.Habits.List, word); ok {
+	if habit, ok := about.Habits.Find(word); ok {
 		return "there is no option " + word + ": " + habit.Here()
 	}
 	return ""
@@ -48,7 +48,7 @@ func Habitual(args []string) ([]string, error) {
 	case first == "help":
 		return Habitual(append(args[1:len(args):len(args)], "--help"))
 	}
-	if habit, ok := manual.Find(manual.OtherCommands, args[0]); ok {
+	if habit, ok := manual.OtherCommands.Find(args[0]); ok {
 		own := "gpusched " + habit.Ours
 		command, _, _ := strings.Cut(own, " -")
 		return nil, cli.Refuse(api.CodeUsage, "see '"+command+" --help'",

@@ -68,7 +68,7 @@ func noCommand(n *kong.Node, word string, near []string) string {
 	text := fmt.Sprintf("there is no command %q", word)
 	if n != nil {
 		group := strings.TrimPrefix(manual.CommandPath(n), "gpusched ") + " "
-		if habit, ok := manual.Find(manual.OtherSubcommands, group+word); ok {
+		if habit, ok := manual.OtherSubcommands.Find(group + word); ok {
 			if habit.Ours == "" {
 				return text + ": it is systemd's, " + habit.Note
 			}
