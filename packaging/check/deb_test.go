@@ -55,7 +55,7 @@ func TestDebFiles(t *testing.T) {
 	}
 	for _, name := range debFiles() {
 		want := "-rw-r--r--"
-		if strings.Contains(name, "bin/") || strings.Contains(name, "/libexec/") {
+		if strings.Contains(name, "bin/") || strings.Contains(name, "/libexec/") || strings.Contains(name, "/update-motd.d/") {
 			want = "-rwxr-xr-x"
 		}
 		if name == "/usr/sbin/gpuschedd" {
@@ -81,7 +81,7 @@ func debFiles() []string {
 		"/usr/libexec/gpusched/gpusched-metrics", "/usr/lib/systemd/system/gpusched-metrics.service", "/usr/lib/systemd/system/gpusched-metrics.socket",
 		"/usr/lib/systemd/system/gpusched-job-mapping.service", "/usr/lib/systemd/system/gpusched-textfile.service", "/usr/lib/systemd/system/gpusched-textfile.timer",
 		"/usr/share/gpusched/prometheus/gpusched.rules.yml", "/usr/share/gpusched/prometheus/prometheus.yml", "/usr/share/gpusched/grafana/gpusched.json",
-		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf",
+		"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf", "/etc/update-motd.d/60-gpusched",
 		"/usr/lib/systemd/system/gpusched.service", "/usr/lib/systemd/system/gpusched.socket", "/usr/lib/systemd/system/gpujobs.slice",
 		"/usr/lib/systemd/system/gpusched-devices.service", "/usr/lib/systemd/user/gpusched-watch@.service", "/usr/lib/systemd/user/gpusched.service", "/usr/lib/systemd/user/gpusched.socket",
 		"/usr/lib/systemd/system/gpujob-.service.d/10-gpusched.conf", "/usr/lib/systemd/system/gpujobs-.slice.d/10-gpusched.conf",
@@ -101,7 +101,7 @@ func debFiles() []string {
 
 func TestSettingsAreConffiles(t *testing.T) {
 	got := strings.Fields(output(t, "dpkg-deb", "-I", built(t, "*.deb"), "conffiles"))
-	want := []string{"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf"}
+	want := []string{"/etc/gpusched/gpusched.toml", "/etc/needrestart/conf.d/gpusched.conf", "/etc/update-motd.d/60-gpusched"}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

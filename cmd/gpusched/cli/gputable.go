@@ -71,6 +71,9 @@ func gpuWord(g api.GPU) string {
 	return string(g.State)
 }
 
+// IsFree reports whether no job has a GPU, and no process from outside gpusched uses it.
+func IsFree(g api.GPU) bool { return gpuWord(g) == string(job.GPUFree) }
+
 // gpuState returns the state with its cause.
 func gpuState(t *term.Terminal, g api.GPU) string {
 	state, detail := gpuWord(g), g.Detail(t.Reader())

@@ -15,6 +15,9 @@ import (
 )
 
 func StatusOfHosts(ctx context.Context, a *cli.App, c *StatusCmd) error {
+	if c.Short {
+		return cli.Usagef("--short is about this machine: leave out --hosts, or add --on local")
+	}
 	return c.Again(ctx, a, c.OutputFlags, func() error { return showStatusOf(ctx, a, c) })
 }
 

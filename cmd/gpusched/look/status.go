@@ -15,6 +15,7 @@ import (
 
 type StatusCmd struct {
 	Detailed bool `name:"detailed"`
+	Short    bool `name:"short"`
 	cli.OutputFlags
 	cli.AgainFlags
 }
@@ -24,6 +25,12 @@ func (*StatusCmd) About() cli.About {
 }
 
 func (c *StatusCmd) Run(ctx context.Context, a *cli.App) error {
+	if c.Short {
+		if err := c.onlyShort(a); err != nil {
+			return err
+		}
+		return showShort(ctx, a)
+	}
 	return c.Again(ctx, a, c.OutputFlags, func() error {
 		reply, err := afar.Fetch(ctx, a, func() (api.StatusReply, error) { return api.Status(ctx, a.Client) })
 		if err != nil {
@@ -33,6 +40,17 @@ func (c *StatusCmd) Run(ctx context.Context, a *cli.App) error {
 		text := func(wide bool) { writeStatus(a, reply, jobs, wide, c.Detailed) }
 		return a.JobReport(reply, jobs, text).Show(a, c.OutputFlags)
 	})
+}
+
+// onlyShort refuses what does not go with --short.
+func (c *StatusCmd) onlyShort(a *cli.App) error {
+	switch {
+	case c.Detailed || c.Watch || c.Form() != "table":
+		return cli.Usagef("--short is one line for people: leave out the other options")
+	case a.Host != "":
+		return cli.Usagef("--short is about this machine: leave out --hosts")
+	}
+	return nil
 }
 
 func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed bool) {
