@@ -274,7 +274,7 @@ func TestCommandLine(t *testing.T) {
 		{"help", []string{"--help"}, 0, "", "-library"},
 		{"unknown flag", []string{"--frob"}, 2, "", "-frob"},
 		{"stray argument", []string{"now"}, 2, "", "takes no arguments"},
-		{"both", []string{"--once", "--census"}, 2, "", "one of --once, --count and --census"},
+		{"both", []string{"--once", "--census"}, 2, "", "at most one of --once"},
 		{"negative time", []string{"--device-timeout", "-1s"}, 2, "", "no negative time"},
 	}
 	for _, tt := range tests {

@@ -279,7 +279,7 @@ func (d *dayRows) use(gpus int) *chartView {
 		return nil
 	}
 	v.Key = []keyView{{"pale", "allocated to jobs", ""}, {"s0", "computing", ""}}
-	v.Note = fmt.Sprintf("In percent of the time of %s, the number that the machine has now.", counted(gpus, "GPU"))
+	v.Note = fmt.Sprintf("100 %% is the whole time of %s, as many as the machine has now.", counted(gpus, "GPU"))
 	v.tabulate(d, []string{"allocated to jobs", "computing"}, func(day int) []string {
 		if d.rows[day].Efficiency.GPU == nil {
 			return []string{percent(held[day]), ""}
