@@ -25,7 +25,7 @@ func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 	if v.Ends != nil {
 		said := job.Say("detail/ends-soon", v.Ends.Say())
 		checks = append(checks, job.Check{
-			Name: "shutdown", Health: job.Limited, Said: &said, Detail: words.Say(said), Next: "'shutdown -c' takes it back",
+			Name: "shutdown", Health: job.Limited, Said: &said, Detail: words.Say(said), Next: "'shutdown -c' cancels it",
 		})
 	}
 	for i := range v.GPUs {
