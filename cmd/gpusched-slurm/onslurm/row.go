@@ -93,16 +93,6 @@ func format(columns []column, sep string) string {
 	return b.String()
 }
 
-// This function reads squeue's output with these columns.
-func rows(text []byte, columns []column, sep string) (list []row, err error) {
-	a := newAnswer(columns, sep, func(r *row) { list = append(list, *r) })
-	_, _ = a.Write(text) // never fails
-	if err := a.end(); err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
 // An answer reads squeue's output while squeue prints. It splits the output at separators, not at
 // lines, because a name may contain a newline. Unexpected output is an error; nothing is skipped.
 type answer struct {

@@ -114,3 +114,13 @@ func TestFailedCallWithoutRows(t *testing.T) {
 		}
 	}
 }
+
+// This function reads squeue's output with these columns.
+func rows(text []byte, columns []column, sep string) (list []row, err error) {
+	a := newAnswer(columns, sep, func(r *row) { list = append(list, *r) })
+	_, _ = a.Write(text) // never fails
+	if err := a.end(); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
