@@ -6,12 +6,13 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The manager gets every signal in the goroutine that reads the bus. It drops signals about units
-// that are not jobs'. It also drops a signal about a unit that a Start or Stop waits for, because
+// The manager gets every signal in the goroutine that reads the bus. Of units that are not jobs' it
+// tells only callers that wait for their end. It drops a signal about a unit that a Start or Stop waits for, because
 // that caller reads the state afterwards anyway. The manager implements listener.
 
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
+		m.waiters.finish(unit, job, result)
 		return
 	}
 	if !m.waiters.finish(unit, job, result) {
@@ -37,6 +38,7 @@ func (m *Manager) unitChanged(unit string, t unitChange) {
 // then check again.
 func (m *Manager) unitRemoved(unit string) {
 	if _, ok := units.ParseName(unit); !ok {
+		m.waiters.remove(unit)
 		return
 	}
 	m.seen.Delete(unit)

@@ -28,7 +28,6 @@ func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if err := l.manager(ctx, "StartUnit", name, "fail").Store(&job); err != nil {
 		return wrap("start unit", name, err)
 	}
-	// The manager drops signals about units that are not jobs', so await must ask systemd.
 	switch _, err := m.await(ctx, l, w, job); {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil
@@ -40,7 +39,7 @@ func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 		return wrap("state of unit", name, err)
 	}
 	if get[string](p, "ActiveState") == units.ActiveFailed {
-		return fmt.Errorf("start unit %q: it failed", name)
+		return fmt.Errorf("start unit %q: %w", name, units.ErrFailed)
 	}
 	return nil
 }
