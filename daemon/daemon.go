@@ -25,6 +25,7 @@ type Settings struct {
 	AllowSandboxed bool   // lets sandboxed processes run commands in units of jobs that start later
 	DriverCheck    bool   // GPUs take no jobs while the installed driver is not the loaded one
 	AlertUnit      string // template of the unit to start when a GPU goes out of service; "": none
+	CheckUnit      string // template of the unit to start when a GPU was found well; "": none
 	Inhibit        string // what logind must not do while jobs run, such as "sleep:idle"; "": nothing
 }
 
@@ -53,6 +54,7 @@ type Options struct {
 	// StartUnit starts a unit of the site; nil: no such unit is started.
 	StartUnit func(ctx context.Context, name string) error
 	Scheduled Scheduled                          // nil: no end of the machine is ever scheduled
+	Prove     Prove                              // nil: GPUs are not tested
 	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
 	Tell      Tell                               // nil: no notes are written
 	Open      Open                               // nil: nobody can run commands in a job's unit

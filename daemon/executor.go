@@ -61,6 +61,8 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 		x.workers.Go(func() { x.notifyOwner(ctx, a, tellTime) })
 	case core.Deliver:
 		x.workers.Go(func() { x.inbox.post(x.deliver(ctx, a.Notification)) })
+	case core.Prove:
+		x.workers.Go(func() { x.inbox.post(x.prove(ctx, a)) })
 	case core.Signal:
 		x.workers.Go(func() { x.inbox.post(x.warn(ctx, a)) })
 	case core.Freeze:

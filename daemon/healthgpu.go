@@ -15,6 +15,9 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded}
 	said := job.Say("detail/check-gpu", string(g.State), g.StateDetail)
 	c.Said, c.Detail = &said, words.Say(said)
+	if g.Control.Fault.OfCUDA() {
+		c.Health = job.Failing
+	}
 	switch {
 	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)

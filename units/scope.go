@@ -64,7 +64,9 @@ func (s Scope) Terminal(id int64) string {
 // forRoot are the properties that need the machine's systemd. A user's own systemd runs everything
 // as that user, and the kernel accepts no device filter from it. Such a systemd would ignore some
 // of these properties; with others, units would fail to start.
-var forRoot = []string{"User", "Group", "DynamicUser", "DevicePolicy", "DeviceAllow"}
+var forRoot = []string{
+	"User", "Group", "SupplementaryGroups", "DynamicUser", "DevicePolicy", "DeviceAllow", "PrivateNetwork", "CapabilityBoundingSet",
+}
 
 // This method removes the properties that the scope's systemd can't apply.
 func (s Scope) within(props []Property) []Property {

@@ -49,6 +49,7 @@ device_filter = "maybe"
 memory_slack = "-1"
 nvml_library = "libnvidia-ml.so.1"
 alert_unit = "gpusched-alert.service"
+check_unit = "a/b@.service"
 [daemon]
 log_level = "INFO"
 admin_group = "a:b"
@@ -64,9 +65,10 @@ f:10:1: gpus.device_filter: "maybe" is not a mode: use require or prefer
 f:11:1: gpus.memory_slack: "-1" is not a size: use a number with K, M, G or T, such as 20G
 f:12:1: gpus.nvml_library: "libnvidia-ml.so.1" is not a plain absolute path
 f:13:1: gpus.alert_unit: "gpusched-alert.service" is not the name of a template unit, such as gpusched-alert@.service
-f:15:1: daemon.log_level: "INFO" is not a level: use debug, info, warn or error
-f:16:1: daemon.admin_group: "a:b" is not the name of a group
-f:17:1: daemon.host_mem_reserve: "95%" is not a percentage from 0% to 90%`},
+f:14:1: gpus.check_unit: "a/b@.service" is not the name of a template unit, such as gpusched-alert@.service
+f:16:1: daemon.log_level: "INFO" is not a level: use debug, info, warn or error
+f:17:1: daemon.admin_group: "a:b" is not the name of a group
+f:18:1: daemon.host_mem_reserve: "95%" is not a percentage from 0% to 90%`},
 		{"xids", "[xid]\njob = \"13, 48-50\"\ndrain = \"63, 0\"\nreset = \"9-7\"\nreboot = \"154\"\n", `f:3:1: xid.drain: "0" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150
 f:4:1: xid.reset: "9-7" runs backwards
 f:5:1: xid.reboot: 154 can't be listed: in that report the driver itself says what the GPU needs`},

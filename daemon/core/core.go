@@ -22,7 +22,8 @@ type Core struct{ lifecycle }
 // cause such changes.
 type lifecycle struct {
 	state
-	step stepBuffer
+	step     stepBuffer
+	unproved []job.ID // failed jobs whose GPUs are being tested
 }
 
 // state is the scheduler's data: its books. Methods of state report what the books contain and
@@ -144,6 +145,7 @@ func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
+	c.prove(now)
 	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend; then another pass is needed
 		c.queue.changed()
 		c.schedule(now)
@@ -204,6 +206,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Faulted:
 		c.gpus.Faulted(gpus.ErrorReport(e))
 		c.applyFindings(now)
+	case Proved:
+		c.proved((*gpus.ProofEnded)(&e), now)
 	case Tick:
 		c.tick(e, now)
 	case Delivered:

@@ -130,6 +130,10 @@ type EndProcess gpus.StrayEnd
 // is not answered, and may get lost: views show the same facts.
 type TellStranger struct{ job.Strangers }
 
+// Prove tests a GPU with CUDA. It is answered by Proved. A test that an earlier daemon began
+// continues.
+type Prove gpus.ProofWanted
+
 // Orphan reports a unit that has a job's name but belongs to no job on record. The unit is left
 // running. The action is not answered.
 type Orphan struct{ Job job.ID }
@@ -150,6 +154,7 @@ func (Collect) action()     {}
 
 func (EndProcess) action()   {}
 func (TellStranger) action() {}
+func (Prove) action()        {}
 
 // Reply answers the event that has the same token. It contains a refusal, or the job as it is after
 // the step (nil for commands about a GPU).

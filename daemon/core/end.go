@@ -83,6 +83,9 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // back to the queue.
 func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
+	if c.awaitProof(l, over, now) {
+		return
+	}
 	l.Resume(over)
 	c.systemd.forgetWarning(l.ID)
 	r := c.result(l.Job)
@@ -91,9 +94,9 @@ func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	if taken && l.Attempt.StartedAt.IsZero() { // this start neither worked nor failed: earlier failed starts still count
 		r.Tries = max(r.Tries, l.Tries)
 	}
-	place := c.nextPlace(l, &r, now)
+	place := c.nextPlace(l, &r, over)
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
-		r.Detail = job.Say("detail/blamed", c.gpus.Culprit(l, &r, now))
+		_, r.Detail = c.gpus.Culprit(l, &r, over)
 	}
 	if r.Outcome == job.Completed && r.Left.IsZero() { // after a failure systemd kills the rest at once
 		r.Left = leftRunning(l.Lifetime().Left)
@@ -135,7 +138,7 @@ func leftRunning(n int) job.Message {
 // attempt in these cases: it was preempted, somebody requeued it, it reached its time limit and
 // asked to be requeued then, a reboot took it, the machine prevented its start, its GPU is at
 // fault, or it failed and has retries left.
-func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueAt {
+func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeueAt {
 	j := l.Job
 	switch {
 	case j.Stop == job.StopCancel:
@@ -150,8 +153,10 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueA
 			return samePlace
 		}
 		return nowhere
-	case j.Request.MayRequeue() && j.Requeues == 0 && r.Outcome == job.Failed && c.gpus.Culprit(l, r, now) >= 0:
-		return samePlace
+	case j.Request.MayRequeue() && j.Requeues == 0 && r.Outcome == job.Failed:
+		if at, _ := c.gpus.Culprit(l, r, over); at >= 0 {
+			return samePlace
+		}
 	}
 	switch r.Outcome {
 	case job.Failed, job.OutOfMemory, job.GPUOutOfMemory, job.Lost: // another attempt may succeed

@@ -204,6 +204,9 @@ type Usage struct {
 // Faulted is an error report of the driver.
 type Faulted gpus.ErrorReport
 
+// Proved answers a Prove action.
+type Proved gpus.ProofEnded
+
 // Tick says that a deadline may have passed, or that failed actions should be retried.
 type Tick struct {
 	Retry bool
@@ -237,6 +240,7 @@ func (Closing) event()     {}
 func (Planned) event()     {}
 func (Measured) event()    {}
 func (Faulted) event()     {}
+func (Proved) event()      {}
 func (Tick) event()        {}
 func (Delivered) event()   {}
 func (Configured) event()  {}

@@ -15,6 +15,8 @@ func (c *Core) applyFindings(now time.Time) {
 		switch f := f.(type) {
 		case gpus.SampleWanted:
 			c.step.act(Sample{Number: f.Number})
+		case gpus.ProofWanted:
+			c.step.act(Prove(f))
 		case gpus.StrayEnd:
 			c.step.act(EndProcess(f))
 		case gpus.StrangersFound:
@@ -143,7 +145,7 @@ func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) 
 // and leave GPUs is clear from the events of the jobs.
 func (c *Core) announceGPUs(ev Event, now time.Time) {
 	switch ev.(type) {
-	case Sampled, Faulted, Command, Configured, Tick:
+	case Sampled, Faulted, Command, Configured, Tick, Proved:
 	default:
 		return
 	}

@@ -33,6 +33,8 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.policy.HostMemBytes = 64 * gib
 	c.policy.HostCPUs, c.policy.GPUCPUs = 16, 9
 	c.policy.MaxRunning, c.policy.StartsInFlight = 5, rapid.IntRange(0, 3).Draw(t, "starts")
+	c.cuda = map[string]core.Proved{}
+	c.policy.Prove = rapid.Bool().Draw(t, "prove")
 	c.policy.Usage = site.UsagePolicy{
 		Memory: site.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
 		Idle: site.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
@@ -224,6 +226,8 @@ func (c *chaos) driver() {
 		g.Health = rapid.SampledFrom([]gpu.Health{gpu.HealthOK, gpu.HealthOK, gpu.HealthLost}).Draw(c.t, "health")
 		g.MemUsedBytes = uint64(c.draw("ghost", 0, 2)) * 35 * gib
 		g.MemFreeBytes = g.MemTotalBytes - g.MemReservedBytes - g.MemUsedBytes
+		says := rapid.SampledFrom([]gpu.Proof{gpu.ProofWell, gpu.ProofWrongSums, gpu.ProofUnknown, "none"}).Draw(c.t, "cuda")
+		c.cuda[g.UUID] = core.Proved{Says: says}
 	}
 	c.feed(c.sample(0))
 }
@@ -318,6 +322,7 @@ func (c *chaos) list() {
 // recover ends all faults and lets all jobs run to their ends.
 func (c *chaos) recover() {
 	c.busDown, c.unable, c.linger = false, false, false
+	clear(c.cuda)
 	c.problem = ""
 	clear(c.expired)
 	if clear(c.stuck); c.leaving {

@@ -152,7 +152,7 @@ var verbs = map[string]func(*script){
 		if rows, ok := s.word("rows"); ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
-		s.w.policy.MaxForeignBytes = s.size("max-foreign")
+		s.w.policy.MaxForeignBytes, s.w.policy.Prove = s.size("max-foreign"), s.has("prove")
 		if s.has("unified") {
 			for i := range s.w.gpus {
 				s.w.gpus[i].MemTotalBytes, s.w.gpus[i].MemFreeBytes, s.w.gpus[i].MemReservedBytes = 0, 0, 0
@@ -341,6 +341,14 @@ var verbs = map[string]func(*script){
 		s.w.problem = gpu.Problem(s.text("problem"))
 		s.w.driver = gpu.DriverVersions{Installed: s.text("installed"), Loaded: s.text("loaded")}
 		s.feed(s.w.sample(0))
+	},
+	// cuda gpu=N says=WORD text=WORD: what tests of the GPU with CUDA say from now on; says=none: they are
+	// not answered.
+	"cuda": func(s *script) {
+		if s.w.cuda == nil {
+			s.w.cuda = map[string]core.Proved{}
+		}
+		s.w.cuda[s.w.gpus[s.num("gpu", 0)].UUID] = core.Proved{Says: gpu.Proof(s.text("says")), Text: strings.ReplaceAll(s.text("text"), "_", " ")}
 	},
 	"gpu": (*script).gpu,
 	// pull gpu=N: the GPU disappears, and the GPUs after it get other indexes; push: it is back.

@@ -48,6 +48,7 @@ type world struct {
 	pulled  []gpu.Device // the value of gpus before a GPU disappeared
 	problem gpu.Problem
 	driver  gpu.DriverVersions
+	cuda    map[string]core.Proved // what a test of a GPU with CUDA says, by UUID; none: well
 	persons map[int]gpus.Person
 	pending []core.Action // actions that have begun and are not answered
 	sending []core.Deliver

@@ -76,6 +76,15 @@ func (w *world) begin(a core.Action) {
 	case core.Collect:
 		w.collect(a)
 		return
+	case core.Prove:
+		check := ""
+		if a.Check {
+			check = " with the site's check"
+		}
+		w.log("prove GPU %d%s", a.Index, check)
+		if w.cuda[a.UUID].Says == "none" { // no answer
+			return
+		}
 	}
 	w.pending = append(w.pending, a)
 }
@@ -176,6 +185,13 @@ func (w *world) answer(i int) core.Event {
 		return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && there, Refused: !w.busDown && !there}
 	case core.Sample:
 		return w.sample(a.Number)
+	case core.Prove:
+		ev, set := w.cuda[a.UUID]
+		if !set {
+			ev.Says = gpu.ProofWell
+		}
+		ev.UUID = a.UUID
+		return ev
 	}
 	panic("no answer to this action")
 }

@@ -14,21 +14,29 @@ type GPUFault struct {
 
 	RowsAccepted bool `json:"rows_accepted,omitempty"` // an administrator accepted a bad memory row; survives reboots
 
+	Proved string `json:"proved,omitempty"` // the boot and driver with which CUDA last found the GPU well
+
 	Left   GPULeft `json:"left,omitzero"`    // what a job left on the GPU; not an error of the driver
 	Strays []Stray `json:"strays,omitempty"` // the stray processes of the last sample, by ascending pid
 
 	Strangers []Stranger `json:"strangers,omitempty"` // those of the last sample that were told, by ascending pid
 }
 
-// With returns f, but with g's leftovers, its processes, and its acceptance of bad rows.
+// FaultCUDA is the code of What if CUDA fails on the GPU.
+const FaultCUDA = "detail/cuda"
+
+// OfCUDA reports whether CUDA fails on the GPU.
+func (g *GPUFault) OfCUDA() bool { return g.What.Code == FaultCUDA }
+
+// With returns f, but with g's leftovers, its processes, its test, and its acceptance of bad rows.
 func (g GPUFault) With(f GPUFault) GPUFault {
 	f.Left, f.Strays, f.RowsAccepted = g.Left, g.Strays, g.RowsAccepted
-	f.Strangers = g.Strangers
+	f.Strangers, f.Proved = g.Strangers, g.Proved
 	return f
 }
 
-// Anew returns the part of g that survives a reboot.
-func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted} }
+// Anew returns the part of g that survives a reboot. Proved names its boot.
+func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted, Proved: g.Proved} }
 
 // GPULeft is GPU memory that stayed in use, without a process, after a job had ended. It applies
 // until the memory is free again.

@@ -231,6 +231,7 @@ type GPUView struct {
 	ComputeMode string  // the driver's mode: default, exclusive-process, prohibited; "": unknown
 	RowsPending bool    // a bad memory row waits for a reset that replaces it
 	RowsFailed  bool    // a bad memory row could not be replaced
+	Untested    Message // why it is used without a test with CUDA; zero: it was tested, or is not used
 	Doubt       Message // it may be at fault: its last jobs, all of one user, failed at once; zero: no doubt
 	Stuck       ID      // a job on the GPU whose processes can't be killed; 0: none
 	Needs       string  // what the GPU needs after a fault: a Recovery of package gpu

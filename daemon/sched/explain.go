@@ -219,7 +219,7 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	case g.State == Drained:
 		return job.Reason{Code: job.ReasonGPUDrained, Detail: g.Detail}
 	case g.State == Cleaning:
-		return job.Reason{Code: job.ReasonGPUCleaning, Job: g.CleaningAfter}
+		return job.Reason{Code: job.ReasonGPUCleaning, Job: g.CleaningAfter, Detail: g.Detail}
 	case g.State == Suspect:
 		return job.Reason{Code: job.ReasonGPUSuspect, Job: g.CleaningAfter, Detail: g.Detail}
 	}

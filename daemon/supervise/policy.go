@@ -29,7 +29,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
 		ExtraDevices:  func() []cgroup.Device { return cgroup.StatNodes(g.ExtraDevices) },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
-		DriverCheck:   g.DriverCheck, AlertUnit: g.AlertUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
+		DriverCheck:   g.DriverCheck, AlertUnit: g.AlertUnit, CheckUnit: g.CheckUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
 		Inhibit: inhibited[cfg.Daemon.Inhibit],
 	}, nil
 }
@@ -53,7 +53,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		MaxRunning:       j.MaxRunning, NoGPUShare: j.ShareWithoutGPU, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
 		StartsInFlight: cfg.Daemon.StartsInFlight,
 		Sched:          order(cfg), Quotas: cfg.Quotas,
-		Xids: cfg.Xids, LostAfter: lostAfter,
+		Xids: cfg.Xids, LostAfter: lostAfter, Prove: g.Probe,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
 		Usage: usage(cfg), Strays: strays[g.Strays],
 		Strangers: strangers[g.Strangers], StrangersAfter: g.StrangersAfter, FirstUID: host.FirstUID("/etc/login.defs"),

@@ -26,7 +26,7 @@ type sender struct {
 	Dir     string // directory of gpusched-notify's inputs; only root may write to it
 	Program string // absolute path of gpusched-notify
 	Host    string // name of the machine, shown to people
-	Units   messageUnits
+	Units   oneshots
 	Scope   units.Scope // which systemd runs the units
 
 	// Bars returns why the site's present settings forbid a message. It returns the zero Message if
@@ -38,9 +38,9 @@ type sender struct {
 	Render func(*job.JobView) api.Job
 }
 
-// messageUnits is the part of systemd that messages need.
-type messageUnits interface {
-	RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error)
+// oneshots is the part of systemd that runs a unit to its end.
+type oneshots interface {
+	RunOneshot(ctx context.Context, name string, props []units.Property) (units.Status, error)
 }
 
 // Deliver implements daemon.Deliver: it sends one message.
@@ -94,7 +94,7 @@ func (s *sender) send(ctx context.Context, spec units.MessageSpec, m *contract.M
 	if err != nil {
 		return job.Text(err.Error()), true
 	}
-	status, err := s.Units.RunMessage(ctx, name, units.MessageProperties(spec))
+	status, err := s.Units.RunOneshot(ctx, name, units.MessageProperties(spec))
 	err = errors.Join(err, launch.RemoveMessage(s.Dir, file))
 	if err != nil {
 		return job.Text(err.Error()), true

@@ -30,7 +30,7 @@ type postman struct {
 	runs   int
 }
 
-func (m *postman) RunMessage(_ context.Context, name string, props []units.Property) (units.Status, error) {
+func (m *postman) RunOneshot(_ context.Context, name string, props []units.Property) (units.Status, error) {
 	m.runs++
 	m.name, m.props = name, map[string]any{}
 	for _, p := range props {

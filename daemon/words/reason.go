@@ -69,7 +69,7 @@ var reasons = []reason{
 	{job.ReasonNoGPUCPUs, machine, "needs {need CPU}, {have} {left} left of what jobs without a GPU may have{detail}", "", ""},
 
 	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", "are reserved{detail}"},
-	{job.ReasonGPUCleaning, someGPU, "being checked after {leaver}", "", "are being checked"},
+	{job.ReasonGPUCleaning, someGPU, "being checked {after}", "", "are being checked"},
 	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is ahead of this one", "", "are kept for {jobs}, ahead of this one"},
 	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
 	{job.ReasonGPUShare, someGPU, "{have GPUs} of it is free, {need GPUs} needed",
@@ -156,6 +156,11 @@ func value(name string, r job.Reason) string {
 		return called(r)
 	case "holders":
 		return holders(r)
+	case "after":
+		if !r.Detail.IsZero() {
+			return "(" + Say(r.Detail) + ")"
+		}
+		return "after " + value("leaver", r)
 	case "leaver":
 		if r.Job == 0 {
 			return "an earlier job"

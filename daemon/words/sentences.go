@@ -250,6 +250,9 @@ var sentences = map[job.Code]sentence{
 	"detail/xid-unnamed":  {"Xid %v", ""},
 	"detail/in-job":       {"%v in job %v", ""},
 	"detail/needs":        {"%v, it needs %v", ""},
+	"detail/proving":      {"CUDA computes on it before its next job", ""},
+	"detail/cuda":         {"CUDA fails on it (%v)", ""},
+	"detail/site-check":   {"the site's check %v failed", ""},
 	"detail/driver":       {"the driver was upgraded to %v while %v is loaded, so each new CUDA program fails", ""},
 	"detail/row-pending":  {"a bad row of its memory will be replaced at the next reset", ""},
 	"detail/row-failed":   {"a bad row of its memory could not be replaced, and it has none to spare", ""},
@@ -286,6 +289,7 @@ var sentences = map[job.Code]sentence{
 	// These texts say how a job ended, and what was left behind.
 	"detail/changed":        {"it was held or changed before it was started", ""},
 	"detail/blamed":         {"earlier jobs on GPU %v failed, too, so that GPU is suspect now and this job was queued again", ""},
+	"detail/blamed-cuda":    {"CUDA fails on GPU %v, so that GPU is sick now and this job was queued again", ""},
 	"detail/unknown-end":    {"how it ended is unknown", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},

@@ -32,6 +32,14 @@ func Installed(root string) gpu.DriverVersions {
 	return v
 }
 
+// HasCUDA reports whether libcuda.so.1 is installed below root.
+func HasCUDA(root string) bool {
+	return slices.ContainsFunc(libraryDirs(), func(dir string) bool {
+		_, err := os.Stat(root + dir + "/libcuda.so.1")
+		return err == nil
+	})
+}
+
 func libraryDirs() []string {
 	return []string{
 		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",

@@ -20,6 +20,9 @@ const MaxMessageBytes = 256 << 10
 // MessagePrefix begins the names of units that send messages.
 const MessagePrefix = "gpusched-notify-"
 
+// ProofPrefix begins the names of units that test a GPU with CUDA.
+const ProofPrefix = "gpusched-probe-"
+
 // The exit statuses of gpusched-notify after a failure. Its status line to the service manager says
 // what failed.
 const (

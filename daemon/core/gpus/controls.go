@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // An administrator may keep new jobs off one GPU, or stop all starts, even those of jobs without a
@@ -16,6 +17,9 @@ func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 	}
 	if d.UUID == "" {
 		return job.Refuse("conflict/nameless-gpu", what.GPU)
+	}
+	if state, _ := b.state(d, now); what.Kind == job.CommandResumeGPU && state != sched.OK {
+		b.wantProof(d)
 	}
 	g := job.GPUControl{
 		UUID: d.UUID, Paused: what.Kind != job.CommandResumeGPU, Drain: what.Kind == job.CommandDrainGPU,
@@ -80,6 +84,7 @@ func (b *Book) Expire(now time.Time) {
 		g := b.controls[d.UUID]
 		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
 			b.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
+			b.wantProof(d)
 		}
 	}
 	if g := b.controls[job.EveryGPU]; g.Paused && b.Closed(now) == nil {
@@ -95,6 +100,9 @@ func (b *inventory) Deadlines(of func(time.Time)) {
 	for _, d := range b.devices {
 		if d.cleanup != nil {
 			of(d.cleanup.next)
+		}
+		if !d.proof.begun.IsZero() {
+			of(d.proof.begun.Add(proofLimit))
 		}
 		of(d.failing.until)
 		of(d.failing.next)

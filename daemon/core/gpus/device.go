@@ -23,6 +23,7 @@ type device struct {
 
 	revoked   revocation
 	failing   failing
+	proof     proof
 	began     map[*sched.Account]time.Time // for each account, when its last job began that did well on this GPU
 	failed    map[*sched.Account]failure   // for each account, its last job that failed at once on this GPU
 	lostSince time.Time                    // zero: the GPU is not lost
@@ -140,6 +141,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		d.energy = g.EnergyMilliJ
 	}
 	d.jobs, d.strays = map[int]job.ID{}, map[int]bool{}
+	b.checkProof(d)
 	if first {
 		b.restoreLeak(d)
 	}
@@ -275,6 +277,15 @@ func (b *inventory) IsFresh(now time.Time) bool {
 
 // state returns the state of the GPU for placement, with the reason for people.
 func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message) {
+	state, why := b.stateUnproved(d, now)
+	if state == sched.OK && d.proof.due(b.policy) && (!d.proof.begun.IsZero() || b.jobs.ShareHeld(d.UUID) < job.WholeGPU) {
+		return sched.Cleaning, job.Say("detail/proving")
+	}
+	return state, why
+}
+
+// stateUnproved is state without regard to a test with CUDA that is due.
+func (b *inventory) stateUnproved(d *device, now time.Time) (sched.GPUState, job.Message) {
 	control := b.controls[d.UUID]
 	_, fault := b.needs(d)
 	switch {

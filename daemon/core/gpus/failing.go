@@ -8,13 +8,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/retry"
 )
 
 // These constants define when a GPU is suspect: jobs of several users in a row fail at once on it,
 // while jobs do well on other GPUs. A suspect GPU takes no new job for a while (a rest). After
-// that, one job is tried.
+// that, it is tested with CUDA, and one job is tried. If a test finds the GPU well when it would
+// become suspect for the first time, it does not rest.
 //
 // A user whose jobs lately failed at once on other GPUs as well does not count, since the jobs are
 // then at fault. Such a user counts only if the jobs do well on more of the other GPUs than they
@@ -135,8 +137,9 @@ func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 		}
 		switch {
 		case culprit != nil && f.until.IsZero():
-			f.rests++
-			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
+			if f.rests++; !b.acquitted(culprit, now) {
+				f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
+			}
 			culprit.failing = f
 		case culprit == nil && perhaps != nil:
 			perhaps.failing.last, perhaps.failing.next = l.ID, now.Add(pause)
@@ -167,13 +170,26 @@ func (f *failing) doesWellAfter() time.Duration {
 	return min(failsAtOnce, max(doesWell, timesLonger*f.ran))
 }
 
-// Culprit returns the index of the GPU that is to blame for a job that failed at once; -1: none is.
-// That GPU is suspect already, or becomes so.
-func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
-	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
-		return d.Index
+// Culprit returns the index of the GPU that is to blame for a job that failed at once, and why it
+// is; -1: none is. That GPU is sick or suspect already, or becomes suspect.
+func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) (int, job.Message) {
+	if failedAtOnce(l.Job, r, now) {
+		for _, d := range b.gpusOf(l.Job) {
+			if b.convicted(d) {
+				return d.Index, job.Say("detail/blamed-cuda", d.Index)
+			}
+		}
 	}
-	return -1
+	if d, _ := b.judge(l, r, now, b.doWell); d != nil && !b.acquitted(d, now) {
+		return d.Index, job.Say("detail/blamed", d.Index)
+	}
+	return -1, job.Message{}
+}
+
+// acquitted reports whether a test with CUDA found a GPU well that would now become suspect for the
+// first time. Such a GPU goes on. If the next job fails on it at once, it rests.
+func (b *inventory) acquitted(d *device, now time.Time) bool {
+	return d.failing.rests == 0 && b.policy.Prove && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.convicted(d)
 }
 
 // judge returns the GPU at fault for a job's failure, with the GPU's failures including this one;
@@ -301,12 +317,19 @@ func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, l
 	return false
 }
 
-// EndRests ends the rests and pauses whose time is over. It reports whether there were any: their
-// GPUs take jobs again.
+// EndRests ends the rests and pauses whose time is over, and tests that were not answered. It
+// reports whether there were any: their GPUs take jobs again.
 func (b *Book) EndRests(now time.Time) (any bool) {
 	for _, d := range b.devices {
+		if !d.proof.begun.IsZero() && now.Sub(d.proof.begun) >= proofLimit {
+			b.Proved(&ProofEnded{UUID: d.UUID, Says: gpu.ProofUnknown, Text: "the test was not answered"}, now)
+			any = true
+		}
 		for _, at := range []*time.Time{&d.failing.until, &d.failing.next} {
 			if !at.IsZero() && !now.Before(*at) {
+				if at == &d.failing.until {
+					d.proof.wanted = true
+				}
 				*at, any = time.Time{}, true
 			}
 		}
@@ -317,6 +340,9 @@ func (b *Book) EndRests(now time.Time) (any bool) {
 // Shift adjusts the times in b after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	b.strangers.shift(by, now)
+	for of, at := range b.excuses {
+		b.excuses[of] = job.Shifted(at, by, now)
+	}
 	for _, d := range b.devices {
 		for a, at := range d.began {
 			d.began[a] = job.Shifted(at, by, now)
@@ -325,6 +351,7 @@ func (b *Book) Shift(by time.Duration, now time.Time) {
 			d.failed[a] = failure{job.Shifted(last.at, by, now), last.had}
 		}
 		job.Shift(by, now, &d.failing.since, &d.failing.until, &d.failing.next)
+		job.Shift(by, now, &d.proof.begun, &d.proof.at)
 		for dep := d.cleanup; dep != nil; dep = dep.earlier {
 			job.Shift(by, now, &dep.since, &dep.next, &dep.began)
 			job.Shift(by, now, &dep.ended.From, &dep.ended.To)

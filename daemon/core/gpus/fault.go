@@ -82,6 +82,7 @@ func (b *Book) confirmRecovery(number uint64) {
 		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(d.revoked.seq, g.Fault.Seq)})
 		d.revoked = revocation{}
 		b.control(g)
+		b.wantProof(d)
 	}
 }
 
@@ -168,6 +169,7 @@ func (b *inventory) DriverDiffers() bool { return b.last.versions.Differ() }
 
 // wasReset clears the faults that a reset cures.
 func (b *Book) wasReset(d *device) {
+	b.wantProof(d)
 	g := b.controls[d.UUID]
 	if g.Fault.Boot == b.boot() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
 		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.kernelSeq, g.Fault.Seq)})

@@ -20,6 +20,7 @@ type Book struct {
 	pendingFaults    []ErrorReport       // reports that wait for the first good sample
 	sampleSeq        uint64              // the number of the last Sample action
 	uses             useBuffer
+	excuses          excuses
 	found            []any // findings that have not been applied yet
 	announced        map[string]job.GPUNews
 }
@@ -62,6 +63,7 @@ func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
 			unkillableOn: map[string][]job.ID{}, members: map[process]membership{},
 			strangers: strangers{of: map[process]*stranger{}, pace: map[int]time.Time{}},
 		},
+		excuses:  excuses{},
 		cleanups: map[string]*cleanup{}, announced: map[string]job.GPUNews{},
 	}
 }

@@ -54,7 +54,7 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 			detail = b.Reservations.on(d.UUID, v.FreeMilli, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
-		v.EnergyMilliJ, v.Doubt = d.energy, b.doubtful(d, now)
+		v.EnergyMilliJ, v.Doubt, v.Untested = d.energy, b.doubtful(d, now), d.proof.silent
 		needs, _ := b.needs(d)
 		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
 		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed

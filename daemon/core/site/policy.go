@@ -51,6 +51,8 @@ type Policy struct {
 
 	StartsInFlight int // the number of units that may be starting at once; 0: any number
 
+	Prove bool // GPUs are tested with CUDA before their first job, and when a job fails at once
+
 	Xids gpu.XidClasses // what a GPU needs after each error
 
 	DrainPending bool // a GPU takes no job while a bad memory row waits to be replaced

@@ -19,6 +19,7 @@ const (
 	Inspecting
 	Checking // its GPUs are being checked before its start
 	InLine   // it waits for a place to start in
+	Proving  // it failed, and its GPUs are tested before that counts
 )
 
 // Job is a job that has not ended. Only its embedded record is stored. The order of the fields

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,4 +60,185 @@ func TestDoctorTestsCUDA(t *testing.T) {
 	if c := found[2]["sums"]; c.Health != job.Failing || !strings.Contains(c.Detail, "cuInit: 999 CUDA_ERROR_UNKNOWN") {
 		t.Errorf("GPU 2: %+v", c)
 	}
+}
+
+// gpuShown returns the state of a GPU with its reason, as 'gpusched gpus' has them.
+func gpuShown(t *testing.T, index int) string {
+	t.Helper()
+	var reply struct {
+		GPUs []struct {
+			Index       int    `json:"index"`
+			State       string `json:"state"`
+			StateDetail string `json:"state_detail"`
+		} `json:"gpus"`
+	}
+	if err := json.Unmarshal([]byte(sh(t, "", "gpusched gpus --json")), &reply); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range reply.GPUs {
+		if g.Index == index {
+			return g.State + " " + g.StateDetail
+		}
+	}
+	return ""
+}
+
+// testAgain makes the daemon test all GPUs.
+func testAgain(t *testing.T) {
+	t.Helper()
+	sh(t, "", "gpusched gpu pause 0-3 && gpusched gpu resume 0-3")
+}
+
+// probes returns how often GPUs were tested since a time.
+func probes(t *testing.T, since string) int {
+	t.Helper()
+	synced(t)
+	return strings.Count(sh(t, "", "journalctl -o cat --since @"+since+" -t gpusched-probe"), "\n") + 1
+}
+
+// TestGPUsAreTestedAtTheStart: a daemon that finds no record of a test tests each GPU before its
+// first job. It does so once in a boot. The GPU on which CUDA fails is sick, and health fails.
+func TestGPUsAreTestedAtTheStart(t *testing.T) {
+	begin(t)
+	withCUDA(t)
+	cudaSays(t, map[int]string{2: "999"})
+	since := sh(t, "", "date +%s")
+	const away = "/var/lib/gpusched.away"
+	sh(t, "", "systemctl stop gpusched.socket gpusched; cp -a /var/lib/gpusched "+away+"; rm /var/lib/gpusched/state.db*; systemctl start gpusched.socket gpusched")
+	t.Cleanup(func() {
+		sh(t, "", "systemctl stop gpusched.socket gpusched; rm -r /var/lib/gpusched/state.db*; cp -a "+away+"/state.db* /var/lib/gpusched/; rm -r "+away+"; systemctl start gpusched.socket gpusched")
+	})
+	until(t, "GPU 2 is sick", func() bool {
+		return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it (cuInit: 999 CUDA_ERROR_UNKNOWN)")
+	})
+	ids := make([]int64, 3)
+	for i, gpu := range []int{0, 1, 3} {
+		ids[i] = submit(t, "alice", fmt.Sprintf("--gpu-ids %d -- true", gpu))
+	}
+	for _, id := range ids {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+	if text, code := health(t); code != 1 || !strings.Contains(text, "CUDA fails on it (cuInit: 999 CUDA_ERROR_UNKNOWN)") {
+		t.Errorf("health: %d %s", code, text)
+	}
+	waits := submit(t, "alice", "--gpu-ids 2 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "cuInit: 999 CUDA_ERROR_UNKNOWN") {
+		t.Errorf("why: %s", why)
+	}
+	if n := probes(t, since); n != 4 {
+		t.Errorf("GPUs were tested %d times", n)
+	}
+	sh(t, "", "systemctl restart gpusched")
+	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
+	if n := probes(t, since); n != 4 {
+		t.Errorf("after a restart GPUs had been tested %d times", n)
+	}
+	// An administrator who says that the GPU is well makes the daemon test it again.
+	sh(t, "", "gpusched gpu undrain 2")
+	until(t, "GPU 2 was tested again", func() bool { return probes(t, since) == 5 })
+	until(t, "GPU 2 is sick again", func() bool { return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it") })
+	cudaSays(t, nil)
+	sh(t, "", "gpusched gpu undrain 2")
+	ended(t, wait(t, waits), "completed", "exit code 0")
+}
+
+// TestWrongSumsFailNoJob: 60 jobs wait while a GPU begins to compute wrongly. Jobs that fail there
+// are queued again, and nothing else is placed on the GPU: all jobs complete.
+func TestWrongSumsFailNoJob(t *testing.T) {
+	begin(t)
+	withCUDA(t)
+	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo %%i >> /run/alerts"\n' > /etc/systemd/system/site-alert@.service; rm -f /run/alerts; systemctl daemon-reload`)
+	t.Cleanup(func() {
+		sh(t, "", "rm -f /etc/systemd/system/site-alert@.service /run/alerts; systemctl daemon-reload")
+	})
+	settings(t, "[gpus]\nalert_unit = \"site-alert@.service\"")
+	testAgain(t)
+	const computes = "-- sh -c '/usr/libexec/gpusched/gpusched-nvml --cuda && sleep 0.3'"
+	ids := []int64{submit(t, "alice", "-g 1 --array 0-29 "+computes), submit(t, "bob", "-g 1 --array 0-29 "+computes)}
+	count := func(words string) (n int) {
+		for _, id := range ids {
+			n += strings.Count(sh(t, "", fmt.Sprintf("gpusched list %d -o csv=state --ended 200", id)), words)
+		}
+		return n
+	}
+	until(t, "10 tasks have completed", func() bool { return count("completed") >= 10 })
+	cudaSays(t, map[int]string{1: "-1"})
+	for _, id := range ids {
+		wait(t, id)
+	}
+	if n := count("completed"); n < 60 {
+		t.Errorf("%d of 60 tasks have completed", n)
+	}
+	if shown := gpuShown(t, 1); !strings.HasPrefix(shown, "sick CUDA fails on it (wrong sums: ") {
+		t.Errorf("GPU 1 is %s", shown)
+	}
+	synced(t)
+	failed := strings.Count(sh(t, "", "journalctl -o cat -u 'gpujob-*' --since -5min"), "wrong sums: ")
+	t.Logf("%d attempts failed", failed)
+	if failed < 1 || failed > 3 {
+		t.Errorf("%d attempts failed on the GPU", failed)
+	}
+	until(t, "the alert was raised", func() bool { return sh(t, "", "cat /run/alerts || true") != "" })
+	if alerts := sh(t, "", "cat /run/alerts"); alerts != "1" {
+		t.Errorf("alerts: %q", alerts)
+	}
+}
+
+// TestCUDAHangs: a test that does not end is an answer, too, also if the daemon is killed
+// meanwhile. Other GPUs take jobs.
+func TestCUDAHangs(t *testing.T) {
+	begin(t)
+	withCUDA(t)
+	cudaSays(t, map[int]string{3: "-2"})
+	testAgain(t)
+	until(t, "the test runs", func() bool { return try(t, "", "pgrep -f [g]pusched-nvml.--cuda").Code == 0 })
+	if shown := gpuShown(t, 3); !strings.HasPrefix(shown, "cleaning CUDA computes on it") {
+		t.Errorf("GPU 3 is %s", shown)
+	}
+	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
+	waits := submit(t, "alice", "--gpu-ids 3 -- true")
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "being checked (CUDA computes on it before its next job)") {
+		t.Errorf("why: %s", why)
+	}
+	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched.service")
+	tested := "sick CUDA fails on it (no answer within 20s)"
+	until(t, "GPU 3 is sick", func() bool { return strings.HasPrefix(gpuShown(t, 3), tested) })
+	if r := try(t, "", "pgrep -f [g]pusched-nvml.--cuda; systemctl --all --no-legend list-units 'gpusched-probe-*'"); strings.TrimSpace(r.Stdout) != "" {
+		t.Errorf("left: %s", r.Stdout)
+	}
+	cudaSays(t, nil)
+	sh(t, "", "gpusched gpu undrain 3")
+	ended(t, wait(t, waits), "completed", "exit code 0")
+}
+
+// TestSiteChecksGPUs: after a good test the site's own check decides. Where a setting or a missing
+// library prevents the tests, health says so.
+func TestSiteChecksGPUs(t *testing.T) {
+	begin(t)
+	if text, _ := health(t); !strings.Contains(text, "used without a test with CUDA: there is no libcuda.so.1") {
+		testAgain(t)
+		until(t, "health says that nothing is tested", func() bool {
+			text, _ = health(t)
+			return strings.Contains(text, "used without a test with CUDA: there is no libcuda.so.1")
+		})
+	}
+	withCUDA(t)
+	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo %%i >> /run/checked; [ %%i != 2 ]"\n' > /etc/systemd/system/site-check@.service; rm -f /run/checked; systemctl daemon-reload`)
+	t.Cleanup(func() {
+		sh(t, "", "systemctl reset-failed 'site-check@*' 2>/dev/null; rm -f /etc/systemd/system/site-check@.service /run/checked; systemctl daemon-reload")
+	})
+	settings(t, "[gpus]\ncheck_unit = \"site-check@.service\"")
+	testAgain(t)
+	until(t, "GPU 2 is sick", func() bool {
+		return strings.HasPrefix(gpuShown(t, 2), "sick the site's check site-check@2.service failed")
+	})
+	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+	until(t, "all GPUs were checked", func() bool { return sh(t, "", "sort -u /run/checked | tr -d '\\n'") == "0123" })
+	settings(t, "[gpus]\nprobe = false")
+	if text, _ := health(t); !strings.Contains(text, "GPUs are not tested with CUDA (gpus.probe)") {
+		t.Errorf("health: %s", text)
+	}
+	cudaSays(t, map[int]string{1: "999"})
+	testAgain(t)
+	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 }

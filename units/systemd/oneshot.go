@@ -11,13 +11,14 @@ import (
 // jobFailed is the result of a systemd job that starts a unit whose program failed.
 const jobFailed = "failed"
 
-// RunMessage starts the named oneshot unit, which sends a message. It waits for the unit's end,
-// collects the unit, and returns how it ended. A unit that has left nothing behind has succeeded.
-// If the unit already existed before this process began, RunMessage waits for that unit.
-func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error) {
+// RunOneshot starts the named oneshot unit, which sends a message or tests a GPU. It waits for the
+// unit's end, collects the unit, and returns how it ended. A unit that has left nothing behind has
+// succeeded. If the unit already existed before this process began, RunOneshot waits for that unit.
+// If ctx ends while the unit runs, the status says that the unit is activating or deactivating.
+func (m *Manager) RunOneshot(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
-	if !units.IsMessage(name) {
-		return none, fmt.Errorf("start unit %q: not a unit that sends a message", name)
+	if !units.IsMessage(name) && !units.IsProof(name) {
+		return none, fmt.Errorf("start unit %q: not a unit that sends a message or tests a GPU", name)
 	}
 	l, err := m.current()
 	if err != nil {
@@ -28,7 +29,9 @@ func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Pro
 	job, err := m.startTransient(ctx, l, name, props)
 	result := jobUnknown
 	if err == nil {
-		result, err = m.await(ctx, l, w, job)
+		if result, err = m.await(ctx, l, w, job); err != nil {
+			return units.Status{Name: name, Active: units.ActiveActivating}, wrap("run unit", name, err)
+		}
 	}
 	switch {
 	case err != nil && !errors.Is(err, units.ErrExists):
@@ -36,11 +39,11 @@ func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Pro
 	case result != jobDone && result != jobFailed && result != jobUnknown: // the unit never ran
 		return none, fmt.Errorf("run unit %q: systemd's job ended as %s", name, result)
 	}
-	return m.awaitMessage(ctx, l, w, name)
+	return m.awaitOneshot(ctx, l, w, name)
 }
 
-// awaitMessage waits until the unit has stopped. systemd keeps a failed unit.
-func (m *Manager) awaitMessage(ctx context.Context, l *link, w *waiter, name string) (units.Status, error) {
+// awaitOneshot waits until the unit has stopped. systemd keeps a failed unit.
+func (m *Manager) awaitOneshot(ctx context.Context, l *link, w *waiter, name string) (units.Status, error) {
 	for {
 		there, err := unitThere(ctx, l, name)
 		if err != nil || !there {

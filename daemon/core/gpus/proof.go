@@ -1,0 +1,194 @@
+package gpus
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// A GPU that the driver's library calls well may still fail with CUDA. So each GPU is tested with
+// CUDA before its first job in a boot, after a change of the driver, a reset, a loss, the end of a
+// drain or of a rest (see failing), and after a job failed at once on it. Until the test has ended,
+// the GPU takes no job. The failed job waits for the test: if the GPU is at fault, the job is
+// queued again.
+const (
+	// excuseLasts is how long no GPU is tested because of a job that failed at once, if a like job
+	// of the same account failed on a GPU that was then found well. So an array whose tasks all
+	// fail costs few tests.
+	excuseLasts = time.Minute
+
+	// proofLimit is the time without an answer after which a test says nothing about its GPU. The
+	// shell answers sooner.
+	proofLimit = 3 * time.Minute
+)
+
+// proof is about the tests of a GPU with CUDA. Only the key of the last good test is stored.
+type proof struct {
+	wanted bool        // the GPU is to be tested before its next job
+	check  bool        // the site's own check belongs to the test
+	begun  time.Time   // when the present test began; zero: none runs
+	at     time.Time   // when the last test ended
+	of     string      // the key for which the last test ended
+	silent job.Message // why the last test says nothing; zero: it says something
+	jobs   []job.ID    // failed jobs that wait for the test
+}
+
+// due reports whether the GPU takes no job before a test has ended.
+func (p *proof) due(policy *site.Policy) bool { return policy.Prove && (p.wanted || !p.begun.IsZero()) }
+
+// wantProof asks for a test of a GPU, with the site's own check, whatever an earlier one said.
+func (b *Book) wantProof(d *device) {
+	d.proof.wanted, d.proof.check = true, true
+	if g := b.controls[d.UUID]; g.Fault.Proved != "" {
+		g.Fault.Proved = ""
+		b.control(g)
+	}
+}
+
+// ProofWanted asks for a test of a GPU with CUDA.
+type ProofWanted struct {
+	UUID  string
+	Index int
+	Minor int
+	Check bool // if the GPU is well, the site's own check follows
+}
+
+// ProofEnded is the end of a test. Text is for people.
+type ProofEnded struct {
+	UUID string
+	Says gpu.Proof
+	Text string
+}
+
+// proofKey is what a good test is valid for: the boot and the driver.
+func (b *inventory) proofKey() string {
+	return b.boot() + " " + cmp.Or(b.last.versions.Loaded, b.last.driver)
+}
+
+// checkProof asks for a test of a GPU that was not tested since the boot or a change of the driver,
+// or that was lost.
+func (b *Book) checkProof(d *device) {
+	key := b.proofKey()
+	isNew := b.policy.Prove && d.proof.of != key && b.controls[d.UUID].Fault.Proved != key
+	if isNew || !d.lostSince.IsZero() {
+		b.wantProof(d)
+	}
+}
+
+// AwaitProof reports whether the end of a job that failed at once must wait for a test of its GPUs.
+// It asks for these tests.
+func (b *Book) AwaitProof(l *tracked.Job, r *job.Result, over, now time.Time) (wait bool) {
+	if !b.policy.Prove || !failedAtOnce(l.Job, r, over) {
+		return false
+	}
+	if !b.seen { // the daemon has just started
+		return len(l.Attempt.GPUs) > 0
+	}
+	culprit, _ := b.judge(l, r, over, b.doWell)
+	excused := now.Sub(b.excuses[excuseOf(l)]) < excuseLasts
+	for _, d := range b.gpusOf(l.Job) {
+		tested := !d.proof.at.Before(over) || excused && d != culprit
+		if state, _ := b.stateUnproved(d, now); state != sched.OK || tested && !d.proof.due(b.policy) {
+			continue
+		}
+		d.proof.wanted, wait = true, true
+		d.proof.jobs = append(d.proof.jobs, l.ID)
+	}
+	return wait
+}
+
+// excuse is what jobs that are alike have in common.
+type excuse struct {
+	account *sched.Account
+	shape   string
+}
+
+// excuses are the times at which jobs were last excused.
+type excuses map[excuse]time.Time
+
+func excuseOf(l *tracked.Job) excuse { return excuse{l.Account, l.Request.Shape} }
+
+// note notes that a job failed on a GPU that was then found well.
+func (e excuses) note(l *tracked.Job, now time.Time) {
+	maps.DeleteFunc(e, func(_ excuse, at time.Time) bool { return now.Sub(at) >= excuseLasts })
+	e[excuseOf(l)] = now
+}
+
+// Awaits reports whether a failed job still waits for a test. It does not if its GPU can't be tested
+// now.
+func (b *Book) Awaits(id job.ID, now time.Time) bool {
+	return !b.seen || slices.ContainsFunc(b.devices, func(d *device) bool {
+		if !slices.Contains(d.proof.jobs, id) || !d.proof.due(b.policy) {
+			return false
+		}
+		state, _ := b.stateUnproved(d, now)
+		return !d.proof.begun.IsZero() || state == sched.OK
+	})
+}
+
+// BeginProofs begins the tests that are due. A GPU that is out of service, or that belongs to
+// running jobs as a whole, is tested later.
+func (b *Book) BeginProofs(now time.Time) {
+	for _, d := range b.devices {
+		if !d.proof.due(b.policy) || !d.proof.begun.IsZero() || d.UUID == "" {
+			continue
+		}
+		busy := len(d.proof.jobs) == 0 && b.jobs.ShareHeld(d.UUID) >= job.WholeGPU
+		if state, _ := b.stateUnproved(d, now); state != sched.OK || busy {
+			continue
+		}
+		d.proof.begun = now
+		b.addFinding(ProofWanted{UUID: d.UUID, Index: d.Index, Minor: d.Minor, Check: d.proof.check})
+	}
+}
+
+// Proved handles the end of a test.
+func (b *Book) Proved(e *ProofEnded, now time.Time) {
+	at := slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == e.UUID && !d.proof.begun.IsZero() })
+	if at < 0 {
+		return
+	}
+	d := b.devices[at]
+	for _, id := range d.proof.jobs {
+		if l := b.jobs.Active(id); l != nil && e.Says == gpu.ProofWell {
+			b.excuses.note(l, now)
+		}
+	}
+	d.proof = proof{at: now, of: b.proofKey()}
+	g := b.controls[d.UUID]
+	switch {
+	case e.Says.Sick():
+		b.faultOfThisBoot(&g, d)
+		what := job.Say(job.FaultCUDA, e.Text)
+		if e.Says == gpu.ProofCheck {
+			what = job.Say("detail/site-check", e.Text)
+		}
+		if needs := e.Says.Needs(e.Text); heavier(needs, gpu.Recovery(g.Fault.Recovery)) {
+			g.Fault = g.Fault.With(job.GPUFault{
+				Boot: b.boot(), Seq: g.Fault.Seq, Recovery: string(needs), What: what, At: now,
+			})
+		}
+		b.control(g)
+	case e.Says == gpu.ProofWell && g.Fault.Proved != d.proof.of:
+		g.UUID, g.Fault.Proved = d.UUID, d.proof.of
+		b.control(g)
+	case e.Says != gpu.ProofWell:
+		d.proof.silent = job.Text(e.Text)
+	}
+	if e.Says != gpu.ProofNoLibrary {
+		b.addFinding(SampleWanted{b.NextSample()}) // the last one may show the test's process
+	}
+}
+
+// convicted reports whether CUDA fails on a GPU.
+func (b *inventory) convicted(d *device) bool {
+	f := b.controls[d.UUID].Fault
+	return f.Boot == b.boot() && f.OfCUDA()
+}

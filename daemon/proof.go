@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+)
+
+// siteCheckTime limits the site's own check of a GPU. A check that takes longer counts as passed.
+const siteCheckTime = 2 * time.Minute
+
+// NoCUDA is the text of a test for which there is no library. That is no fault of the machine.
+const NoCUDA = "there is no libcuda.so.1"
+
+// Prove tests a GPU with CUDA, within 25 s. The text is for people.
+type Prove func(ctx context.Context, p core.Prove) (says gpu.Proof, text string)
+
+// prove tests a GPU with CUDA. If the GPU is well, the site's own check follows, if there is one.
+func (x *executor) prove(ctx context.Context, a core.Prove) core.Event {
+	e := core.Proved{UUID: a.UUID, Says: gpu.ProofUnknown, Text: "there is no program for it"}
+	if x.opt.Prove != nil {
+		e.Says, e.Text = x.opt.Prove(ctx, a)
+	}
+	if unit := x.settings.Load().CheckUnit; e.Says == gpu.ProofWell && a.Check && unit != "" && x.opt.StartUnit != nil {
+		x.checkSite(ctx, instance(unit, fmt.Sprint(a.Index)), &e)
+	}
+	log := x.log.With("gpu", a.Index, "gpu_uuid", a.UUID, "says", e.Says)
+	switch {
+	case e.Says == gpu.ProofWell:
+		log.Info("a gpu was tested with cuda")
+	case e.Says.Sick():
+		log.Error("a gpu was tested with cuda", "why", e.Text)
+	default:
+		log.Info("a gpu is used without a test with cuda", "why", e.Text)
+	}
+	return e
+}
+
+// checkSite starts the site's own check and waits until it has started, which for a oneshot unit is
+// its end.
+func (x *executor) checkSite(ctx context.Context, unit string, e *core.Proved) {
+	ctx, cancel := x.host.Timeout(ctx, siteCheckTime)
+	defer cancel()
+	switch err := x.opt.StartUnit(ctx, unit); {
+	case errors.Is(err, units.ErrFailed):
+		e.Says, e.Text = gpu.ProofCheck, unit
+	case err != nil:
+		e.Says, e.Text = gpu.ProofUnknown, err.Error()
+	}
+}
+
+// checkProofs reports the GPUs that were not tested with CUDA before they got jobs.
+func checkProofs(v *job.View, on bool) job.Check {
+	c := job.Check{Name: "cuda", Health: job.Healthy, Detail: "each GPU is tested with CUDA before its first job, and when a job fails at once on it"}
+	if !on {
+		c.Detail = "GPUs are not tested with CUDA (gpus.probe)"
+		return c
+	}
+	var list []int
+	why := ""
+	for _, g := range v.GPUs {
+		if !g.Untested.IsZero() {
+			list, why = append(list, g.Index), words.Say(g.Untested)
+		}
+	}
+	if len(list) == 0 {
+		return c
+	}
+	c.Detail = fmt.Sprintf("GPU %s: used without a test with CUDA: %s", job.FormatGPUList(list), why)
+	if why != NoCUDA {
+		c.Health = job.Limited
+		c.Next = fmt.Sprintf("see 'journalctl -u gpusched-probe-%d'; 'gpusched gpu pause %[1]d' and 'gpusched gpu resume %[1]d' test it again", list[0])
+	}
+	return c
+}

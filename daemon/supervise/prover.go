@@ -1,0 +1,86 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/gpu/driver"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// prover tests GPUs with CUDA, each in a unit of its own that can open that GPU alone.
+type prover struct {
+	Program string // gpusched-nvml
+	Scope   units.Scope
+	Units   oneshots
+	Root    string // directory of /dev and /usr; "" except in tests
+}
+
+// proveTime is longer than the unit's own limit of 21 s. It matters if the unit outlives SIGKILL, or
+// if systemd does not answer.
+const proveTime = 25 * time.Second
+
+// uvm is the node that CUDA needs in addition to those of the GPU.
+const uvm = "/dev/nvidia-uvm"
+
+// prove implements daemon.Prove.
+func (p *prover) prove(ctx context.Context, a core.Prove) (gpu.Proof, string) {
+	if !driver.HasCUDA(p.Root) {
+		return gpu.ProofNoLibrary, daemon.NoCUDA
+	}
+	ctx, cancel := context.WithTimeout(ctx, proveTime)
+	defer cancel()
+	spec := units.ProofSpec{
+		GPU:     contract.GPU{Index: a.Index, Minor: a.Minor, UUID: a.UUID},
+		Devices: cgroup.StatNodes([]string{p.Root + uvm}), GIDs: p.groups(a.Minor), Program: p.Program, Scope: p.Scope,
+	}
+	status, err := p.Units.RunOneshot(ctx, units.ProofName(a.Index), units.ProofProperties(spec))
+	switch {
+	case err == nil:
+		return verdict(&status)
+	case status.Active == units.ActiveActivating || status.Active == units.ActiveDeactivating:
+		return gpu.ProofHang, "no answer, and its test can't be ended"
+	}
+	return gpu.ProofUnknown, err.Error()
+}
+
+// groups returns the groups that may open the nodes, if not everybody may.
+func (p *prover) groups(minor int) (gids []uint32) {
+	for _, node := range []string{uvm, "/dev/nvidiactl", fmt.Sprintf("/dev/nvidia%d", minor)} {
+		info, err := os.Stat(p.Root + node)
+		if err != nil || info.Mode().Perm()&0o006 == 0o006 {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Gid != 0 && !slices.Contains(gids, st.Gid) {
+			gids = append(gids, st.Gid)
+		}
+	}
+	return gids
+}
+
+// verdict returns what the end of a test says about its GPU. If systemd could not execute the
+// program, or the kernel or an administrator ended it, it says nothing.
+func verdict(s *units.Status) (gpu.Proof, string) {
+	told := printable(s.StatusText)
+	switch s.Result {
+	case units.ResultSuccess:
+		return gpu.ProofWell, told
+	case units.ResultTimeout:
+		return gpu.ProofHang, "no answer within 20s"
+	case units.ResultExitCode:
+		return gpu.ProofOf(int(s.MainStatus), told), cmp.Or(told, fmt.Sprintf("its test ended with exit status %d", s.MainStatus))
+	case units.ResultCoreDump:
+		return gpu.ProofError, fmt.Sprintf("CUDA crashed by signal %d", s.MainStatus)
+	}
+	return gpu.ProofUnknown, "its test was ended: " + s.Result
+}

@@ -1,0 +1,69 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+)
+
+// tester is a systemd whose units end as they are told.
+type tester struct {
+	status units.Status
+	err    error
+	name   string
+}
+
+func (s *tester) RunOneshot(_ context.Context, name string, _ []units.Property) (units.Status, error) {
+	s.name = name
+	return s.status, s.err
+}
+
+// How a unit that tests a GPU ended decides whether the GPU is at fault.
+func TestProve(t *testing.T) {
+	const exit = units.ResultExitCode
+	mismatch := "cuInit: 803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
+	for name, c := range map[string]struct {
+		status units.Status
+		err    error
+		says   gpu.Proof
+		text   string
+	}{
+		"well":         {units.Status{Result: units.ResultSuccess}, nil, gpu.ProofWell, ""},
+		"error":        {units.Status{Result: exit, MainStatus: 3, StatusText: mismatch + "\n"}, nil, gpu.ProofError, mismatch},
+		"in use":       {units.Status{Result: exit, MainStatus: 3, StatusText: "cuCtxCreate: 46 X"}, nil, gpu.ProofUnknown, "cuCtxCreate: 46 X"},
+		"wrong":        {units.Status{Result: exit, MainStatus: 4, StatusText: "wrong sums: 1"}, nil, gpu.ProofWrongSums, "wrong sums: 1"},
+		"no text":      {units.Status{Result: exit, MainStatus: 4}, nil, gpu.ProofWrongSums, "its test ended with exit status 4"},
+		"no library":   {units.Status{Result: exit, MainStatus: 5, StatusText: "none"}, nil, gpu.ProofNoLibrary, "none"},
+		"not executed": {units.Status{Result: exit, MainStatus: 203}, nil, gpu.ProofUnknown, "its test ended with exit status 203"},
+		"hang":         {units.Status{Result: units.ResultTimeout}, nil, gpu.ProofHang, "no answer within 20s"},
+		"unkillable":   {units.Status{Active: units.ActiveDeactivating}, context.DeadlineExceeded, gpu.ProofHang, "no answer, and its test can't be ended"},
+		"crash":        {units.Status{Result: units.ResultCoreDump, MainStatus: 11}, nil, gpu.ProofError, "CUDA crashed by signal 11"},
+		"killed":       {units.Status{Result: units.ResultSignal, MainStatus: 9}, nil, gpu.ProofUnknown, "its test was ended: signal"},
+		"no systemd":   {units.Status{}, errors.New("no bus"), gpu.ProofUnknown, "no bus"},
+	} {
+		root := t.TempDir()
+		dir := filepath.Join(root, "usr/lib64")
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "libcuda.so.1"), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		systemd := &tester{status: c.status, err: c.err}
+		p := prover{Program: "/nvml", Units: systemd, Root: root}
+		if says, text := p.prove(t.Context(), core.Prove{Index: 3, UUID: "GPU-b"}); says != c.says || text != c.text {
+			t.Errorf("%s: %s %q, want %s %q", name, says, text, c.says, c.text)
+		}
+		if systemd.name != "gpusched-probe-3.service" {
+			t.Errorf("unit %s", systemd.name)
+		}
+	}
+	none := prover{Units: &tester{}, Root: t.TempDir()}
+	if says, text := none.prove(t.Context(), core.Prove{}); says != gpu.ProofNoLibrary || text != daemon.NoCUDA {
+		t.Errorf("without a library: %s %q", says, text)
+	}
+}

@@ -1,0 +1,75 @@
+package units
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// ProofSpec describes the unit that tests a GPU with CUDA.
+type ProofSpec struct {
+	GPU     contract.GPU
+	Devices []cgroup.Device // further devices that CUDA needs
+	GIDs    []uint32        // groups that may open the GPU's node
+	Program string          // absolute path of gpusched-nvml
+	Scope   Scope           // of the systemd that runs the unit
+}
+
+// Limits of a unit that tests a GPU. A test takes less than a second, but where nothing keeps the
+// driver loaded, CUDA's start alone takes several seconds.
+const (
+	proofTime   = 20 * time.Second
+	proofGrace  = time.Second
+	proofMemory = 2 << 30
+	proofTasks  = 256
+)
+
+// ProofName returns the name of the unit.
+func ProofName(gpu int) string {
+	return contract.ProofPrefix + strconv.Itoa(gpu) + contract.UnitSuffix
+}
+
+// IsProof reports whether a unit tests a GPU.
+func IsProof(name string) bool {
+	return strings.HasPrefix(name, contract.ProofPrefix) && strings.HasSuffix(name, contract.UnitSuffix)
+}
+
+// ProofProperties returns the properties of the unit. It runs under an account that exists only as
+// long as the unit, and opens that GPU alone. Where a user's own systemd runs it, CUDA is only told
+// which GPU to use.
+func ProofProperties(s ProofSpec) []Property {
+	p := []Property{
+		{"Description", fmt.Sprintf("gpusched test of GPU %d with CUDA", s.GPU.Index)},
+		{"Type", "oneshot"},
+		{"ExecStart", []ExecCommand{{s.Program, []string{s.Program, "--cuda"}, false}}},
+		{"Environment", []string{"CUDA_VISIBLE_DEVICES=" + s.GPU.UUID, "CUDA_CACHE_DISABLE=1"}},
+		{"StandardInput", "null"},
+		{"StandardOutput", "journal"},
+		{"StandardError", "journal"},
+		{"SyslogIdentifier", "gpusched-probe"},
+		{"NotifyAccess", "main"},
+		{"KillMode", "control-group"},
+		{"TimeoutStartUSec", usec(proofTime)},
+		{"TimeoutStopUSec", usec(proofGrace)},
+		{"MemoryMax", uint64(proofMemory)},
+		{"TasksMax", uint64(proofTasks)},
+		{"LimitCORE", uint64(0)},
+		{"NoNewPrivileges", true},
+		{"DynamicUser", true},
+		{"CapabilityBoundingSet", uint64(0)},
+		{"PrivateNetwork", true},
+	}
+	p = append(p, devices(Spec{GPUs: []contract.GPU{s.GPU}, Devices: s.Devices})...)
+	if len(s.GIDs) > 0 {
+		var groups []string
+		for _, gid := range s.GIDs {
+			groups = append(groups, strconv.FormatUint(uint64(gid), 10))
+		}
+		p = append(p, Property{"SupplementaryGroups", groups})
+	}
+	return s.Scope.within(p)
+}
