@@ -3,6 +3,7 @@ package attach
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/act"
@@ -66,13 +67,24 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.StatusOf(jobs)
 }
 
-// waitAll waits for one job after another, until all have ended.
-func waitAll(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
-	var jobs []api.Job
+// waitAll waits until all jobs have ended. One listing finds the jobs that have ended already.
+func waitAll(ctx context.Context, a *cli.App, ids []string) (jobs []api.Job, err error) {
+	var list api.ListReply
+	if len(ids) > 1 {
+		list, _ = api.List(ctx, a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // the waits below find its error
+	}
+	ended := map[string]api.Job{}
+	for _, j := range list.Jobs {
+		if j.State.Terminal() {
+			ended[cli.NameOfJob(j)] = j
+		}
+	}
 	for _, id := range ids {
-		reply, err := api.Wait(ctx, a.Client, id, 0)
-		if err != nil {
-			return nil, err
+		reply := api.JobReply{Job: ended[id]}
+		if reply.Job.ID == 0 {
+			if reply, err = api.Wait(ctx, a.Client, id, 0); err != nil {
+				return nil, err
+			}
 		}
 		jobs = append(jobs, reply.Job)
 	}
