@@ -56,12 +56,13 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 		return spec
 	}
 	spec.Attempt, spec.Placed = j.Attempt.Number, j.Attempt.PlacedAt
+	var caps []string
 	for _, g := range j.Attempt.GPUs {
-		spec.GPUs = append(spec.GPUs, g.GPU)
+		spec.GPUs, caps = append(spec.GPUs, g.GPU), append(caps, g.CapNodes()...)
 	}
 	spec.CPUAffinity, spec.CPUShare = affinity(j, controlGroup(x.opt.Scope, j)), j.CPUs()
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
-		spec.Devices = s.ExtraDevices()
+		spec.Devices = s.ExtraDevices(caps)
 	}
 	return spec
 }

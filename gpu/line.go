@@ -115,6 +115,9 @@ func (d Device) check() error {
 	if d.Index < 0 || d.Minor < -1 {
 		return fmt.Errorf("index %d, minor %d", d.Index, d.Minor)
 	}
+	if s := d.Slice; s.Card < 0 || s.GPUInstance < 0 || s.ComputeInstance < 0 || min(s.Caps[0], s.Caps[1]) < -1 {
+		return fmt.Errorf("slice %+v", s)
+	}
 	if len(d.CPUs) > MaxCPUsBytes {
 		return fmt.Errorf("list of CPUs of %d bytes, at most %d", len(d.CPUs), MaxCPUsBytes)
 	}

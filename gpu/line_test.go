@@ -17,6 +17,7 @@ func sample() Snapshot {
 				Processes: []Process{{PID: 12, Kind: "compute+mps", UsedBytes: -1, UID: 1001, Comm: "python", Unit: "gpujob-3.service"}}},
 			{Index: 1, Minor: -1, NUMANode: -1, Health: HealthLost, HealthDetail: "GPU is lost", TempC: -1, Processes: []Process{}},
 			{Index: 2, UUID: "GPU-c", Minor: 2, NUMANode: 1, CPUs: "16", Health: HealthOK, Processes: []Process{}},
+			{Index: 4, UUID: "MIG-d", Minor: 3, NUMANode: 1, Health: HealthOK, Processes: []Process{}, Slice: Slice{Card: 3, GPUInstance: 7, Caps: [2]int{30, 31}}},
 		},
 		Links: []Link{{A: 0, B: 1, Kind: LinkCross}, {A: 0, B: 2, Kind: LinkNVLink, Lanes: 12}, {A: 1, B: 2, Kind: LinkSwitch}},
 	}
@@ -77,6 +78,8 @@ func TestBadLines(t *testing.T) {
 		{"uuid twice", `{"devices":[{"uuid":"GPU-a","health":"ok"},{"uuid":"GPU-a","health":"ok"}]}`},
 		{"minor", `{"devices":[{"uuid":"GPU-a","health":"ok","minor":-2}]}`},
 		{"index", `{"devices":[{"uuid":"GPU-a","health":"ok","index":-1}]}`},
+		{"slice", `{"devices":[{"uuid":"GPU-a","health":"ok","slice":{"card":-1}}]}`},
+		{"node of a slice", `{"devices":[{"uuid":"GPU-a","health":"ok","slice":{"caps":[3,-2]}}]}`},
 		{"pid", `{"devices":[{"uuid":"GPU-a","health":"ok","processes":[{"pid":0}]}]}`},
 		{"used bytes", `{"devices":[{"uuid":"GPU-a","health":"ok","processes":[{"pid":1,"used_bytes":-2}]}]}`},
 		{"cpus", `{"devices":[{"uuid":"GPU-a","health":"ok","cpus":"all"}]}`},

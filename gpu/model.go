@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -28,6 +29,16 @@ func (d Device) TypeMatches(want string) bool {
 		}
 	}
 	return true
+}
+
+// NamesSlice reports whether a type asks for a slice of a GPU in MIG mode: one of its words is "mig",
+// or a number of compute slices such as "3g" in "3g.40gb".
+func NamesSlice(want string) bool {
+	return slices.ContainsFunc(typeWords(want), func(w string) bool {
+		number, ok := strings.CutSuffix(w, "g")
+		_, counts := digits(number, 10)
+		return w == "mig" || ok && counts
+	})
 }
 
 func typeWords(s string) []string {

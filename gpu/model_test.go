@@ -25,10 +25,24 @@ func TestTypeMatches(t *testing.T) {
 		{"NVIDIA GeForce RTX 4090", "rtx4090", false},
 		{"NVIDIA GeForce RTX 4090", "4090", true},
 		{"", "a100", false},
+		{"NVIDIA A100-SXM4-80GB MIG 1g.10gb", "1g.10gb", true},
+		{"NVIDIA A100-SXM4-80GB MIG 1g.10gb", "a100-mig", true},
+		{"NVIDIA A100-SXM4-80GB MIG 1g.10gb", "2g.10gb", false},
 	}
 	for _, tt := range tests {
 		if got := (Device{Name: tt.name}).TypeMatches(tt.want); got != tt.matches {
 			t.Errorf("%q matches %q = %t, want %t", tt.name, tt.want, got, tt.matches)
+		}
+	}
+}
+
+func TestNamesSlice(t *testing.T) {
+	for want, is := range map[string]bool{
+		"": false, "a100": false, "a100-80gb": false, "rtx-4090": false, "gh200": false, "gb200": false, "g": false,
+		"mig": true, "MIG": true, "1g.10gb": true, "1c.3g.20gb": true, "a100-3g": true,
+	} {
+		if got := NamesSlice(want); got != is {
+			t.Errorf("%q names a slice: %t", want, got)
 		}
 	}
 }

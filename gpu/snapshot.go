@@ -17,17 +17,19 @@ type Snapshot struct {
 	Links         []Link   `json:"links,omitempty"` // ordered by A, then B; missing pairs are unknown
 }
 
-// A Device is one GPU. If its Health is not HealthOK, only Index, UUID, Minor, Name and PCI are
+// A Device is one GPU, or one slice of a GPU in MIG mode. A GPU that has slices is not a Device: its
+// slices take its place, with indexes after those of all GPUs. If its Health is not HealthOK, only Index, UUID, Minor, Name and PCI are
 // valid, and only if they were ever read.
 type Device struct {
 	Index            int       `json:"index"`                  // NVML's index, which may change at a reboot
-	UUID             string    `json:"uuid"`                   // "GPU-…", which identifies the GPU; "" if never read
+	UUID             string    `json:"uuid"`                   // "GPU-…" or "MIG-…", which identifies the GPU; "" if never read
 	Minor            int       `json:"minor"`                  // number of /dev/nvidia<minor>, -1 if unknown
 	Name             string    `json:"name"`                   // "NVIDIA A100-SXM4-80GB"
 	PCI              string    `json:"pci"`                    // "00000000:07:00.0"
 	NUMANode         int       `json:"numa_node"`              // -1 if unknown or not a NUMA machine
 	CPUs             string    `json:"cpus,omitempty"`         // CPUs near the GPU in the kernel's format, "0-15,32-47"; "" if unknown
-	MIG              bool      `json:"mig"`                    // MIG mode is on, so no job can use the whole GPU
+	MIG              bool      `json:"mig"`                    // MIG mode is on and there are no slices, so no job can use the GPU
+	Slice            Slice     `json:"slice,omitzero"`         // of a GPU in MIG mode; zero: the Device is a whole GPU
 	RowsPending      bool      `json:"rows_pending,omitempty"` // a bad memory row will be replaced at the next reset
 	RowsFailed       bool      `json:"rows_failed,omitempty"`  // a bad memory row could not be replaced: no spare rows are left
 	Well             bool      `json:"well,omitempty"`         // the driver says that the GPU needs no recovery; false if it does not say
@@ -46,6 +48,18 @@ type Device struct {
 	Processes        []Process `json:"processes"`
 	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // the driver does not report all processes
 }
+
+// A Slice says which part of a GPU in MIG mode a Device is: one of its compute instances. NVML and
+// CUDA treat each of them as a GPU of its own ("MIG device").
+type Slice struct {
+	Card            int    `json:"card"`             // NVML's index of the GPU
+	GPUInstance     int    `json:"gpu_instance"`     // number of the GPU instance on the GPU
+	ComputeInstance int    `json:"compute_instance"` // number of the compute instance in the GPU instance
+	Caps            [2]int `json:"caps"`             // numbers of the nodes in /dev/nvidia-caps that open the two instances; -1: unknown
+}
+
+// IsZero reports whether the Device is a whole GPU. The number of a node is never 0.
+func (s Slice) IsZero() bool { return s == Slice{} }
 
 // A Process is a process with a context on a Device.
 type Process struct {
@@ -76,3 +90,16 @@ const (
 	HealthLost  Health = "lost"  // the driver says that the GPU has fallen off the bus
 	HealthError Health = "error" // a call that every GPU must answer failed
 )
+
+// Cards returns the number of GPUs, where all slices of a GPU count as one.
+func (s *Snapshot) Cards() int {
+	n, sliced := 0, map[int]bool{}
+	for i := range s.Devices {
+		if slice := s.Devices[i].Slice; slice.IsZero() {
+			n++
+		} else {
+			sliced[slice.Card] = true
+		}
+	}
+	return n + len(sliced)
+}

@@ -362,6 +362,8 @@ var verbs = map[string]func(*script){
 		s.w.renumber()
 		s.feed(s.w.sample(0))
 	},
+	// slices gpu=N of=LIST: the GPU in MIG mode has slices of these types instead; "of=" alone: none.
+	"slices": (*script).slices,
 	// silent name=WORD: the driver lists a GPU but can read nothing except its name, if one is
 	// given; answers: the driver can read it again.
 	"silent": func(s *script) {

@@ -3,6 +3,9 @@ package core_test
 // These commands change the machine itself: job commands end, and GPUs change.
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units/contract"
@@ -76,4 +79,25 @@ func (s *script) gpu() {
 	default:
 		used(0)
 	}
+}
+
+func (s *script) slices() {
+	if s.w.pulled == nil {
+		s.w.pulled = s.w.gpus
+	}
+	n := s.num("gpu", 0)
+	card := s.w.pulled[n]
+	s.w.gpus = slices.Delete(slices.Clone(s.w.pulled), n, n+1)
+	types := strings.FieldsFunc(s.text("of"), func(r rune) bool { return r == ',' })
+	if card.MIG = true; len(types) == 0 {
+		s.w.gpus = slices.Insert(s.w.gpus, n, card)
+	}
+	for i, of := range types {
+		g := card
+		g.MIG, g.Index, g.UUID, g.Name = false, len(s.w.pulled)+i, "MIG-"+of, card.Name+" MIG "+of
+		g.Slice = gpu.Slice{Card: n, GPUInstance: i, Caps: [2]int{30 + 10*i, 31 + 10*i}}
+		g.MemTotalBytes, g.MemFreeBytes, g.MemReservedBytes, g.UtilGPUPercent = 10*gib, 10*gib, 0, -1
+		s.w.gpus = append(s.w.gpus, g)
+	}
+	s.feed(s.w.sample(0))
 }

@@ -16,12 +16,22 @@ func (w *world) handOver(j *job.Job) {
 		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || !f.Left.What.IsZero()) && f.Boot == w.bootID() {
 			w.fault("GPU %d is given to job %d and needs a %s, %s", ref.Index, j.ID, f.Recovery, f.Left.What)
 		}
-		for _, p := range w.gpus[ref.Index].Processes {
+		for _, p := range w.at(ref.Index).Processes {
 			if id, ok := unitJob(p.Unit); ok && w.units[id] == nil && !w.jobs[id].State.Live() {
 				w.fault("GPU %d is given to job %d with %s of %s still on it", ref.Index, j.ID, job.FormatSize(p.UsedBytes), p.Unit)
 			}
 		}
 	}
+}
+
+// at returns the GPU with this index. A GPU that is gone has nothing.
+func (w *world) at(index int) *gpu.Device {
+	for i := range w.gpus {
+		if w.gpus[i].Index == index {
+			return &w.gpus[i]
+		}
+	}
+	return &gpu.Device{}
 }
 
 // shareOf returns what a job holds of a GPU.
@@ -44,7 +54,7 @@ func (w *world) hold(index, pid int, unit string, bytes int64) {
 	if bytes < -1 {
 		return
 	}
-	g := &w.gpus[index]
+	g := w.at(index)
 	if g.MemTotalBytes > 0 {
 		bytes = min(bytes, int64(g.MemFreeBytes))
 	}
@@ -57,7 +67,7 @@ func (w *world) hold(index, pid int, unit string, bytes int64) {
 
 // drop ends processes on a GPU. The memory of a process is freed, except that of orphanPID.
 func (w *world) drop(index int, gone func(gpu.Process) bool) {
-	g := &w.gpus[index]
+	g := w.at(index)
 	var stay []gpu.Process
 	for _, p := range g.Processes {
 		if !gone(p) {

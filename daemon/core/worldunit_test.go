@@ -103,7 +103,7 @@ func (w *world) launch(j *job.Job) error {
 		w.fault("attempt %s began twice", key)
 	}
 	for _, ref := range j.Attempt.GPUs {
-		g := &w.gpus[ref.Index]
+		g := w.at(ref.Index)
 		shares := ref.Share()
 		for id, u := range w.units {
 			if slices.Contains(u.gpus, ref.Index) && !u.Spent {

@@ -208,6 +208,7 @@ type GPU struct {
 	Minor         int          `json:"minor"`
 	Name          string       `json:"name"`
 	PCI           string       `json:"pci,omitempty"`
+	Slice         *GPUSlice    `json:"slice,omitempty"` // which slice of a GPU in MIG mode it is; nil: a whole GPU
 	State         GPUState     `json:"state"`
 	Jobs          []ID         `json:"jobs,omitempty"`
 	FreeMilli     int          `json:"free_milli"`       // the free part, whatever the GPU's state
@@ -222,6 +223,13 @@ type GPU struct {
 	PowerMilliW   int64        `json:"power_milli_w"` // -1: unknown
 	Processes     []GPUProcess `json:"processes,omitempty"`
 	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // memory of unlisted processes, if it bars whole-GPU jobs
+}
+
+// GPUSlice identifies a slice of a GPU in MIG mode. The numbers are those of the driver.
+type GPUSlice struct {
+	Card            int `json:"card"` // index of the GPU
+	GPUInstance     int `json:"gpu_instance"`
+	ComputeInstance int `json:"compute_instance"`
 }
 
 // GPUView is one GPU, with details of its health.

@@ -202,8 +202,12 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
 		return job.Reason{Code: job.ReasonGPUExcluded}
-	case !g.isType(sh.gpuType):
+	case !sh.takes(g) && g.isType(sh.gpuType):
+		return job.Reason{Code: job.ReasonGPUType, Detail: job.Say("detail/slice-named", g.Model)}
+	case !sh.takes(g):
 		return job.Reason{Code: job.ReasonGPUType, Detail: job.Text(g.Model)}
+	case sh.whole == 0 && g.Slice:
+		return job.Reason{Code: job.ReasonGPUNoParts, Detail: job.Say("detail/slice-whole")}
 	case sh.whole == 0 && g.WholeOnly:
 		return job.Reason{Code: job.ReasonGPUNoParts}
 	case g.State == Lost:

@@ -79,7 +79,7 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	sh.qualify(s)
 	have := 0
 	for i, ok := range sh.qual {
-		if g := &s.GPUs[i]; ok || g.unread() && sh.allows(g.Index) && (g.Model == "" || g.isType(sh.gpuType)) {
+		if g := &s.GPUs[i]; ok || g.unread() && sh.allows(g.Index) && (g.Model == "" || sh.takes(g)) {
 			have++
 		}
 	}
@@ -94,6 +94,9 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 		return job.Refuse("never/gpu-count", requested(r), have)
 	}
 	if sh.part > 0 && !sh.partsGiven(s) {
+		if sh.slicesAlone(s) {
+			return job.Refuse("never/slice-part", requested(r))
+		}
 		return job.Refuse("never/parts", requested(r), s.partsOn())
 	}
 	return nil
@@ -107,6 +110,16 @@ func (sh *resourceShape) partsGiven(s *Snapshot) bool {
 		}
 	}
 	return false
+}
+
+// slicesAlone reports whether all GPUs that could serve the shape are slices.
+func (sh *resourceShape) slicesAlone(s *Snapshot) bool {
+	for i := range s.GPUs {
+		if sh.qual[i] && !s.GPUs[i].Slice {
+			return false
+		}
+	}
+	return true
 }
 
 // partsOn lists the GPUs that are shared in parts.
@@ -125,7 +138,7 @@ func (s *Snapshot) partsOn() string {
 func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	sh := newShape(r)
 	for i := range s.GPUs {
-		if g := &s.GPUs[i]; sh.allows(g.Index) && g.isType(sh.gpuType) {
+		if g := &s.GPUs[i]; sh.allows(g.Index) && sh.takes(g) {
 			most = max(most, min(g.UsableBytes, g.MemTotalBytes-g.SlackBytes))
 		}
 	}
@@ -146,7 +159,7 @@ func MemoryPart(s *Snapshot, r *job.Request) int {
 	sh, least := newShape(r), int64(0)
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		if !sh.allows(g.Index) || !g.isType(sh.gpuType) || g.MemTotalBytes < r.GPUMemBytes {
+		if !sh.allows(g.Index) || !sh.takes(g) || g.MemTotalBytes < r.GPUMemBytes {
 			continue
 		}
 		if least == 0 || g.MemTotalBytes < least {
@@ -166,7 +179,7 @@ func MemoryPart(s *Snapshot, r *job.Request) int {
 // mostMemory returns the memory of the largest GPU that the shape allows.
 func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	for i := range s.GPUs {
-		if g := &s.GPUs[i]; sh.allows(g.Index) && g.isType(sh.gpuType) {
+		if g := &s.GPUs[i]; sh.allows(g.Index) && sh.takes(g) {
 			most = max(most, g.MemTotalBytes)
 		}
 	}

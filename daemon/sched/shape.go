@@ -136,7 +136,7 @@ func (f *footprint) qualify(s *Snapshot) {
 	f.machine, f.qual = s.Machine, slices.Grow(f.qual[:0], len(s.GPUs))
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		f.qual = append(f.qual, f.key.allows(g.Index) && g.isType(f.key.gpuType) && g.MemTotalBytes >= f.key.gpuMem)
+		f.qual = append(f.qual, f.key.allows(g.Index) && f.key.takes(g) && g.MemTotalBytes >= f.key.gpuMem)
 	}
 }
 
@@ -150,6 +150,15 @@ func (n *gpuNeeds) allows(index int) bool {
 		return n.from.has(index)
 	}
 	return true
+}
+
+// takes reports whether a GPU is of the type that the job asks for. If there are whole GPUs too, a
+// job gets a slice only if it names slices, by its type or by their indexes.
+func (n *gpuNeeds) takes(g *GPU) bool {
+	if g.OnlyNamed && n.ids == "" && n.from == "" && !gpu.NamesSlice(n.gpuType) {
+		return false
+	}
+	return g.isType(n.gpuType)
 }
 
 func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMatches(want) }

@@ -67,6 +67,8 @@ type GPU struct {
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
 	WholeOnly     bool // the GPU is not shared in parts
+	Slice         bool // the GPU is a slice of one in MIG mode; it is WholeOnly
+	OnlyNamed     bool // the GPU is a slice, and there are whole GPUs: only jobs that name slices get it
 
 	Foreign         bool  // a process that belongs to no job is on the GPU
 	ForeignBytes    int64 // memory of such processes, as far as the driver tells

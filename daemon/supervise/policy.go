@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -27,7 +28,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	return daemon.Settings{
 		Policy:         policy(cfg, ram, cpus),
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
-		ExtraDevices:  func() []cgroup.Device { return cgroup.StatNodes(g.ExtraDevices) },
+		ExtraDevices:  func(more []string) []cgroup.Device { return cgroup.StatNodes(slices.Concat(g.ExtraDevices, more)) },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
 		DriverCheck:   g.DriverCheck, AlertUnit: g.AlertUnit, CheckUnit: g.CheckUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
 		Inhibit: inhibited[cfg.Daemon.Inhibit],

@@ -89,7 +89,7 @@ var reasons = []reason{
 
 	{job.ReasonGPUFree, aside, "free", "", ""},
 	{job.ReasonGPUType, aside, "another model{detail}", "", "are of another model"},
-	{job.ReasonGPUNoParts, aside, "given as a whole only", "", "are given as a whole only"},
+	{job.ReasonGPUNoParts, aside, "given as a whole only{detail}", "", "are given as a whole only"},
 	{job.ReasonGPUExcluded, aside, "not among the GPUs the job may use", "", "are not among those the job may use"},
 }
 

@@ -16,6 +16,9 @@
 //
 //	uuid, name, pci, minor, temp, util, power_mw, limit_mw, energy_mj, mig, mode
 //	mem_mib, reserved_mib
+//	slices        slices of a GPU with mig=1: profile, GPU instance and compute instance of each,
+//	              "1g.10gb:7:0,3g.40gb:2:0"; a claim on one has 1000*(minor+1) + 10*GPU instance
+//	              + compute instance for its minor
 //	used_mib      memory in use that belongs to no process
 //	rows_pending  1: a bad memory row will be replaced at the next reset
 //	rows_failed   1: a bad memory row could not be replaced

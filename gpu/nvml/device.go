@@ -18,8 +18,8 @@ type reader struct {
 	words             func(nvml.Return) string
 	procRoot, sysRoot string
 	below             string
-	look              bool       // leave out the energy
-	known             gpu.Device // the GPU at this index, as it was last read without an error
+	look              bool // leave out the energy
+	known             card // the GPU at this index, as it was last read without an error
 	out               gpu.Device
 }
 
@@ -42,11 +42,11 @@ func blank(index int) gpu.Device {
 
 // This method reads everything. go-nvml may panic on an unusual answer, because it slices by
 // numbers that the driver returned. Then only this GPU is affected.
-func (r *reader) device() (d gpu.Device) {
+func (r *reader) device() (c card) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.fail(gpu.HealthError, fmt.Sprintf("reading the driver's answer: %v", p))
-			d = r.out
+			c = card{Device: r.out}
 		}
 	}()
 	dev, ok := must(r, needHandle, "finding the GPU", func() (nvml.Device, nvml.Return) {
@@ -57,9 +57,15 @@ func (r *reader) device() (d gpu.Device) {
 		r.affinity(dev)
 		r.memory(dev)
 		r.gauges(dev)
+		r.mode(dev)
 		r.processes(dev)
 	}
-	return r.out
+	c.Device = r.out
+	if ok && r.out.MIG {
+		c.slices = r.slices(dev)
+		c.Device = r.out // it may have been lost meanwhile
+	}
+	return c
 }
 
 func (r *reader) ok() bool {
@@ -168,9 +174,6 @@ func (r *reader) gauges(dev nvml.Device) {
 			r.out.EnergyMilliJ = v
 		}
 	}
-	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
-		r.out.ComputeMode = modeName(v)
-	}
 	mig := func() (bool, nvml.Return) {
 		current, _, ret := dev.GetMigMode()
 		return current == nvml.DEVICE_MIG_ENABLE, ret
@@ -195,6 +198,12 @@ func (r *reader) gauges(dev nvml.Device) {
 	}
 	if v, ok := may(r, needFields, "reading the recovery action", action); ok {
 		r.out.Well = v
+	}
+}
+
+func (r *reader) mode(dev nvml.Device) {
+	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
+		r.out.ComputeMode = modeName(v)
 	}
 }
 

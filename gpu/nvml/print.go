@@ -39,7 +39,7 @@ func printNotes(w io.Writer, devices []gpu.Device) error {
 			fmt.Fprintf(t, "GPU %d: %s\n", d.Index, d.HealthDetail)
 		}
 		if d.MIG {
-			fmt.Fprintf(t, "GPU %d: MIG mode is on\n", d.Index)
+			fmt.Fprintf(t, "GPU %d: MIG mode is on, and there are no slices\n", d.Index)
 		}
 		for _, p := range d.Processes {
 			used := "?"

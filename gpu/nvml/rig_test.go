@@ -24,6 +24,7 @@ const (
 	variableRenew    = "NVML_TEST_RENEW"
 	variableTopology = "NVML_TEST_TOPOLOGY"
 	variableSys      = "NVML_TEST_SYS"
+	variableProc     = "NVML_TEST_PROC"
 	variableStay     = "NVML_TEST_STAY" // continue where gpusched-nvml would end
 )
 
@@ -55,7 +56,7 @@ func serve(path string) int {
 	timeout, _ := time.ParseDuration(os.Getenv(variableTimeout))
 	renew, _ := time.ParseDuration(os.Getenv(variableRenew))
 	topology, _ := time.ParseDuration(os.Getenv(variableTopology))
-	lib := nvml.Open(nvml.Options{Path: path, DeviceTimeout: timeout, RenewEvery: renew, TopologyEvery: topology, SysRoot: os.Getenv(variableSys)})
+	lib := nvml.Open(nvml.Options{Path: path, DeviceTimeout: timeout, RenewEvery: renew, TopologyEvery: topology, SysRoot: os.Getenv(variableSys), ProcRoot: os.Getenv(variableProc)})
 	var r nvml.Reader = lib
 	if os.Getenv(variableStay) != "" {
 		r = stays{lib}

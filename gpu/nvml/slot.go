@@ -9,11 +9,11 @@ import (
 
 // A slot holds what is known, between Snapshots, about the GPU at one index.
 type slot struct {
-	known      gpu.Device      // the GPU, as it was last read without an error; Health "" if never
-	running    chan gpu.Device // result of the running reading, or nil
-	started    time.Time       // when the running reading was started
-	whole      bool            // the running reading is complete
-	needsWhole bool            // the last complete reading failed, or there was none: the next must be complete
+	known      card      // the GPU, as it was last read without an error; Health "" if never
+	running    chan card // result of the running reading, or nil
+	started    time.Time // when the running reading was started
+	whole      bool      // the running reading is complete
+	needsWhole bool      // the last complete reading failed, or there was none: the next must be complete
 }
 
 // This method reports whether an earlier reading is still under way.
@@ -36,7 +36,7 @@ func (s *slot) begin(r *reader, now time.Time) bool {
 	if s.busy() {
 		return false
 	}
-	answer := make(chan gpu.Device, 1)
+	answer := make(chan card, 1)
 	r.look = r.look && !s.needsWhole
 	s.running, s.started, s.whole = answer, now, !r.look
 	go func() { answer <- r.device() }()
@@ -44,7 +44,7 @@ func (s *slot) begin(r *reader, now time.Time) bool {
 }
 
 // collect waits for the reading until expired is closed.
-func (s *slot) collect(index int, expired <-chan struct{}) gpu.Device {
+func (s *slot) collect(index int, expired <-chan struct{}) card {
 	select {
 	case d := <-s.running:
 		return s.done(d)
@@ -58,7 +58,7 @@ func (s *slot) collect(index int, expired <-chan struct{}) gpu.Device {
 	}
 }
 
-func (s *slot) done(d gpu.Device) gpu.Device {
+func (s *slot) done(d card) card {
 	s.running = nil
 	if s.whole {
 		s.needsWhole = d.Health != gpu.HealthOK
@@ -67,11 +67,11 @@ func (s *slot) done(d gpu.Device) gpu.Device {
 		s.known = d
 		return d
 	}
-	return s.restoreIdentity(d)
+	return s.restoreIdentity(d.Device)
 }
 
 // hung returns the GPU as not well, because its reading has not returned.
-func (s *slot) hung(index int) gpu.Device {
+func (s *slot) hung(index int) card {
 	s.needsWhole = s.needsWhole || s.whole
 	d := blank(index)
 	d.Health = gpu.HealthError
@@ -80,13 +80,14 @@ func (s *slot) hung(index int) gpu.Device {
 }
 
 // restoreIdentity fills in the identity of the GPU as it was last read without an error, unless d
-// has another UUID.
-func (s *slot) restoreIdentity(d gpu.Device) gpu.Device {
-	k := s.known
+// has another UUID. The slices that the GPU had then are in the state of the GPU.
+func (s *slot) restoreIdentity(d gpu.Device) card {
+	k, c := s.known, card{Device: d}
 	if k.Health != "" && (d.UUID == "" || d.UUID == k.UUID) {
 		d.UUID, d.Minor = k.UUID, k.Minor
 		d.Name, d.PCI = k.Name, k.PCI
 		d.NUMANode, d.CPUs = k.NUMANode, k.CPUs
+		c = card{Device: d, slices: k.like(d)}
 	}
-	return d
+	return c
 }

@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -53,15 +54,24 @@ func (l *Library) readDevices(s *gpu.Snapshot, look bool) error {
 	expired := make(chan struct{})
 	timer := time.AfterFunc(l.opts.DeviceTimeout, func() { close(expired) })
 	defer timer.Stop()
+	var sliced []gpu.Device
 	for i, slot := range l.slots {
+		var c card
 		if fresh[i] {
-			s.Devices = append(s.Devices, slot.collect(i, expired))
+			c = slot.collect(i, expired)
 		} else {
-			s.Devices = append(s.Devices, slot.hung(i))
+			c = slot.hung(i)
+		}
+		if sliced = append(sliced, c.slices...); len(c.slices) == 0 {
+			s.Devices = append(s.Devices, c.Device)
 		}
 	}
-	dropDuplicates(s.Devices)
+	sliced = dropDuplicates(s.Devices, sliced)
 	s.Links = l.readLinks(s.Devices, expired)
+	for i, d := range sliced[:min(len(sliced), gpu.MaxDevices-n)] {
+		d.Index = n + i
+		s.Devices = append(s.Devices, d)
+	}
 	return nil
 }
 
@@ -82,10 +92,10 @@ func (l *Library) resize(n int) {
 }
 
 // dropDuplicates removes the identity of a GPU that does not answer if another GPU answers with the
-// same identity.
-func dropDuplicates(devices []gpu.Device) {
+// same identity. It removes such a slice altogether.
+func dropDuplicates(devices, sliced []gpu.Device) []gpu.Device {
 	answers := make(map[string]bool)
-	for _, d := range devices {
+	for _, d := range slices.Concat(devices, sliced) {
 		answers[d.UUID] = answers[d.UUID] || d.Health == gpu.HealthOK
 	}
 	for i, d := range devices {
@@ -93,6 +103,7 @@ func dropDuplicates(devices []gpu.Device) {
 			devices[i].UUID, devices[i].Minor = "", -1
 		}
 	}
+	return slices.DeleteFunc(sliced, func(d gpu.Device) bool { return d.Health != gpu.HealthOK && answers[d.UUID] })
 }
 
 // renew shuts the library down from time to time while a GPU is not well: only a new initialisation

@@ -26,6 +26,10 @@ const (
 	needEnergy
 	needMode
 	needMIG
+	needMostSlices
+	needSlice
+	needGPUInstance
+	needComputeInstance
 	needRows
 	needFields
 	needCPUs
@@ -54,41 +58,45 @@ type entry struct {
 
 func entries() [needs]entry {
 	return [needs]entry{
-		needInit:        {newest("nvmlInit", "v2"), ""},
-		needShutdown:    {newest("nvmlShutdown"), ""},
-		needCount:       {newest("nvmlDeviceGetCount", "v2"), ""},
-		needHandle:      {newest("nvmlDeviceGetHandleByIndex", "v2"), ""},
-		needUUID:        {newest("nvmlDeviceGetUUID"), ""},
-		needName:        {newest("nvmlDeviceGetName"), ""},
-		needMinor:       {newest("nvmlDeviceGetMinorNumber"), ""},
-		needPCI:         {newest("nvmlDeviceGetPciInfo", "v3", "v2"), ""},
-		needMemory1:     {newest("nvmlDeviceGetMemoryInfo"), ""},
-		needMemory2:     {[]string{"nvmlDeviceGetMemoryInfo_v2"}, "reserved memory, which otherwise counts as used"},
-		needMemoryNode:  {newest("nvmlDeviceGetNumaNodeId"), "whether the kernel manages a GPU's memory"},
-		needCompute:     {newest("nvmlDeviceGetComputeRunningProcesses", "v3", "v2"), "which processes compute"},
-		needGraphics:    {newest("nvmlDeviceGetGraphicsRunningProcesses", "v3", "v2"), "which processes draw"},
-		needMPS:         {newest("nvmlDeviceGetMPSComputeRunningProcesses", "v3", "v2"), "which processes compute through MPS"},
-		needUtil:        {newest("nvmlDeviceGetUtilizationRates"), "utilisation"},
-		needTemp:        {newest("nvmlDeviceGetTemperature"), "temperature"},
-		needPower:       {newest("nvmlDeviceGetPowerUsage"), "power"},
-		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "the driver's count of energy, which is estimated from the power instead"},
-		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
-		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
-		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad memory rows wait for a reset"},
-		needFields:      {newest("nvmlDeviceGetFieldValues"), "whether a GPU is well again after an error"},
-		needCPUs:        {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are near a GPU, if the kernel does not say"},
-		needNodes:       {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, if the kernel does not say"},
-		needAncestor:    {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},
-		needNVLink:      {newest("nvmlDeviceGetNvLinkState"), "how many NVLinks join two GPUs"},
-		needNVLinkEnd:   {newest("nvmlDeviceGetNvLinkRemoteDeviceType"), "how many NVLinks lead to NVSwitches"},
-		needNVLinkPCI:   {newest("nvmlDeviceGetNvLinkRemotePciInfo", "v2"), "how many NVLinks lead straight to another GPU"},
-		needP2P:         {newest("nvmlDeviceGetP2PStatus"), "whether two GPUs can really use their NVLinks"},
-		needDriver:      {newest("nvmlSystemGetDriverVersion"), "version of the driver"},
-		needVersion:     {newest("nvmlSystemGetNVMLVersion"), "version of the library"},
-		needCUDA:        {[]string{"nvmlSystemGetCudaDriverVersion_v2"}, "version of CUDA"},
-		needErrorString: {newest("nvmlErrorString"), "the driver's messages in words"},
-		needOf535:       {newest("nvmlDeviceGetConfComputeMemSizeInfo"), "nothing, it only identifies the driver"},
-		needOf535Fixed:  {newest("nvmlDeviceGetRunningProcessDetailList"), "nothing, it only identifies the driver"},
+		needInit:            {newest("nvmlInit", "v2"), ""},
+		needShutdown:        {newest("nvmlShutdown"), ""},
+		needCount:           {newest("nvmlDeviceGetCount", "v2"), ""},
+		needHandle:          {newest("nvmlDeviceGetHandleByIndex", "v2"), ""},
+		needUUID:            {newest("nvmlDeviceGetUUID"), ""},
+		needName:            {newest("nvmlDeviceGetName"), ""},
+		needMinor:           {newest("nvmlDeviceGetMinorNumber"), ""},
+		needPCI:             {newest("nvmlDeviceGetPciInfo", "v3", "v2"), ""},
+		needMemory1:         {newest("nvmlDeviceGetMemoryInfo"), ""},
+		needMemory2:         {[]string{"nvmlDeviceGetMemoryInfo_v2"}, "reserved memory, which otherwise counts as used"},
+		needMemoryNode:      {newest("nvmlDeviceGetNumaNodeId"), "whether the kernel manages a GPU's memory"},
+		needCompute:         {newest("nvmlDeviceGetComputeRunningProcesses", "v3", "v2"), "which processes compute"},
+		needGraphics:        {newest("nvmlDeviceGetGraphicsRunningProcesses", "v3", "v2"), "which processes draw"},
+		needMPS:             {newest("nvmlDeviceGetMPSComputeRunningProcesses", "v3", "v2"), "which processes compute through MPS"},
+		needUtil:            {newest("nvmlDeviceGetUtilizationRates"), "utilisation"},
+		needTemp:            {newest("nvmlDeviceGetTemperature"), "temperature"},
+		needPower:           {newest("nvmlDeviceGetPowerUsage"), "power"},
+		needEnergy:          {newest("nvmlDeviceGetTotalEnergyConsumption"), "the driver's count of energy, which is estimated from the power instead"},
+		needMode:            {newest("nvmlDeviceGetComputeMode"), "compute mode"},
+		needMIG:             {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
+		needMostSlices:      {newest("nvmlDeviceGetMaxMigDeviceCount"), "which slices a GPU in MIG mode has"},
+		needSlice:           {newest("nvmlDeviceGetMigDeviceHandleByIndex"), "the slices of GPUs in MIG mode"},
+		needGPUInstance:     {newest("nvmlDeviceGetGpuInstanceId"), "which GPU instance a slice is in"},
+		needComputeInstance: {newest("nvmlDeviceGetComputeInstanceId"), "which compute instance a slice is"},
+		needRows:            {newest("nvmlDeviceGetRemappedRows"), "whether bad memory rows wait for a reset"},
+		needFields:          {newest("nvmlDeviceGetFieldValues"), "whether a GPU is well again after an error"},
+		needCPUs:            {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are near a GPU, if the kernel does not say"},
+		needNodes:           {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, if the kernel does not say"},
+		needAncestor:        {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},
+		needNVLink:          {newest("nvmlDeviceGetNvLinkState"), "how many NVLinks join two GPUs"},
+		needNVLinkEnd:       {newest("nvmlDeviceGetNvLinkRemoteDeviceType"), "how many NVLinks lead to NVSwitches"},
+		needNVLinkPCI:       {newest("nvmlDeviceGetNvLinkRemotePciInfo", "v2"), "how many NVLinks lead straight to another GPU"},
+		needP2P:             {newest("nvmlDeviceGetP2PStatus"), "whether two GPUs can really use their NVLinks"},
+		needDriver:          {newest("nvmlSystemGetDriverVersion"), "version of the driver"},
+		needVersion:         {newest("nvmlSystemGetNVMLVersion"), "version of the library"},
+		needCUDA:            {[]string{"nvmlSystemGetCudaDriverVersion_v2"}, "version of CUDA"},
+		needErrorString:     {newest("nvmlErrorString"), "the driver's messages in words"},
+		needOf535:           {newest("nvmlDeviceGetConfComputeMemSizeInfo"), "nothing, it only identifies the driver"},
+		needOf535Fixed:      {newest("nvmlDeviceGetRunningProcessDetailList"), "nothing, it only identifies the driver"},
 	}
 }
 

@@ -26,8 +26,8 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	select {
 	case n := <-s.count.n:
 		s.count.n = nil
-		if min(n, gpu.MaxDevices) > len(known.Devices) && known.Problem == gpu.ProblemNone {
-			s.opts.Log.Info("new GPUs found, starting another nvml child", "gpus", n, "known", len(known.Devices))
+		if min(n, gpu.MaxDevices) > known.Cards() && known.Problem == gpu.ProblemNone {
+			s.opts.Log.Info("new GPUs found, starting another nvml child", "gpus", n, "known", known.Cards())
 			s.killChild()
 		}
 	default:

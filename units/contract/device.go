@@ -9,6 +9,9 @@ const (
 	ProbeMinor   = 250 // ProbePath
 )
 
+// CapPrefix is what the names of the nodes that open slices begin with.
+const CapPrefix = "/dev/nvidia-caps/nvidia-cap"
+
 // ProbePath is a device node that no job may open. The launcher tries to open it, to prove that the
 // device filter is active.
 const ProbePath = "/dev/gpusched-probe"

@@ -1,5 +1,7 @@
 package contract
 
+import "strconv"
+
 // GPU is one GPU of an attempt, with the job's part of it. The UUID identifies the GPU. Index and
 // minor number are those at the time of the placement.
 type GPU struct {
@@ -7,6 +9,24 @@ type GPU struct {
 	Index int    `json:"index"`
 	Minor int    `json:"minor,omitempty"` // number of its node /dev/nvidia<Minor>
 
+	// These are the numbers of a slice's further nodes in /dev/nvidia-caps: of its GPU instance and of
+	// its compute instance. 0: the GPU is not a slice.
+	GICap int `json:"gi_cap,omitempty"`
+	CICap int `json:"ci_cap,omitempty"`
+
 	Milli        int   `json:"milli,omitempty"`         // thousandths of the GPU that the job holds; 0: all of it
 	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory reserved for the job; 0: none
+}
+
+// IsSlice reports whether the GPU is a slice of a GPU in MIG mode. CUDA then knows it only by its
+// UUID.
+func (g GPU) IsSlice() bool { return g.GICap > 0 }
+
+// CapNodes returns the nodes that open a slice, in addition to that of its GPU. They can only be
+// read.
+func (g GPU) CapNodes() []string {
+	if !g.IsSlice() {
+		return nil
+	}
+	return []string{CapPrefix + strconv.Itoa(g.GICap), CapPrefix + strconv.Itoa(g.CICap)}
 }

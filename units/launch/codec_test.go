@@ -129,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 // The file of another version is refused.
 func TestOtherVersions(t *testing.T) {
 	body := strings.TrimPrefix(string(Encode(fullSpec())), magic)
-	for _, text := range []string{"gpusched-spec 2\n" + body, "gpusched-spec 1", ""} {
+	for _, text := range []string{"gpusched-spec 1\n" + body, "gpusched-spec 2", ""} {
 		if s, err := Decode([]byte(text)); !errors.Is(err, ErrSpec) {
 			t.Errorf("read %+v, %v", s, err)
 		}
@@ -158,7 +158,7 @@ func TestTheVersionIsOfTheseFields(t *testing.T) {
 		"EnvMode string, Env []string, Dir string, Umask int, Setup {Modules []string, Conda string, " +
 		"Venv string, Command string, CUDAArg bool, Compat string}, Log {Path string, Truncate bool}, " +
 		"TTY bool}, Home string, User string, Shell string, " +
-		"GPUs []{UUID string, Index int, Minor int, Milli int, PromiseBytes int64}, ShareMilli int, " +
+		"GPUs []{UUID string, Index int, Minor int, GICap int, CICap int, Milli int, PromiseBytes int64}, ShareMilli int, " +
 		"GPUMemMiB int64, Visible string, Screen string, Aimed []int, Ignored int, Variables []string, " +
 		"RequireFilter bool, ProbePath string, SoftLimits []{Name string, Soft uint64, Hard uint64}}"
 	if got := magic + shape(reflect.TypeFor[Spec]()); got != want {

@@ -15,11 +15,12 @@ func withCUDA(s *Spec, filterActive bool) []string {
 }
 
 // gpuNumbers returns the numbers that CUDA gives the job's GPUs. Behind an active filter CUDA sees
-// only these GPUs and counts them from 0. Without a filter CUDA uses the machine's numbers.
+// only these GPUs and counts them from 0. Without a filter CUDA uses the machine's numbers. In either case it
+// counts slices from 0, because their UUIDs select them.
 func gpuNumbers(s *Spec, filterActive bool) []string {
 	numbers := make([]string, len(s.GPUs))
 	for i, g := range s.GPUs {
-		if filterActive {
+		if filterActive || g.IsSlice() {
 			numbers[i] = strconv.Itoa(i)
 		} else {
 			numbers[i] = strconv.Itoa(g.Index)

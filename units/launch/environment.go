@@ -177,8 +177,8 @@ func (e *environment) job(s *Spec) {
 }
 
 // The method gpus sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and
-// counts them from 0. Without a filter the machine's numbers apply. A job without GPUs gets an
-// empty list, because a missing list would mean all GPUs.
+// counts them from 0. Without a filter the machine's numbers apply. Slices have no numbers, only
+// UUIDs. A job without GPUs gets an empty list, because a missing list would mean all GPUs.
 func (e *environment) gpus(s *Spec, filterActive bool) {
 	var indexes, uuids []string
 	for _, g := range s.GPUs {
@@ -186,7 +186,7 @@ func (e *environment) gpus(s *Spec, filterActive bool) {
 		uuids = append(uuids, g.UUID)
 	}
 	visible := gpuNumbers(s, filterActive)
-	if s.Visible == VisibleUUID {
+	if s.Visible == VisibleUUID || slices.ContainsFunc(s.GPUs, contract.GPU.IsSlice) {
 		visible = uuids
 	}
 	e.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID")

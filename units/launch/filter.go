@@ -21,6 +21,8 @@ type nodes struct {
 	// filter also answers this question (EPERM). The driver is not involved: opening a GPU's node
 	// can take seconds, or hang if the GPU is faulty.
 	access func(path string) error
+	// readable is like access, for reading.
+	readable func(path string) error
 	// list returns the names in a directory.
 	list func(dir string) ([]string, error)
 }
@@ -35,6 +37,7 @@ func systemNodes() nodes {
 			return err
 		},
 		access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
+		readable: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK, 0) },
 		list: func(dir string) ([]string, error) {
 			d, err := os.Open(dir)
 			if err != nil {
@@ -116,10 +119,14 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 	}
 	own := []string{devDir + "/nvidiactl"}
 	for _, g := range s.GPUs {
-		own = append(own, node(g.Minor))
+		own = append(append(own, node(g.Minor)), g.CapNodes()...)
 	}
 	for _, path := range own {
-		err := n.access(path)
+		ask, making := n.access, "nvidia-modprobe -c "+minorOf(path)
+		if strings.HasPrefix(path, contract.CapPrefix) {
+			ask, making = n.readable, "nvidia-modprobe -f, with the slice's file in /proc/driver/nvidia/capabilities"
+		}
+		err := ask(path)
 		if err == nil {
 			continue
 		}
@@ -129,7 +136,7 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 		case unix.EPERM:
 			f.What = "the device filter refuses the job its own GPU node " + path
 		case unix.ENOENT:
-			f.Next = "an administrator can make it: nvidia-modprobe -c " + minorOf(path)
+			f.Next = "an administrator can make it: " + making
 		case unix.EACCES:
 			f.Next = "the node's owner and mode exclude the user: see 'ls -l " + path + "'"
 		}

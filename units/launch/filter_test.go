@@ -20,7 +20,7 @@ func fakeNodes(answers map[string]error) nodes {
 		}
 		return unix.ENOENT
 	}
-	return nodes{open: answer, access: answer, list: func(string) ([]string, error) {
+	return nodes{open: answer, access: answer, readable: answer, list: func(string) ([]string, error) {
 		names := []string{"null", "nvidia-uvm", "nvidia-caps", "nvidiactl", "nvidia", "nvidiax", "nvidia-1"}
 		for path := range answers {
 			names = append(names, strings.TrimPrefix(path, devDir+"/"))

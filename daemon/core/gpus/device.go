@@ -129,7 +129,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		d.Health, d.HealthDetail = g.Health, g.HealthDetail
 		return
 	}
-	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
+	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.MIG != g.MIG || d.UUID != g.UUID {
 		b.inventoryVersion++
 	}
 	if d.RowsPending && !g.RowsPending { // only a reset replaces a row

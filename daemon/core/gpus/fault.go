@@ -24,17 +24,34 @@ func (b *Book) Faulted(e ErrorReport) {
 		}
 		return
 	}
-	at := slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
-	if at < 0 {
+	hit := b.at(e.Xid.PCI)
+	if len(hit) == 0 {
 		return
 	}
-	d := b.devices[at]
 	b.kernelSeq = max(b.kernelSeq, e.Seq)
-	l := b.affectedJob(d, e)
+	l, on := b.affectedJob(hit, e)
 	if l != nil && e.Xid.Code != gpu.XidRecovery {
-		what := job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: job.Text(gpu.XidName(e.Xid.Code)), At: e.At}
+		what := job.GPUError{GPU: on.Index, Xid: e.Xid.Code, What: job.Text(gpu.XidName(e.Xid.Code)), At: e.At}
 		b.addFinding(ErrorFound{l.ID, what})
 	}
+	for _, d := range hit {
+		b.faultedDevice(d, e, l)
+	}
+}
+
+// at returns the GPU with a PCI address, or all its slices.
+func (b *inventory) at(pci string) (list []*device) {
+	for _, d := range b.devices {
+		if d.UUID != "" && d.At(pci) && (len(list) == 0 || !d.Slice.IsZero()) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// faultedDevice keeps jobs off a GPU if it needs a reset or an inspection after the error. If the
+// error hit a job, it is l.
+func (b *Book) faultedDevice(d *device, e ErrorReport, l *tracked.Job) {
 	g := b.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
 		g.Fault = g.Fault.Anew()
@@ -105,33 +122,37 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// affectedJob returns the job that an error hit. That is the job whose process the driver names. If
-// the driver names none, it is the only job that had the GPU.
-func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
-	id := e.Job
-	if id == 0 {
-		id = d.jobs[e.Xid.PID]
+// affectedJob returns the job that an error of a GPU hit, and where the job had the GPU: in whole, or
+// one of its slices. That is the job whose process the driver names. If the driver names none, it is
+// the only job that had the GPU.
+func (b *inventory) affectedJob(hit []*device, e ErrorReport) (only *tracked.Job, on *device) {
+	id, foreign := e.Job, false
+	for _, d := range hit {
+		if id == 0 {
+			id = d.jobs[e.Xid.PID]
+		}
+		foreign = foreign || len(d.foreigners()) > 0
 	}
-	if id == 0 && len(d.foreigners()) > 0 {
-		return nil
+	if id == 0 && foreign {
+		return nil, nil
 	}
-	var only *tracked.Job
 	for l := range b.jobs.Live() {
-		if !b.jobs.Holds(l.ID, d.UUID) || e.At.Before(l.Attempt.PlacedAt) {
+		at := slices.IndexFunc(hit, func(d *device) bool { return b.jobs.Holds(l.ID, d.UUID) })
+		if at < 0 || e.At.Before(l.Attempt.PlacedAt) {
 			continue
 		}
 		if l.ID == id {
-			return l
+			return l, hit[at]
 		}
 		if only != nil {
-			return nil
+			return nil, nil
 		}
-		only = l
+		only, on = l, hit[at]
 	}
 	if id != 0 {
-		return nil
+		return nil, nil
 	}
-	return only
+	return only, on
 }
 
 // needs returns what a GPU needs before it takes jobs again, and the reason for people. The last
@@ -199,7 +220,9 @@ func (b *Book) findLost(now time.Time) {
 	}
 }
 
-// This method reports whether the site offers the GPU to jobs.
+// This method reports whether the site offers the GPU to jobs. The index of a GPU stands for its
+// slices.
 func (b *inventory) offered(d *device) bool {
-	return len(b.policy.OnlyGPUs) == 0 || slices.Contains(b.policy.OnlyGPUs, d.Index)
+	only := b.policy.OnlyGPUs
+	return len(only) == 0 || slices.Contains(only, d.Index) || !d.Slice.IsZero() && slices.Contains(only, d.Slice.Card)
 }

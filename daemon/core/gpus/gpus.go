@@ -128,11 +128,12 @@ func (b *Book) Configured() {
 	b.withdraw()
 }
 
-// withdraw removes the GPUs that the site no longer offers and that no job holds. It keeps the
+// withdraw removes the GPUs that no job holds, and that the site no longer offers or the driver now
+// lists in another form. It keeps the
 // cleanup of each of these GPUs.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
-		if b.offered(d) || b.jobs.Held(d.UUID) {
+		if b.offered(d) && !b.superseded(d) || b.jobs.Held(d.UUID) {
 			return false
 		}
 		if d.cleanup != nil {
@@ -141,6 +142,14 @@ func (b *Book) withdraw() {
 		}
 		b.inventoryVersion++
 		return true
+	})
+}
+
+// superseded reports whether the driver lists slices instead of this GPU, or the GPU instead of this
+// slice. A slice that only other slices have outlived is lost, as is a GPU that is gone.
+func (b *inventory) superseded(d *device) bool {
+	return !d.present && slices.ContainsFunc(b.devices, func(o *device) bool {
+		return o.present && o.Slice.IsZero() != d.Slice.IsZero() && o.At(d.PCI)
 	})
 }
 

@@ -17,8 +17,10 @@ func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
 	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
 		s.Host.NoGPUs = b.last.problem.Sentence()
 	}
+	whole := slices.ContainsFunc(b.devices, func(d *device) bool { return d.Slice.IsZero() && !d.MIG })
 	for _, d := range b.devices {
 		g := b.schedGPU(d, now)
+		g.OnlyNamed = g.Slice && whole
 		if n := len(s.GPUs); n < cap(s.GPUs) {
 			g.Held = s.GPUs[:n+1][n].Held[:0] // reuse the memory of an earlier pass
 		}
@@ -33,6 +35,9 @@ func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
 		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
 		WholeOnly: len(b.policy.PartsOn) > 0 && !slices.Contains(b.policy.PartsOn, d.Index),
+	}
+	if g.Slice = !d.Slice.IsZero(); g.Slice {
+		g.WholeOnly = true
 	}
 	b.foreignUse(d, &g)
 	g.State, g.Detail = b.state(d, now)
@@ -100,7 +105,8 @@ func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 	refs := make([]job.Allocation, 0, len(grants))
 	for _, g := range grants {
 		d := b.devices[g.GPU]
-		ref := job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}}
+		ref := job.Allocation{GPU: d.contract()}
+		ref.PromiseBytes = g.Bytes
 		if g.Milli != job.WholeGPU {
 			ref.Milli = g.Milli
 			if total := int64(d.MemTotalBytes); total > 0 {
@@ -136,9 +142,13 @@ func (b *inventory) byIndex(index int) *device {
 // Ref returns the GPU that now has the index. If there is none, the result has no UUID.
 func (b *inventory) Ref(index int) (r job.Allocation) {
 	if d := b.byIndex(index); d != nil {
-		r = job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor}}
+		r = job.Allocation{GPU: d.contract()}
 	}
 	return r
+}
+
+func (d *device) contract() contract.GPU {
+	return contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor, GICap: d.Slice.Caps[0], CICap: d.Slice.Caps[1]}
 }
 
 // Count returns the number of GPUs.

@@ -43,6 +43,9 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 				UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
 			}, Control: b.controls[d.UUID],
 		}
+		if s := d.Slice; !s.IsZero() {
+			v.Slice = &job.GPUSlice{Card: s.Card, GPUInstance: s.GPUInstance, ComputeInstance: s.ComputeInstance}
+		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
 		v.Shares = shares[d.UUID]
 		for _, s := range v.Shares {

@@ -160,9 +160,11 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
 	return nvmlDeviceGetHandleByIndex(index, device);
 }
 
+#define SLICE_SHIFT 16 // a slice's handle is that of its GPU, with its position from 1 above these bits
+
 nvmlReturn_t fake_enter(nvmlDevice_t device, struct fake_gpu *g)
 {
-	size_t index = (size_t)device.handle;
+	size_t index = (size_t)device.handle & ((1 << SLICE_SHIFT) - 1), slice = (size_t)device.handle >> SLICE_SHIFT;
 	if (index == 0)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	nvmlReturn_t r = fake_at(index - 1, g);
@@ -172,8 +174,36 @@ nvmlReturn_t fake_enter(nvmlDevice_t device, struct fake_gpu *g)
 		usleep(g->slow_ms * 1000);
 	if (g->hang)
 		hang();
-	return g->lost ? NVML_ERROR_GPU_IS_LOST : (nvmlReturn_t)g->error;
+	if (g->lost || g->error)
+		return g->lost ? NVML_ERROR_GPU_IS_LOST : (nvmlReturn_t)g->error;
+	return slice && !fake_slice(g, slice - 1) ? NVML_ERROR_INVALID_ARGUMENT : NVML_SUCCESS;
 }
+
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t d, unsigned int *n)
+{
+	ENTER(g);
+	*n = g.mig ? 7 : 0;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t d, unsigned int position, nvmlDevice_t *slice)
+{
+	ENTER(g);
+	if (!g.mig || !fake_slice(&g, position))
+		return NVML_ERROR_NOT_FOUND;
+	slice->handle = (struct nvmlDevice_st *)((size_t)d.handle | (size_t)(position + 1) << SLICE_SHIFT);
+	return NVML_SUCCESS;
+}
+
+// Stores a number of a slice, which a GPU does not have.
+static nvmlReturn_t of_slice(nvmlDevice_t d, unsigned int *v, unsigned int number)
+{
+	*v = number;
+	return (size_t)d.handle >> SLICE_SHIFT ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t d, unsigned int *v) { ENTER(g); return of_slice(d, v, g.gi); }
+nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t d, unsigned int *v) { ENTER(g); return of_slice(d, v, g.ci); }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *v, unsigned int n) { ENTER(g); return text(v, n, g.uuid); }
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *v, unsigned int n) { ENTER(g); return text(v, n, g.name); }
@@ -252,6 +282,8 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *v)
 	ENTER(g);
 	int n;
 	const struct fake_claim *c = claims(&g, &n);
+	if (*g.slices)
+		return NVML_ERROR_NOT_SUPPORTED;
 	v->gpu = g.util;
 	for (int i = 0; i < n; i++)
 		if (c[i].util > (int)v->gpu)

@@ -91,6 +91,7 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	if (!strcmp(key, "minor")) return set_int(&g->minor, value);
 	if (!strcmp(key, "temp")) return set_int(&g->temp, value);
 	if (!strcmp(key, "util")) return set_int(&g->util, value);
+	if (!strcmp(key, "slices")) return set_text(g->slices, sizeof g->slices, value);
 	if (!strcmp(key, "mig")) return set_int(&g->mig, value);
 	if (!strcmp(key, "mode")) return set_int(&g->mode, value);
 	if (!strcmp(key, "rows_pending")) return set_int(&g->rows_pending, value);
@@ -185,6 +186,26 @@ int fake_gpus(struct fake_gpu *out, int max)
 	}
 	fclose(f);
 	return n;
+}
+
+int fake_slice(struct fake_gpu *g, int position)
+{
+	char list[256], profile[32], *save, *word;
+	int compute, gib;
+	snprintf(list, sizeof list, "%s", g->slices);
+	for (word = strtok_r(list, ",", &save); word && position > 0; word = strtok_r(NULL, ",", &save))
+		position--;
+	if (!word || sscanf(word, "%31[^:]:%d:%d", profile, &g->gi, &g->ci) != 3 || sscanf(profile, "%dg.%dgb", &compute, &gib) != 2)
+		return 0;
+	char name[96];
+	snprintf(name, sizeof name, "%s MIG %s", g->name, profile);
+	snprintf(g->name, sizeof g->name, "%s", name);
+	snprintf(g->uuid, sizeof g->uuid, "MIG-fa4e0000-%04d-4%03d-8%03d-000000000000", g->minor, g->gi, g->ci);
+	g->mem_mib = 1024LL * gib;
+	g->reserved_mib = 64;
+	g->used_mib = 0;
+	g->minor = 1000 * (g->minor + 1) + 10 * g->gi + g->ci; // in the names of claims
+	return 1;
 }
 
 unsigned long long fake_start_time(int pid)

@@ -12,6 +12,8 @@ enum { CUDA_WRONG_SUMS = -1, CUDA_HANGS = -2 };
 
 struct fake_gpu {
 	char uuid[80], name[96], pci[32];
+	char slices[256]; // of a GPU in MIG mode, "1g.10gb:7:0,3g.40gb:2:0"; "": none
+	int gi, ci;       // instances of a slice
 	int minor, temp, util, mig, mode;
 	long long mem_mib, reserved_mib, used_mib;
 	long long power_mw, limit_mw, energy_mj; // energy_mj < 0: power times uptime
@@ -38,6 +40,9 @@ struct fake_claim {
 
 // fake_gpus and fake_claims return the number of elements read, or -1 with a message on stderr.
 int fake_gpus(struct fake_gpu *out, int max);
+
+// Turns g into its slice with this position. Returns 0 if there is none.
+int fake_slice(struct fake_gpu *g, int position);
 int fake_claims(struct fake_claim *out, int max, int minor); // minor: of this GPU; -1: of all GPUs
 
 // Sets the bits of the CPUs in a list such as "0-3,8". Returns -1 if the list is invalid or too large.

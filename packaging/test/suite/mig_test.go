@@ -1,0 +1,99 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// sliced puts GPU 0 into MIG mode with the slices, of which each has an instance and the numbers of
+// two nodes, and leaves GPU 1 whole. The stand-in for the driver's files is mounted on /proc/driver.
+func sliced(t *testing.T, slices string) {
+	t.Helper()
+	sh(t, "", `mountpoint -q /proc/driver || mount -t tmpfs -o mode=755 tmpfs /proc/driver
+mkdir -p /dev/nvidia-caps
+node() { mkdir -p $(dirname $2); printf 'DeviceFileMinor: %s\nDeviceFileMode: 292\nDeviceFileModify: 1\n' $1 > $2; [ -e /dev/nvidia-caps/nvidia-cap$1 ] || mknod -m 444 /dev/nvidia-caps/nvidia-cap$1 c 237 $1; }
+for at in 7:30 2:40; do gi=/proc/driver/nvidia/capabilities/gpu0/mig/gi${at%:*}; node ${at#*:} $gi/access; node $((${at#*:} + 1)) $gi/ci0/access; done
+printf 'minor=0 mig=1 slices=`+slices+`\nminor=1\n' > /run/fakenvml/gpus; systemctl restart gpusched`)
+	t.Cleanup(func() {
+		sh(t, "", "rm -rf /run/fakenvml/gpus /dev/nvidia-caps; systemctl stop gpusched; umount /proc/driver; systemctl start gpusched")
+	})
+}
+
+const (
+	bothSlices = "1g.10gb:7:0,3g.40gb:2:0"
+	// opensCaps is a job's command that opens nodes, takes 1 GiB of the slice, and stays.
+	opensCaps = `bash -c 'for n in nvidia0 nvidia1 nvidia-caps/nvidia-cap30 nvidia-caps/nvidia-cap31 nvidia-caps/nvidia-cap40 nvidia-caps/nvidia-cap41; do e=$( (: </dev/$n) 2>&1); case "$e" in *"No such device"*) echo $n open;; *"not permitted"*) echo $n refused;; *) echo "$n ?$e";; esac; done; echo visible [$CUDA_VISIBLE_DEVICES] order $GPUSCHED_GPU_IDS; echo 1073741824 > /run/fakenvml/claims/$$-%d; echo probed; sleep 1000'`
+)
+
+// TestSlicesOfOneGPU: two users have jobs on two slices of one GPU. Each job opens the nodes of its
+// own slice, and the device filter refuses it those of the other. CUDA_VISIBLE_DEVICES has the
+// slice's UUID.
+func TestSlicesOfOneGPU(t *testing.T) {
+	begin(t)
+	sliced(t, bothSlices)
+	until(t, "the slices are GPUs", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "MIG 3g.40gb") })
+	a := submit(t, "alice", "-g 1 --gpu-type 1g.10gb -- "+fmt.Sprintf(opensCaps, 1070))
+	b := submit(t, "bob", "-g 1 --gpu-type 3g.40gb -- "+fmt.Sprintf(opensCaps, 1020))
+	for id, want := range map[int64][]string{
+		a: {"nvidia0 open", "nvidia1 refused", "cap30 open", "cap31 open", "cap40 refused", "cap41 refused",
+			"visible [MIG-fa4e0000-0000-4007-8000-000000000000] order 2"},
+		b: {"nvidia0 open", "nvidia1 refused", "cap30 refused", "cap31 refused", "cap40 open", "cap41 open",
+			"visible [MIG-fa4e0000-0000-4002-8000-000000000000] order 3"},
+	} {
+		out := printed(t, id, "probed")
+		for _, line := range want {
+			if !strings.Contains(out, line) {
+				t.Errorf("job %d does not print %q:\n%s", id, line, out)
+			}
+		}
+	}
+	until(t, "the memory of each slice shows", func() bool {
+		out := strings.ReplaceAll(sh(t, "alice", "gpusched gpus --json"), `": `, `":`)
+		return strings.Count(out, `"mem_used_bytes":1073741824`) == 2 && strings.Contains(out, `"gpu_instance":7`)
+	})
+	whole := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, whole)
+	if j := show(t, "alice", whole); len(j.GPUs) != 1 || j.GPUs[0].Index != 1 {
+		t.Errorf("a job that names no slice has %+v", j.GPUs)
+	}
+	next := submit(t, "bob", "-g 1 -- true")
+	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, "which only jobs that name slices get") {
+		t.Errorf("why: %s", why)
+	}
+	refused(t, "alice", "gpusched submit -g 0.5 --gpu-type mig -- true", 6, "slices of a GPU (MIG) are not shared")
+	sh(t, "", "systemctl kill -s KILL gpusched")
+	until(t, "the daemon is back", func() bool { return try(t, "", "gpusched gpus").Code == 0 })
+	for _, id := range []int64{a, b} {
+		if j := show(t, "", id); j.State != "running" || len(j.GPUs) != 1 {
+			t.Errorf("after a crash of the daemon job %d is %s on %+v", id, j.State, j.GPUs)
+		}
+	}
+}
+
+// TestSlicesShareTheirFate: if a GPU fails, all its slices are out of service. If an administrator
+// destroys an instance, the job that has it ends, and the other slice serves jobs.
+func TestSlicesShareTheirFate(t *testing.T) {
+	begin(t)
+	sliced(t, bothSlices)
+	ended(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 3g.40gb -- true")), "completed", "exit code 0")
+	gpus := func(first string) { sh(t, "", "printf '"+first+`\nminor=1\n' > /run/fakenvml/new; mv /run/fakenvml/new /run/fakenvml/gpus`) }
+	gpus("minor=0 mig=1 rows_failed=1 slices=" + bothSlices)
+	id := submit(t, "alice", "-g 1 --gpu-type mig -- true")
+	until(t, "both slices are out of service", func() bool {
+		text, _ := health(t)
+		return strings.Contains(text, "GPU 2") && strings.Contains(text, "GPU 3") && show(t, "", id).State == "queued"
+	})
+	gpus("minor=0 mig=1 slices=" + bothSlices)
+	ended(t, wait(t, id), "completed", "exit code 0")
+
+	on := submit(t, "bob", "-g 1 --gpu-type 3g.40gb -- sleep 1000")
+	running(t, on)
+	gpus("minor=0 mig=1 slices=1g.10gb:7:0")
+	if j := wait(t, on); j.State != "failed" {
+		t.Errorf("the job of the destroyed slice is %s: %+v", j.State, j.Result)
+	}
+	ended(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 1g.10gb -- true")), "completed", "exit code 0")
+}
