@@ -14,7 +14,7 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return timeBetween(&c.GPUs.SampleInterval, tenth, hour) }},
 		{section: in, name: "sample_timeout", doc: "If a sample of the GPUs takes longer than this, the driver counts as hanging: no job is placed until it answers again, and running jobs are left alone.",
 			bind: func(c *Config) value { return timeBetween(&c.GPUs.SampleTimeout, tenth, hour) }},
-		{section: in, name: "only", doc: "Indexes of the GPUs that jobs may use, as 'gpusched gpus' shows them. Empty: all.",
+		{section: in, name: "only", doc: "Indexes of the GPUs that jobs may use, as 'gpusched gpus' shows them. The index of a GPU in MIG mode means its slices. Empty: all.",
 			bind: func(c *Config) value { return gpuIndexes(&c.GPUs.Only) }},
 		{section: in, name: "slurm", doc: "What to do with the GPUs that gres.conf lists for a Slurm on this machine, if slurmd is enabled or running: exclude (no further job gets them) or allow (jobs get them like all others, and share them with Slurm's jobs). See A SLURM ON THE SAME MACHINE in gpusched-admin(7).",
 			bind: func(c *Config) value { return oneOf(&c.GPUs.Slurm, "a choice", SlurmExclude, SlurmAllow) }},

@@ -36,7 +36,7 @@ func systemNodes() nodes {
 			}
 			return err
 		},
-		access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
+		access:   func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
 		readable: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK, 0) },
 		list: func(dir string) ([]string, error) {
 			d, err := os.Open(dir)

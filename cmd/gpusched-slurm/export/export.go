@@ -124,10 +124,11 @@ func thisNode(ctx context.Context, s *engines.Shell, settings *config.Config) (s
 	return node, nil
 }
 
-// slurmGPUs returns the GPUs that the settings include, ordered by minor number.
+// slurmGPUs returns the GPUs that the settings include, ordered by minor number. Slices are left out:
+// Slurm finds them itself (AutoDetect=nvml).
 func slurmGPUs(root fs.FS, reply api.GPUsReply, settings config.GPUs) (list []slurmsite.GPU) {
 	known := slices.DeleteFunc(slices.Clone(reply.GPUs), func(g api.GPU) bool {
-		return g.Name == "" || len(settings.Only) > 0 && !slices.Contains(settings.Only, g.Index)
+		return g.Name == "" || g.Slice != nil || len(settings.Only) > 0 && !slices.Contains(settings.Only, g.Index)
 	})
 	slices.SortFunc(known, func(x, y api.GPU) int { return x.Minor - y.Minor })
 	for _, g := range known {

@@ -79,7 +79,9 @@ func TestSlicesShareTheirFate(t *testing.T) {
 	begin(t)
 	sliced(t, bothSlices)
 	ended(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 3g.40gb -- true")), "completed", "exit code 0")
-	gpus := func(first string) { sh(t, "", "printf '"+first+`\nminor=1\n' > /run/fakenvml/new; mv /run/fakenvml/new /run/fakenvml/gpus`) }
+	gpus := func(first string) {
+		sh(t, "", "printf '"+first+`\nminor=1\n' > /run/fakenvml/new; mv /run/fakenvml/new /run/fakenvml/gpus`)
+	}
 	gpus("minor=0 mig=1 rows_failed=1 slices=" + bothSlices)
 	id := submit(t, "alice", "-g 1 --gpu-type mig -- true")
 	until(t, "both slices are out of service", func() bool {
