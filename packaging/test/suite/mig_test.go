@@ -8,17 +8,18 @@ import (
 	"testing"
 )
 
-// sliced puts GPU 0 into MIG mode with the slices, of which each has an instance and the numbers of
-// two nodes, and leaves GPU 1 whole. The stand-in for the driver's files is mounted on /proc/driver.
+// sliced puts GPU 0 into MIG mode with these slices, and leaves GPU 1 whole. The driver's files, which
+// say the numbers of each slice's two nodes, are stand-ins that the daemon's unit has in /proc.
 func sliced(t *testing.T, slices string) {
 	t.Helper()
-	sh(t, "", `mountpoint -q /proc/driver || mount -t tmpfs -o mode=755 tmpfs /proc/driver
-mkdir -p /dev/nvidia-caps
-node() { mkdir -p $(dirname $2); printf 'DeviceFileMinor: %s\nDeviceFileMode: 292\nDeviceFileModify: 1\n' $1 > $2; [ -e /dev/nvidia-caps/nvidia-cap$1 ] || mknod -m 444 /dev/nvidia-caps/nvidia-cap$1 c 237 $1; }
-for at in 7:30 2:40; do gi=/proc/driver/nvidia/capabilities/gpu0/mig/gi${at%:*}; node ${at#*:} $gi/access; node $((${at#*:} + 1)) $gi/ci0/access; done
-printf 'minor=0 mig=1 slices=`+slices+`\nminor=1\n' > /run/fakenvml/gpus; systemctl restart gpusched`)
+	const dropIn = "/run/systemd/system/gpusched.service.d/mig.conf"
+	sh(t, "", `mkdir -p /dev/nvidia-caps $(dirname `+dropIn+`)
+node() { mkdir -p $(dirname $2); printf 'DeviceFileMinor: %s\nDeviceFileMode: 292\nDeviceFileModify: 1\n' $1 > $2; mknod -m 444 /dev/nvidia-caps/nvidia-cap$1 c 237 $1; }
+for at in 7:30 2:40; do gi=/run/driver/nvidia/capabilities/gpu0/mig/gi${at%:*}; node ${at#*:} $gi/access; node $((${at#*:} + 1)) $gi/ci0/access; done
+printf '[Service]\nBindReadOnlyPaths=/run/driver:/proc/driver\n' > `+dropIn+`
+printf 'minor=0 mig=1 slices=`+slices+`\nminor=1\n' > /run/fakenvml/gpus; systemctl daemon-reload; systemctl restart gpusched`)
 	t.Cleanup(func() {
-		sh(t, "", "rm -rf /run/fakenvml/gpus /dev/nvidia-caps; systemctl stop gpusched; umount /proc/driver; systemctl start gpusched")
+		sh(t, "", "rm -rf /run/fakenvml/gpus /dev/nvidia-caps /run/driver "+dropIn+"; systemctl daemon-reload; systemctl restart gpusched")
 	})
 }
 
@@ -86,7 +87,7 @@ func TestSlicesShareTheirFate(t *testing.T) {
 	id := submit(t, "alice", "-g 1 --gpu-type mig -- true")
 	until(t, "both slices are out of service", func() bool {
 		text, _ := health(t)
-		return strings.Contains(text, "GPU 2") && strings.Contains(text, "GPU 3") && show(t, "", id).State == "queued"
+		return strings.Contains(text, "gpu 2:") && strings.Contains(text, "gpu 3:") && show(t, "", id).State == "queued"
 	})
 	gpus("minor=0 mig=1 slices=" + bothSlices)
 	ended(t, wait(t, id), "completed", "exit code 0")
