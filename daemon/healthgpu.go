@@ -22,7 +22,7 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
 	case g.State == job.GPUSick:
-		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + usersOf(g, account)
+		c.Next = gpu.Recovery(g.Needs).Next(g.Index, g.Card()) + usersOf(g, account)
 		if !g.Control.Fault.Left.What.IsZero() {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
@@ -106,7 +106,7 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 		c.Next = "have the GPU checked and replaced (nvidia-smi -q -d ROW_REMAPPER); " + fmt.Sprintf("'gpusched gpu drain %d' keeps jobs off it until 'gpusched gpu undrain'", g.Index)
 	case g.RowsPending:
 		c.Detail = "a bad row of its memory will be replaced at the next reset; programs can run until then"
-		c.Next = fmt.Sprintf("reset it when convenient ('nvidia-smi -i %d --gpu-reset', see SICK GPUS in gpusched-admin(7)), or reboot the machine", g.Index)
+		c.Next = fmt.Sprintf("reset it when convenient ('nvidia-smi -i %d --gpu-reset', see SICK GPUS in gpusched-admin(7)), or reboot the machine", g.Card())
 	}
 	return c, c.Detail != ""
 }
@@ -124,7 +124,7 @@ func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
 func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{
 		Name: fmt.Sprintf("gpu %d mode", g.Index), Health: job.Degraded,
-		Next: fmt.Sprintf("nvidia-smi -i %d -c DEFAULT", g.Index),
+		Next: fmt.Sprintf("nvidia-smi -i %d -c DEFAULT", g.Card()),
 	}
 	switch g.ComputeMode {
 	case "prohibited":

@@ -42,13 +42,14 @@ func (r Recovery) Needs() string {
 	return "nothing"
 }
 
-// Next tells an administrator what to do.
-func (r Recovery) Next(index int) string {
+// Next tells an administrator what to do. The card is NVML's index of the GPU, which differs from the
+// index of a slice.
+func (r Recovery) Next(index, card int) string {
 	reset := fmt.Sprintf("reset it once nothing uses it ('nvidia-smi -i %d --gpu-reset', while the scheduler and nvidia-persistenced are stopped: see SICK GPUS in gpusched-admin(7)), "+
-		"then 'gpusched gpu undrain %d'; a reboot does both", index, index)
+		"then 'gpusched gpu undrain %d'; a reboot does both", card, index)
 	switch r {
 	case RecoverDrain:
-		return fmt.Sprintf("no new job gets it; look at 'nvidia-smi -q -i %d', and %s", index, reset)
+		return fmt.Sprintf("no new job gets it; look at 'nvidia-smi -q -i %d', and %s", card, reset)
 	case RecoverReset:
 		return "no new job gets it; " + reset
 	case RecoverReboot:

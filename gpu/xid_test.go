@@ -178,11 +178,11 @@ func TestRecoveryAdvice(t *testing.T) {
 
 func TestRecoveryWords(t *testing.T) {
 	for _, r := range Recoveries() {
-		if r.Sick() != (r.Next(2) != "") || r.Sick() == (r.Needs() == "nothing") {
-			t.Errorf("%q: sick %t, next %q, needs %q", r, r.Sick(), r.Next(2), r.Needs())
+		if r.Sick() != (r.Next(2, 0) != "") || r.Sick() == (r.Needs() == "nothing") {
+			t.Errorf("%q: sick %t, next %q, needs %q", r, r.Sick(), r.Next(2, 0), r.Needs())
 		}
 	}
-	if next := RecoverReset.Next(2); !strings.Contains(next, "nvidia-smi -i 2 --gpu-reset") || !strings.Contains(next, "gpusched gpu undrain 2") {
+	if next := RecoverReset.Next(2, 0); !strings.Contains(next, "nvidia-smi -i 0 --gpu-reset") || !strings.Contains(next, "gpusched gpu undrain 2") {
 		t.Error(next)
 	}
 }

@@ -232,6 +232,14 @@ type GPUSlice struct {
 	ComputeInstance int `json:"compute_instance"`
 }
 
+// Card returns the driver's index of the GPU, or of the GPU that the slice is part of.
+func (g *GPU) Card() int {
+	if g.Slice != nil {
+		return g.Slice.Card
+	}
+	return g.Index
+}
+
 // GPUView is one GPU, with details of its health.
 type GPUView struct {
 	GPU

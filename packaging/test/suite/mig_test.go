@@ -87,7 +87,7 @@ func TestSlicesShareTheirFate(t *testing.T) {
 	id := submit(t, "alice", "-g 1 --gpu-type mig -- true")
 	until(t, "both slices are out of service", func() bool {
 		text, _ := health(t)
-		return strings.Contains(text, "gpu 2:") && strings.Contains(text, "gpu 3:") && show(t, "", id).State == "queued"
+		return strings.Contains(text, "gpu 2:") && strings.Contains(text, "gpu 3:") && strings.Contains(text, "nvidia-smi -q -i 0") && show(t, "", id).State == "queued"
 	})
 	gpus("minor=0 mig=1 slices=" + bothSlices)
 	ended(t, wait(t, id), "completed", "exit code 0")
