@@ -129,7 +129,7 @@ func (c *committer) check() job.Check {
 // absentGPUs returns those of the listed indexes that no GPU of the machine has.
 func absentGPUs(only []int, gpus []job.GPUView) []int {
 	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
-		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index })
+		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index || g.Card() == index })
 	})
 }
 

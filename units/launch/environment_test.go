@@ -41,6 +41,7 @@ func expect(t *testing.T, env []string, want map[string]string) {
 // CUDA_VISIBLE_DEVICES and the other GPU variables are right in every case.
 func TestGPUVariables(t *testing.T) {
 	two := []contract.GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}
+	slice := []contract.GPU{{Index: 4, Minor: 0, UUID: "MIG-a", GICap: 30, CICap: 31}}
 	for _, c := range []struct {
 		name     string
 		gpus     []contract.GPU
@@ -53,6 +54,8 @@ func TestGPUVariables(t *testing.T) {
 		{"no filter", two, "", false, map[string]string{"CUDA_VISIBLE_DEVICES": "2,3", "NVIDIA_VISIBLE_DEVICES": "GPU-c,GPU-d"}},
 		{"uuid", two, VisibleUUID, true, map[string]string{"CUDA_VISIBLE_DEVICES": "GPU-c,GPU-d"}},
 		{"uuid, no filter", two, VisibleUUID, false, map[string]string{"CUDA_VISIBLE_DEVICES": "GPU-c,GPU-d"}},
+		{"slice", slice, "", true, map[string]string{"CUDA_VISIBLE_DEVICES": "MIG-a", "NVIDIA_VISIBLE_DEVICES": "MIG-a", "GPUSCHED_GPU_IDS": "4"}},
+		{"slice, no filter", slice, "index", false, map[string]string{"CUDA_VISIBLE_DEVICES": "MIG-a"}},
 		{"no GPUs", nil, "", true, map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_VISIBLE_DEVICES": "void", "GPUSCHED_GPU_IDS": "", "GPUSCHED_GPU_UUIDS": ""}},
 		{"no GPUs, no filter", nil, VisibleUUID, false, map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_VISIBLE_DEVICES": "void"}},
 	} {

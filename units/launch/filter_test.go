@@ -100,6 +100,32 @@ func TestProve(t *testing.T) {
 	}
 }
 
+// A slice needs the node of its GPU, which its neighbours have too, and its own two.
+func TestNodesOfASlice(t *testing.T) {
+	const first, second = "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"
+	for _, c := range []struct {
+		first, second error
+		fails         string
+	}{
+		{nil, nil, ""},
+		{unix.EPERM, nil, "refuses the job its own GPU node " + first},
+		{nil, unix.ENOENT, "nvidia-modprobe -f"},
+	} {
+		n := fakeNodes(map[string]error{probe: unix.EPERM, "/dev/nvidiactl": nil, "/dev/nvidia0": nil, first: c.first, second: c.second})
+		n.access = func(path string) error {
+			if strings.HasPrefix(path, contract.CapPrefix) {
+				return unix.EACCES // nobody can write to these nodes
+			}
+			return n.readable(path)
+		}
+		s := &Spec{ProbePath: probe, RequireFilter: true, GPUs: []contract.GPU{{Index: 4, UUID: "MIG-a", GICap: 30, CICap: 31}}}
+		active, f := n.prove(s)
+		if active != (c.fails == "") || f != nil && (c.fails == "" || !strings.Contains(f.Error(), c.fails)) {
+			t.Errorf("%+v: active %t, %v", c, active, f)
+		}
+	}
+}
+
 // An unreadable /dev proves nothing.
 func TestUnreadableDevIsNoProof(t *testing.T) {
 	n := fakeNodes(map[string]error{probe: unix.EPERM})

@@ -208,7 +208,7 @@ func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 		return
 	}
 	for _, index := range only {
-		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
+		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index || g.Card() == index }) {
 			a.Note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
 		}
 	}
