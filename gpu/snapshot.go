@@ -28,7 +28,7 @@ type Device struct {
 	PCI              string    `json:"pci"`                    // "00000000:07:00.0"
 	NUMANode         int       `json:"numa_node"`              // -1 if unknown or not a NUMA machine
 	CPUs             string    `json:"cpus,omitempty"`         // CPUs near the GPU in the kernel's format, "0-15,32-47"; "" if unknown
-	MIG              bool      `json:"mig"`                    // MIG mode is on and there are no slices, so no job can use the GPU
+	MIG              bool      `json:"mig"`                    // MIG mode is on, and there are no slices
 	Slice            Slice     `json:"slice,omitzero"`         // of a GPU in MIG mode; zero: the Device is a whole GPU
 	RowsPending      bool      `json:"rows_pending,omitempty"` // a bad memory row will be replaced at the next reset
 	RowsFailed       bool      `json:"rows_failed,omitempty"`  // a bad memory row could not be replaced: no spare rows are left
@@ -53,9 +53,9 @@ type Device struct {
 // CUDA treat each of them as a GPU of its own ("MIG device").
 type Slice struct {
 	Card            int    `json:"card"`             // NVML's index of the GPU
-	GPUInstance     int    `json:"gpu_instance"`     // number of the GPU instance on the GPU
-	ComputeInstance int    `json:"compute_instance"` // number of the compute instance in the GPU instance
-	Caps            [2]int `json:"caps"`             // numbers of the nodes in /dev/nvidia-caps that open the two instances; -1: unknown
+	GPUInstance     int    `json:"gpu_instance"`     // its number on the GPU
+	ComputeInstance int    `json:"compute_instance"` // its number in the GPU instance
+	Caps            [2]int `json:"caps"`             // numbers of their nodes in /dev/nvidia-caps; -1: unknown
 }
 
 // IsZero reports whether the Device is a whole GPU. The number of a node is never 0.

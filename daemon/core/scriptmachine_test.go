@@ -94,9 +94,11 @@ func (s *script) slices() {
 	}
 	for i, of := range types {
 		g := card
-		g.MIG, g.Index, g.UUID, g.Name = false, len(s.w.pulled)+i, "MIG-"+of, card.Name+" MIG "+of
+		g.MIG, g.Index = false, len(s.w.pulled)+i
+		g.UUID, g.Name = "MIG-"+of, card.Name+" MIG "+of
 		g.Slice = gpu.Slice{Card: n, GPUInstance: i, Caps: [2]int{30 + 10*i, 31 + 10*i}}
-		g.MemTotalBytes, g.MemFreeBytes, g.MemReservedBytes, g.UtilGPUPercent = 10*gib, 10*gib, 0, -1
+		g.MemTotalBytes, g.MemFreeBytes, g.MemReservedBytes = 10*gib, 10*gib, 0
+		g.UtilGPUPercent = -1
 		s.w.gpus = append(s.w.gpus, g)
 	}
 	s.feed(s.w.sample(0))

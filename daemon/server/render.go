@@ -157,7 +157,8 @@ func renderRefs(list []job.Allocation) []api.Allocation {
 	out := make([]api.Allocation, len(list))
 	for i, g := range list {
 		out[i].GPU = g.GPU
-		out[i].Minor, out[i].GICap, out[i].CICap, out[i].Milli = 0, 0, 0, g.Share()
+		out[i].Minor, out[i].GICap, out[i].CICap = 0, 0, 0
+		out[i].Milli = g.Share()
 		renderUse(&out[i], g.Use)
 	}
 	return out

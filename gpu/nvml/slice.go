@@ -47,7 +47,8 @@ func (r *reader) slice(dev nvml.Device) (d gpu.Device, there bool) {
 	s := *r
 	s.out = blank(r.out.Index)
 	o := &s.out
-	o.Minor, o.PCI, o.NUMANode, o.CPUs, o.TempC = r.out.Minor, r.out.PCI, r.out.NUMANode, r.out.CPUs, r.out.TempC
+	o.Minor, o.PCI, o.TempC = r.out.Minor, r.out.PCI, r.out.TempC
+	o.NUMANode, o.CPUs = r.out.NUMANode, r.out.CPUs
 	o.RowsPending, o.RowsFailed, o.Well = r.out.RowsPending, r.out.RowsFailed, r.out.Well
 	if o.UUID, there = may(&s, needUUID, "reading the UUID of a slice", dev.GetUUID); !there {
 		return d, false
@@ -103,7 +104,8 @@ func readCap(path string) (int, error) {
 func (k card) like(d gpu.Device) (list []gpu.Device) {
 	for _, s := range k.slices {
 		o := blank(d.Index)
-		o.UUID, o.Minor, o.Name, o.PCI, o.Slice = s.UUID, d.Minor, s.Name, d.PCI, s.Slice
+		o.UUID, o.Name, o.Slice = s.UUID, s.Name, s.Slice
+		o.Minor, o.PCI = d.Minor, d.PCI
 		o.NUMANode, o.CPUs = d.NUMANode, d.CPUs
 		o.Health, o.HealthDetail = d.Health, d.HealthDetail
 		list = append(list, o)
