@@ -18,8 +18,8 @@ type Snapshot struct {
 }
 
 // A Device is one GPU, or one slice of a GPU in MIG mode. A GPU that has slices is not a Device: its
-// slices take its place, with indexes after those of all GPUs. If its Health is not HealthOK, only Index, UUID, Minor, Name and PCI are
-// valid, and only if they were ever read.
+// slices take its place, with indexes after those of all GPUs. If its Health is not HealthOK, only
+// Index, UUID, Minor, Name, PCI and Slice are valid, and only if they were ever read.
 type Device struct {
 	Index            int       `json:"index"`                  // NVML's index, which may change at a reboot
 	UUID             string    `json:"uuid"`                   // "GPU-…" or "MIG-…", which identifies the GPU; "" if never read
