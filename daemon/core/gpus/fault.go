@@ -24,7 +24,7 @@ func (b *Book) Faulted(e ErrorReport) {
 		}
 		return
 	}
-	hit := b.at(e.Xid.PCI)
+	hit := atPCI(e.Xid.PCI, b.devices)
 	if len(hit) == 0 {
 		return
 	}
@@ -39,9 +39,9 @@ func (b *Book) Faulted(e ErrorReport) {
 	}
 }
 
-// at returns the GPU with a PCI address, or all its slices.
-func (b *inventory) at(pci string) (list []*device) {
-	for _, d := range b.devices {
+// atPCI returns the GPU with a PCI address, or all its slices.
+func atPCI(pci string, devices []*device) (list []*device) {
+	for _, d := range devices {
 		if d.UUID != "" && d.At(pci) && (len(list) == 0 || !d.Slice.IsZero()) {
 			list = append(list, d)
 		}

@@ -133,7 +133,7 @@ func (b *Book) Configured() {
 // cleanup of each of these GPUs.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
-		if b.offered(d) && !b.superseded(d) || b.jobs.Held(d.UUID) {
+		if b.offered(d) && !d.superseded(b.devices) || b.jobs.Held(d.UUID) {
 			return false
 		}
 		if d.cleanup != nil {
@@ -147,8 +147,8 @@ func (b *Book) withdraw() {
 
 // superseded reports whether the driver lists slices instead of this GPU, or the GPU instead of this
 // slice. A slice that only other slices have outlived is lost, as is a GPU that is gone.
-func (b *inventory) superseded(d *device) bool {
-	return !d.present && slices.ContainsFunc(b.devices, func(o *device) bool {
+func (d *device) superseded(devices []*device) bool {
+	return !d.present && slices.ContainsFunc(devices, func(o *device) bool {
 		return o.present && o.Slice.IsZero() != d.Slice.IsZero() && o.At(d.PCI)
 	})
 }
