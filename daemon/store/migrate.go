@@ -46,7 +46,7 @@ func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 }
 
 func newerError(path string, have, known int) error {
-	return fmt.Errorf("%w: %q has schema %d, this release knows up to %d (install the newer release again, or restore the copy of the file that it made beside it)",
+	return fmt.Errorf("%w: %q has schema %d, this release knows up to %d (install the newer release again, or restore the copy that it made next to the file)",
 		ErrNewer, path, have, known)
 }
 

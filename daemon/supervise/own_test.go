@@ -57,8 +57,8 @@ func TestOwnHealth(t *testing.T) {
 	}
 	own, machine := &Supervisor{opt: Options{Own: o}}, &Supervisor{}
 	for want, got := range map[string]string{
-		"report it, with crash.last in /run/user/7/gpusched; 'systemctl --user reload gpusched' has it begin at once":         own.remedy(errCrashing, ""),
-		"report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once": machine.remedy(errCrashing, ""),
+		"report it, with crash.last in /run/user/7/gpusched; 'systemctl --user reload gpusched' makes it begin at once":         own.remedy(errCrashing, ""),
+		"report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' makes it begin at once": machine.remedy(errCrashing, ""),
 		"correct the settings ('gpusched --user config check' shows every mistake), then 'systemctl --user reload gpusched'":  own.remedy(settingsError{errCrashing}, ""),
 		"correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'":                machine.remedy(settingsError{errCrashing}, ""),
 		"end the other gpuschedd, see 'systemctl --user status gpusched' and 'pgrep -a gpuschedd'":                            own.remedy(store.ErrLocked, ""),

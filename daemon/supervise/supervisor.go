@@ -321,7 +321,7 @@ func (s *Supervisor) remedy(err error, state string) string {
 	case errors.As(err, &settings):
 		return "correct the settings " + own.thenReload()
 	case errors.Is(err, errCrashing):
-		return "report it, with crash.last in " + own.runDir() + "; 'systemctl" + flag + " reload gpusched' has it begin at once"
+		return "report it, with crash.last in " + own.runDir() + "; 'systemctl" + flag + " reload gpusched' makes it begin at once"
 	case errors.Is(err, store.ErrNewer):
 		return "install the newer release again, or put back the copy that it made: see A DAMAGED STATE FILE in gpusched-admin(7)"
 	case errors.Is(err, store.ErrLocked):

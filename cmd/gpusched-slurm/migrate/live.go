@@ -50,7 +50,7 @@ func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 		return nil
 	}
 	w := l.waiters[id][i]
-	hint := "move that one, too, or cancel it"
+	hint := "move that job, too, or cancel it"
 	if w.uid != uid {
 		hint = "it belongs to " + w.user + ", who must cancel it first"
 	}
@@ -82,7 +82,7 @@ func (m *migration) dropTied(ctx context.Context, list []*moving) []*moving {
 func (m *migration) checkTies(j *api.Job, chosen map[job.ID]bool) error {
 	for _, d := range j.After {
 		if !chosen[d.Job] && m.movedTo(d.Job) == 0 {
-			return engines.Refuse(api.CodeConflict, "move that one, too, or wait for its end", "it waits for job %d, which stays", d.Job)
+			return engines.Refuse(api.CodeConflict, "move that job, too, or wait for its end", "it waits for job %d, which stays", d.Job)
 		}
 	}
 	return m.live.checkWaiters(j.ID, chosen, m.s.UID)

@@ -117,7 +117,7 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	for _, d := range mv.job.After {
 		to := m.movedTo(d.Job)
 		if to == 0 {
-			return engines.Refuse(api.CodeConflict, "run it again when that one is moved", "it waits for job %d, which stays", d.Job)
+			return engines.Refuse(api.CodeConflict, "run this command again when that job has moved", "it waits for job %d, which stays", d.Job)
 		}
 		req.Request.After = append(req.Request.After, job.Dependency{Kind: d.Kind, Job: to})
 	}

@@ -80,7 +80,7 @@ func TestOptions(t *testing.T) {
 		{"a sweep", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.Array = 0, &job.Array{Written: "%2", Params: []job.Param{{Name: "a", Values: []string{"1", "2"}}}}
 		}, "--open-mode=append --array=0-1%2"},
-		{"a number that is too high", func(r *api.SubmitRequest, _ *Site) { r.Array = &job.Array{Written: "1-2000"} }, "MaxArraySize in slurm.conf lets 1000 be the highest"},
+		{"a number that is too high", func(r *api.SubmitRequest, _ *Site) { r.Array = &job.Array{Written: "1-2000"} }, "MaxArraySize in slurm.conf allows at most 1000"},
 		{"after", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.After = 0, []job.Dependency{{Kind: job.AfterOK, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterAny, Job: 9},
 				{Kind: job.AfterStart, Job: 1}, {Kind: job.AfterFail, Job: 2}}

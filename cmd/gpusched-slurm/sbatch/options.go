@@ -50,7 +50,7 @@ func (m *mapping) addBatchOptions() {
 	m.addOutput()
 	if m.r.Array != nil {
 		if last := m.r.Array.At(m.r.Array.Size() - 1); m.site.MaxArraySize > 0 && last >= m.site.MaxArraySize {
-			m.refuse("a task has the number %d, but MaxArraySize in slurm.conf lets %d be the highest", last, m.site.MaxArraySize-1)
+			m.refuse("a task has the number %d, but MaxArraySize in slurm.conf allows at most %d", last, m.site.MaxArraySize-1)
 		}
 		m.add("array", m.r.Array.Spec())
 	}

@@ -41,7 +41,7 @@ func (r *Runner) OneCluster(ctx context.Context) error {
 		return nil
 	}
 	return engines.Refuse(api.CodeUsage, "leave it out; SLURM_CONF with the path of its slurm.conf leads to another cluster",
-		"%s names another cluster, and gpusched asks only that of slurm.conf, %q", where, name)
+		"%s names another cluster, and gpusched asks only the cluster of slurm.conf, %q", where, name)
 }
 
 // isCluster reports whether a word is the option of sbatch that names another cluster.

@@ -39,7 +39,7 @@ func CheckHosts(s cli.Chosen) error {
 	for _, name := range s.Hosts {
 		if list, err := HostList(name); err != nil || len(list) != 1 {
 			return cli.Refuse(api.CodeUsage, `hosts = ["a", "b"] has the name of one machine in each pair of quotation marks`,
-				"%s: hosts: %q is not the name of a machine, as ssh has it", s.Path, name)
+				"%s: hosts: %q is not the name of a machine that ssh accepts", s.Path, name)
 		}
 	}
 	return nil

@@ -163,7 +163,7 @@ func TestAJobMovesOnlyWithItsDependents(t *testing.T) {
 	r.add(21, me+1, 20)
 	r.add(30, me)
 	said, err := r.run(t.Context(), "12", "20", "30")
-	r.says(said, "job 12 stays here: job 14, which waits for it, stays (move that one, too", "it belongs to bob", "job 30 is slurm:1")
+	r.says(said, "job 12 stays here: job 14, which waits for it, stays (move that job, too", "it belongs to bob", "job 30 is slurm:1")
 	r.check(1, map[job.ID]string{12: "queued", 14: "queued", 20: "queued", 21: "queued", 30: "cancelled"})
 	if err == nil {
 		t.Error("it ends well")

@@ -202,7 +202,7 @@ func planColumns(out *term.Terminal) []term.Column[planRow] {
 			Raw: func(r planRow) string { return string(r.Kind) }},
 		{Title: "FROM", Key: "from", Cell: func(r planRow) string { return out.Clock(r.From) }},
 		{Title: "UNTIL", Key: "until", Cell: end, Raw: func(r planRow) string { return out.Clock(r.Until) }},
-		{Title: "OR AS LATE AS", Key: "late_until", Maybe: true, Cell: func(r planRow) string {
+		{Title: "AT THE LATEST", Key: "late_until", Maybe: true, Cell: func(r planRow) string {
 			if r.Late.Equal(r.Until) {
 				return ""
 			}
