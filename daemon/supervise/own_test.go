@@ -59,9 +59,9 @@ func TestOwnHealth(t *testing.T) {
 	for want, got := range map[string]string{
 		"report it, with crash.last in /run/user/7/gpusched; 'systemctl --user reload gpusched' makes it begin at once":         own.remedy(errCrashing, ""),
 		"report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' makes it begin at once": machine.remedy(errCrashing, ""),
-		"correct the settings ('gpusched --user config check' shows every mistake), then 'systemctl --user reload gpusched'":  own.remedy(settingsError{errCrashing}, ""),
-		"correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'":                machine.remedy(settingsError{errCrashing}, ""),
-		"end the other gpuschedd, see 'systemctl --user status gpusched' and 'pgrep -a gpuschedd'":                            own.remedy(store.ErrLocked, ""),
+		"correct the settings ('gpusched --user config check' shows every mistake), then 'systemctl --user reload gpusched'":    own.remedy(settingsError{errCrashing}, ""),
+		"correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'":                  machine.remedy(settingsError{errCrashing}, ""),
+		"end the other gpuschedd, see 'systemctl --user status gpusched' and 'pgrep -a gpuschedd'":                              own.remedy(store.ErrLocked, ""),
 		"systemctl --user status": own.remedy(units.ErrBus, ""), "systemctl status dbus": machine.remedy(units.ErrBus, ""),
 		"see 'journalctl --user -u gpusched' and that d can be written": own.remedy(errors.New("?"), "d"),
 	} {

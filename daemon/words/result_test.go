@@ -97,7 +97,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUSick, Detail: job.Text("Xid 48, it needs a reset")}, "out of service (Xid 48, it needs a reset)"},
 		{job.Reason{Code: job.ReasonGPUCleaning, Job: 7}, "being checked after job 7"},
 		{job.Reason{Code: job.ReasonGPUCleaning}, "being checked after an earlier job"},
-		{job.Reason{Code: job.ReasonGPUCleaning, Detail: job.Say("detail/proving")}, "being checked (CUDA computes on it before its next job)"},
+		{job.Reason{Code: job.ReasonGPUCleaning, Detail: job.Say("detail/proving")}, "being checked (it is tested with CUDA before its next job)"},
 		{job.Reason{Code: job.ReasonGPUSuspect, Detail: job.Say("detail/failing", 3, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))},
 			"the last 3 jobs on it failed within seconds, while others did well on other GPUs; it is tried again at 2026-01-01 12:00:00 UTC"},
 		{job.Reason{Code: job.ReasonGPUSuspect, Job: 7, Detail: job.Text("process 12")}, "something of job 7 is still on it (process 12)"},

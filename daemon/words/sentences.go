@@ -253,7 +253,7 @@ var sentences = map[job.Code]sentence{
 	"detail/xid-unnamed":  {"Xid %v", ""},
 	"detail/in-job":       {"%v in job %v", ""},
 	"detail/needs":        {"%v, it needs %v", ""},
-	"detail/proving":      {"CUDA computes on it before its next job", ""},
+	"detail/proving":      {"it is tested with CUDA before its next job", ""},
 	"detail/cuda":         {"CUDA fails on it (%v)", ""},
 	"detail/site-check":   {"the site's check %v failed", ""},
 	"detail/driver":       {"the driver was upgraded to %v while %v is loaded, so each new CUDA program fails", ""},

@@ -197,7 +197,7 @@ func TestCUDAHangs(t *testing.T) {
 	}
 	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
 	waits := submit(t, "alice", "--gpu-ids 3 -- true")
-	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "being checked (CUDA computes on it before its next job)") {
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "being checked (it is tested with CUDA before its next job)") {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched.service")
