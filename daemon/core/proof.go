@@ -5,7 +5,13 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
 )
+
+// mayAwaitProof reports whether the end of an attempt with this result may have to wait for a test.
+func (c *lifecycle) mayAwaitProof(l *tracked.Job, r *job.Result) bool {
+	return c.policy.Prove && r.Outcome == job.Failed && len(l.Attempt.GPUs) > 0
+}
 
 // awaitProof reports whether the end of an attempt waits until its GPUs are tested with CUDA. If a
 // GPU is at fault, the job is queued again, see gpus.Book.Culprit.

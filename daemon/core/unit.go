@@ -320,7 +320,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 // its GPUs already go to the next job.
 func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	r := c.result(l.Job)
-	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere || c.policy.Prove && r.Outcome == job.Failed {
+	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere || c.mayAwaitProof(l, &r) {
 		c.teardown(l, now)
 		return
 	}

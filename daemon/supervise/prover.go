@@ -15,7 +15,6 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/driver"
 	"github.com/gpusched/gpusched/units"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // prover tests GPUs with CUDA, each in a unit of its own that can open that GPU alone.
@@ -41,8 +40,8 @@ func (p *prover) prove(ctx context.Context, a core.Prove) (gpu.Proof, string) {
 	ctx, cancel := context.WithTimeout(ctx, proveTime)
 	defer cancel()
 	spec := units.ProofSpec{
-		GPU:     contract.GPU{Index: a.Index, Minor: a.Minor, UUID: a.UUID},
-		Devices: cgroup.StatNodes([]string{p.Root + uvm}), GIDs: p.groups(a.Minor), Program: p.Program, Scope: p.Scope,
+		GPU: a.GPU, Devices: cgroup.StatNodes([]string{p.Root + uvm}), GIDs: p.groups(a.Minor),
+		Program: p.Program, Scope: p.Scope,
 	}
 	status, err := p.Units.RunOneshot(ctx, units.ProofName(a.Index), units.ProofProperties(spec))
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // tester is a systemd whose units end as they are told.
@@ -55,7 +56,7 @@ func TestProve(t *testing.T) {
 		}
 		systemd := &tester{status: c.status, err: c.err}
 		p := prover{Program: "/nvml", Units: systemd, Root: root}
-		if says, text := p.prove(t.Context(), core.Prove{Index: 3, UUID: "GPU-b"}); says != c.says || text != c.text {
+		if says, text := p.prove(t.Context(), core.Prove{GPU: contract.GPU{Index: 3, UUID: "GPU-b"}}); says != c.says || text != c.text {
 			t.Errorf("%s: %s %q, want %s %q", name, says, text, c.says, c.text)
 		}
 		if systemd.name != "gpusched-probe-3.service" {

@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // A GPU that the driver's library calls well may still fail with CUDA. So each GPU is tested with
@@ -54,9 +55,7 @@ func (b *Book) wantProof(d *device) {
 
 // ProofWanted asks for a test of a GPU with CUDA.
 type ProofWanted struct {
-	UUID  string
-	Index int
-	Minor int
+	contract.GPU
 	Check bool // if the GPU is well, the site's own check follows
 }
 
@@ -137,7 +136,7 @@ func (b *Book) Awaits(id job.ID, now time.Time) bool {
 // running jobs as a whole, is tested later.
 func (b *Book) BeginProofs(now time.Time) {
 	for _, d := range b.devices {
-		if !d.proof.due(b.policy) || !d.proof.begun.IsZero() || d.UUID == "" {
+		if !d.proof.due(b.policy) || !d.proof.begun.IsZero() || d.UUID == "" || b.byIndex(d.Index) != d {
 			continue
 		}
 		busy := len(d.proof.jobs) == 0 && b.jobs.ShareHeld(d.UUID) >= job.WholeGPU
@@ -145,7 +144,7 @@ func (b *Book) BeginProofs(now time.Time) {
 			continue
 		}
 		d.proof.begun = now
-		b.addFinding(ProofWanted{UUID: d.UUID, Index: d.Index, Minor: d.Minor, Check: d.proof.check})
+		b.addFinding(ProofWanted{GPU: b.Ref(d.Index).GPU, Check: d.proof.check})
 	}
 }
 
