@@ -326,6 +326,9 @@ func (w *World) onGPU(e *Entry, d *dice) {
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left
+	for _, s := range w.strays {
+		s.warned = 0
+	}
 	w.tracked.forget()
 	w.follower = follower{}
 	for _, c := range w.subs {

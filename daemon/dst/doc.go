@@ -44,7 +44,8 @@
 //     and so are the owner's groups, as far as jobs report their members. When a job is submitted,
 //     its owner is within the quotas of waiting jobs and bytes.
 //  14. The daemon ends a process only if three things are true: the site wants that, the process is
-//     outside all units, and a job of the process's user had its GPU when the process began.
+//     outside all units, and a job of the process's user had its GPU when the process began. If no
+//     job had, the user must have been told before, in time, and only once.
 //  15. A user is charged for the time during which the user's jobs held GPUs, whatever the clocks
 //     say. That time ends with the job, or when the scheduler learns of the job's end.
 //  16. A job is placed only once all its dependencies are met, including those that were added

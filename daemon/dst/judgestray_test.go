@@ -105,6 +105,10 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	if s == nil {
 		return // the process has ended in the meantime
 	}
+	if a.Job == 0 {
+		w.judgeEndStranger(s)
+		return
+	}
 	if w.tracked.policy.Strays != site.EndStrays {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
 	}
@@ -115,6 +119,22 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 	if w.steady() {
 		w.breach(14, "process %d of uid %d is told to end, and began while that user had no job on its GPU", a.PID, s.UID)
+	}
+}
+
+// judgeEndStranger checks invariant 14 for a process of no job.
+func (w *World) judgeEndStranger(s *stray) {
+	p := &w.tracked.policy
+	told, ever := w.toldUser[person(s.UID)]
+	switch {
+	case p.Strangers != site.EndStrangers:
+		w.breach(14, "process %d is told to end as a stranger, and the site does not want that", s.PID)
+	case s.Kind == gpu.KindGraphics:
+		w.breach(14, "process %d is told to end, and it only draws", s.PID)
+	case !ever && w.lives == 1:
+		w.breach(14, "process %d is told to end, and uid %d was told nothing", s.PID, s.UID)
+	case w.steady() && w.lives == 1 && s.warned > 0 && w.Elapsed-s.warned < min(p.StrangersAfter, time.Minute):
+		w.breach(14, "process %d is told to end %s after its user was told", s.PID, w.Elapsed-told)
 	}
 }
 

@@ -37,6 +37,9 @@ func (w *World) settings() daemon.Settings {
 	s.Policy.MaxSuspend = pick(d, 0, 10*time.Minute, time.Hour)
 	s.Policy.Strays = pick(d, site.EndStrays, site.EndStrays, site.KeepStrays, site.TellStrays)
 	s.Policy.MaxForeignBytes = pick[int64](d, 0, 2*gib, 2*gib)
+	of := w.roll("strangers")
+	s.Policy.Strangers = pick(of, site.ShowStrangers, site.TellStrangers, site.EndStrangers, site.EndStrangers)
+	s.Policy.StrangersAfter, s.Policy.FirstUID = of.between(10*time.Second, 5*time.Minute), 1000
 	if w.crowded() {
 		s.Policy.StartsInFlight = 1
 	}

@@ -16,6 +16,8 @@ type stray struct {
 	stubborn bool // SIGTERM does not end the process
 	told     bool // the daemon was told about the process while its job was known
 	noted    bool // the daemon was also told that the process is outside its unit
+
+	warned time.Duration // when its user was told that it uses a GPU of another's job; 0: never
 }
 
 // The uid of a process in a user's container is the user's uid plus subordinates. Some accounts

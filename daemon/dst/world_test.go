@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
@@ -52,6 +53,8 @@ type World struct {
 	counted  bool   // when a GPU goes, the numbers of the others change
 	strays   map[int]*stray
 	asked    map[int]time.Duration // when this process of the daemon first asked about each uid
+	toldUser map[int]time.Duration // when each user was last told about a stranger
+	lives    int                   // number of processes of the daemon so far
 	problem  gpu.Problem
 	pids     int
 	runs     map[string]*run // runs of existing units, by unit
@@ -71,7 +74,7 @@ func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
 		Result: Result{Counts: map[string]int{}}, post: newPost(), diedAt: -1,
-		boot: 1, strays: map[int]*stray{}, asked: map[int]time.Duration{}, problem: gpu.ProblemStale,
+		boot: 1, strays: map[int]*stray{}, asked: map[int]time.Duration{}, toldUser: map[int]time.Duration{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}
 	w.specs.w = w
@@ -132,12 +135,13 @@ func (w *World) live(l *life) {
 	w.judgeRestored(&restored)
 	clear(w.post.flying)
 	clear(w.asked)
+	w.lives++
 	d, err := daemon.New(daemon.Options{
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
 		UnitOf: w.unitOf, Person: w.person, Groups: w.groupsOf,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
-		Deliver: w.deliver,
-		Notify:  silent{}, Log: slog.New(slog.DiscardHandler),
+		Deliver: w.deliver, TellUser: w.tellUser,
+		Notify: silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, Observe: w.observe,
 	})
@@ -180,6 +184,22 @@ func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 }
 
 var errNote = errors.New("the note was not taken")
+
+// tellUser is daemon.Options.TellUser. It checks that nobody is told about a process twice.
+func (w *World) tellUser(_ context.Context, uid int, text string) error {
+	w.count("user told about a stranger")
+	w.toldUser[uid] = w.Elapsed
+	for pid, s := range w.strays {
+		if person(s.UID) != uid || !strings.Contains(text, fmt.Sprintf(" %d (", pid)) {
+			continue
+		}
+		if s.warned > 0 && w.Elapsed-s.warned < 10*time.Minute {
+			w.breach(14, "uid %d is told about process %d after %s again", uid, pid, w.Elapsed-s.warned)
+		}
+		s.warned = w.Elapsed
+	}
+	return nil
+}
 
 // This type is a daemon.Notify that ignores everything.
 type silent struct{}

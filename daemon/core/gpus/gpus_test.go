@@ -380,3 +380,59 @@ func TestDeadlinesOfGPUs(t *testing.T) {
 		t.Errorf("%v, want %v", list, want)
 	}
 }
+
+// A user with a thousand strangers gets one message, and the record of the GPU stays bounded. One
+// that starts further processes all the time gets a message a minute, and gains no time.
+func TestManyStrangers(t *testing.T) {
+	b := bookOf(site.Policy{Strangers: site.EndStrangers, StrangersAfter: 5 * time.Minute, FirstUID: 1000, DefaultGrace: 10 * time.Second})
+	l := &tracked.Job{Job: &job.Job{ID: 7, State: job.Running, Owner: job.Owner{UID: 1001, User: "alice"}, Attempt: &job.Attempt{
+		Number: 1, PlacedAt: midday, StartedAt: midday, GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "a"}}},
+	}}}
+	b.jobs.Add(l)
+	b.jobs.Sort(l)
+	told, ended, now := 0, 0, midday
+	look := func(first, n int) {
+		now = now.Add(15 * time.Second)
+		d := gpu.Device{UUID: "a", Health: gpu.HealthOK}
+		for i := range n {
+			d.Processes = append(d.Processes, gpu.Process{PID: first + i, Start: uint64(first + i), UID: 1002, Age: time.Second, Kind: gpu.KindCompute, UsedBytes: 1 << 30})
+		}
+		b.Sampled(&Sample{Snap: gpu.Snapshot{Devices: []gpu.Device{d}}}, now)
+		b.MeetStrangers(now)
+		for _, f := range b.Findings() {
+			switch f := f.(type) {
+			case StrangersFound:
+				if told++; len(f.Processes) > 3 || f.Count < n {
+					t.Errorf("the message is about %d processes and names %d", f.Count, len(f.Processes))
+				}
+			case StrayEnd:
+				ended++
+			}
+		}
+	}
+	for range 4 {
+		look(1000, 1000)
+	}
+	if told != 1 || len(b.controls["a"].Fault.Strangers) != maxStrangers {
+		t.Errorf("told %d times, %d are on record", told, len(b.controls["a"].Fault.Strangers))
+	}
+	for i := range 40 { // ten minutes, each time with another process
+		look(2000+i, 1)
+	}
+	if told < 10 || told > 12 || len(b.strangers.of) > 1100 {
+		t.Errorf("told %d times in ten minutes, %d are remembered", told, len(b.strangers.of))
+	}
+	for range 5 { // one that stays is ended a minute after its message, though the first five minutes began long ago
+		look(3000, 1)
+	}
+	look(3000, 1)
+	if ended == 0 {
+		t.Error("a program that starts again and again is never ended")
+	}
+	for range 45 {
+		look(0, 0)
+	}
+	if len(b.strangers.of) != 0 || len(b.strangers.pace) != 0 {
+		t.Errorf("%d are remembered after ten minutes", len(b.strangers.of))
+	}
+}
