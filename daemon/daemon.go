@@ -53,6 +53,7 @@ type Options struct {
 	System     System // nil: systemd never shuts down, and starts once per boot
 	// StartUnit starts a unit of the site; nil: no such unit is started.
 	StartUnit func(ctx context.Context, name string) error
+	Reboot    Reboot                             // nil: the machine can't be rebooted
 	Scheduled Scheduled                          // nil: no end of the machine is ever scheduled
 	Prove     Prove                              // nil: GPUs are not tested
 	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
@@ -157,6 +158,7 @@ func assemble(o Options) *Daemon {
 	}
 	d.alerts = alerts{host: d.host, log: d.log, start: o.StartUnit, workers: d.workers}
 	d.inhibitor = inhibitor{host: d.host, log: d.log, take: o.Inhibit, settings: &d.settings, bell: d.host.Wakeup()}
+	d.exec.letGo = d.inhibitor.letGo
 	d.probes = probes{host: d.host, stop: d.inbox.done}
 	for _, c := range o.Checks {
 		d.probes.list = append(d.probes.list, &probe{Check: c})

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -34,6 +35,7 @@ type executor struct {
 	shutdown  *shutdown
 	workers   *group
 	damaged   func(error) error // Daemon.restartIfDamaged
+	letGo     func(ctx context.Context, yes bool)
 
 	helpers  unitHelpers
 	launcher launcherDoubt
@@ -75,6 +77,8 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 		x.endProcess(a)
 	case core.TellStranger:
 		x.workers.Go(func() { x.tellStranger(ctx, &a.Strangers) })
+	case core.Reboot:
+		x.workers.Go(func() { x.reboot(ctx, a) })
 	case core.Collect:
 		x.workers.Go(func() { x.collect(ctx, a) })
 	case core.Orphan:
@@ -111,6 +115,27 @@ func (x *executor) endProcess(a core.EndProcess) {
 		level = slog.LevelWarn
 	}
 	x.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
+}
+
+// rebootTime is the time limit for the calls to logind that begin a reboot.
+const rebootTime = 30 * time.Second
+
+// reboot asks for a reboot of the machine, after the daemon's own lock of logind is released.
+func (x *executor) reboot(ctx context.Context, a core.Reboot) {
+	ctx, cancel := x.host.Timeout(ctx, rebootTime)
+	defer cancel()
+	err := errors.New("this scheduler can't reboot the machine")
+	if x.opt.Reboot != nil {
+		x.letGo(ctx, true)
+		err = x.opt.Reboot(ctx, "reboot by gpusched, for "+a.By)
+	}
+	if err != nil {
+		x.letGo(ctx, false)
+		x.log.Warn("the machine is drained, but does not reboot; it is asked again every minute", "err", err)
+		x.inbox.post(core.RebootRefused{Why: err.Error()})
+		return
+	}
+	x.log.Info("the machine is drained, and was told to reboot", "by", a.By)
 }
 
 // freeze suspends or resumes a job. Afterwards the unit is inspected, because two calls may reach

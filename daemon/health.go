@@ -21,6 +21,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	var active []job.Job
 	var slow *core.SlowStart
 	var machine, quota core.Hopeless
+	var reboot *core.PlannedReboot
 	var troubles []starts.Trouble
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
@@ -28,12 +29,16 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 		v, active, slow = c.View(job.Query{IDs: []job.ID{}}, now), c.Active(), c.SlowStart(now)
 		troubles = c.StartTroubles(now)
 		machine, quota = c.Hopeless(now)
+		reboot = c.PlannedReboot(now)
 	})
 	if err == nil {
 		checks = append(checks, checkGPUs(&v, d.settings.Load().Policy.OnlyGPUs, d.directory.account)...)
 		checks = append(checks, checkProofs(&v, d.settings.Load().Policy.Prove))
 		checks = append(checks, checkDrains(&v, d.host.Now())...)
 		checks = append(checks, checkStrangers(&v, d.directory.account)...)
+		if reboot != nil {
+			checks = append(checks, checkReboot(reboot, d.directory.account))
+		}
 		checks = append(checks, checkStuck(active)...)
 		checks = append(checks, checkQueue(&machine, &quota))
 	} else {

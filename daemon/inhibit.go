@@ -13,6 +13,7 @@ import (
 const (
 	inhibitTime  = 10 * time.Second // limit of one call to logind
 	inhibitDelay = 2 * time.Second  // delay after the first job starts or the last one ends
+	letGoAgain   = 100 * time.Millisecond
 	inhibitAgain = 10 * time.Second // delay until the lock is checked again, or taken again after a failure
 )
 
@@ -34,6 +35,7 @@ type inhibitor struct {
 	bell     Wakeup
 
 	jobs   atomic.Bool // whether jobs run
+	off    atomic.Bool // whether the machine is to reboot, so that there must be no lock
 	held   atomic.Bool
 	failed lastFailure
 
@@ -67,10 +69,21 @@ func (i *inhibitor) run(ctx context.Context) {
 	i.release()
 }
 
+// letGo releases the lock for a reboot, or takes it again. It waits until the lock is released, but at
+// most until ctx is done.
+func (i *inhibitor) letGo(ctx context.Context, yes bool) {
+	i.off.Store(yes)
+	i.bell.Ring()
+	pause := i.host.Wakeup()
+	for yes && i.held.Load() && ctx.Err() == nil {
+		pause.Wait(i.host.Now().Add(letGoAgain), ctx.Done())
+	}
+}
+
 // look takes or releases the lock if that is due.
 func (i *inhibitor) look(ctx context.Context) {
 	what := ""
-	if i.jobs.Load() {
+	if i.jobs.Load() && !i.off.Load() {
 		what = i.settings.Load().Inhibit
 	}
 	if i.lock != nil && i.what == what && i.lock.Held() {

@@ -89,8 +89,12 @@ func logControl(log *slog.Logger, g *job.GPUControl) {
 	what, fields := "gpu control changed", []any{"gpu_uuid", g.UUID, "paused", g.Paused}
 	if g.UUID == job.EveryGPU {
 		what, fields = "no new job starts: drained", nil
-		if !g.Paused {
+		switch {
+		case !g.Paused:
 			what = "jobs may start again"
+		case g.Reboot != nil:
+			what = "drained for a reboot"
+			fields = append(fields, "latest", inUTC(g.Reboot.By), "force", g.Reboot.Force, "due", g.Reboot.Due)
 		}
 	} else if g.Drain {
 		fields = append(fields, "drain", true)

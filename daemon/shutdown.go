@@ -35,6 +35,9 @@ type shutdown struct {
 // A zero time means that there is none.
 type Scheduled func(ctx context.Context) (job.MachineEnd, error)
 
+// Reboot reboots the machine. Why is shown on the terminals of users.
+type Reboot func(ctx context.Context, why string) error
+
 const (
 	scheduleEvery = 10 * time.Second // logind announces no change before systemd 257
 	scheduleTime  = 5 * time.Second

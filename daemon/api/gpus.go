@@ -39,6 +39,14 @@ type PauseRequest struct {
 	Until  time.Time `json:"until,omitzero"` // time at which the pause ends by itself; absent: never
 }
 
+// DrainRequest drains the machine.
+type DrainRequest struct {
+	PauseRequest
+	Reboot bool      `json:"reboot,omitempty"` // the machine reboots as soon as no job runs
+	By     time.Time `json:"by,omitzero"`      // time at which the jobs that can be queued again are stopped for it
+	Force  bool      `json:"force,omitempty"`  // then the other jobs don't hold it up
+}
+
 // Reservation is an advance reservation. It keeps GPUs for some users for a period.
 // Users and Groups are names.
 type Reservation struct {

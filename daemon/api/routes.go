@@ -63,7 +63,7 @@ var (
 	RouteResumeGPU  = post("resume", "/v1/gpus/{index}/resume", nil, GPUsReply{})
 	RouteDrainGPU   = post("drain", "/v1/gpus/{index}/drain", PauseRequest{}, GPUsReply{})
 	RouteUndrainGPU = post("undrain", "/v1/gpus/{index}/undrain", nil, GPUsReply{})
-	RouteDrain      = post("drain-all", "/v1/drain", PauseRequest{}, StatusReply{})
+	RouteDrain      = post("drain-all", "/v1/drain", DrainRequest{}, StatusReply{})
 	RouteUndrain    = post("undrain-all", "/v1/undrain", nil, StatusReply{})
 
 	RouteReservations = get("reservations", "/v1/reservations", nil, ReservationsReply{})

@@ -71,7 +71,7 @@ func (d *Drain) Text(r words.Reader) string {
 	if d.Ends != nil {
 		return r.Say(job.Say("detail/ends-soon", d.Ends.Say()))
 	}
-	c := job.GPUControl{UUID: job.EveryGPU, By: d.By, Reason: d.Reason, Until: d.Until}
+	c := job.GPUControl{UUID: job.EveryGPU, By: d.By, Reason: d.Reason, Until: d.Until, Reboot: d.Reboot}
 	return r.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: c.Say()})
 }
 

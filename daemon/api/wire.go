@@ -236,6 +236,8 @@ type Drain struct {
 	Until    time.Time `json:"until,omitzero"` // time at which the order ends by itself; absent: never
 	Sentence string    `json:"sentence"`
 
+	Reboot *job.Reboot `json:"reboot,omitempty"` // the machine is drained for it
+
 	Ends *job.MachineEnd `json:"ends,omitempty"` // the planned end; absent: no job may start at all
 }
 

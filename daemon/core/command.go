@@ -16,7 +16,15 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 		defer c.applyFindings(now)
 		return c.gpus.Pause(e.Who.User, &e.What, now)
 	case job.CommandDrain, job.CommandUndrain:
-		c.gpus.DrainAll(e.Who.User, &e.What, now)
+		if e.What.Reboot != nil {
+			r := *e.What.Reboot
+			r.Run, r.Due = c.systemd.runID(), r.By.IsZero()
+			e.What.Reboot = &r
+		}
+		if refusal := c.gpus.DrainAll(e.Who.User, &e.What, now); refusal != nil {
+			return refusal
+		}
+		c.systemd.forgetReboot()
 		c.applyFindings(now)
 		return nil
 	case job.CommandReserve:

@@ -154,6 +154,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.snapshot(now), memory) }
 		c.queue.replanBy(c.accounts.ChargeSharers(wanted, now))
 	}
+	c.reboot(now)
 	if !c.systemd.leaving() { // while systemd stops everything, messages stay on record as owed
 		for _, n := range c.messages.Send(now) {
 			c.step.act(Deliver{n})
@@ -198,6 +199,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.noteAlive(now)
 	case Closing:
 		c.noteAlive(now)
+	case RebootRefused:
+		c.rebootRefused(e.Why, now)
 	case Planned:
 		c.systemd.setEnd(&e.End)
 		c.step.replan()

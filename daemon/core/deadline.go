@@ -115,6 +115,9 @@ func (c *state) Deadline() time.Time {
 			sooner(c.queue.demandCheckAt(l))
 		}
 	}
+	if g := c.gpus.ForReboot(); g != nil && !g.Reboot.Due && c.systemd.listed() && !c.systemd.leaving() {
+		sooner(g.Reboot.By)
+	}
 	c.starts.Deadlines(sooner)
 	sooner(c.jobs.NextTimer().At)
 	for _, r := range c.gpus.Reservations.All() {

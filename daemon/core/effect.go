@@ -156,6 +156,11 @@ func (EndProcess) action()   {}
 func (TellStranger) action() {}
 func (Prove) action()        {}
 
+// Reboot asks for a reboot of the machine. It is answered by RebootRefused if that fails.
+type Reboot struct{ By string }
+
+func (Reboot) action() {}
+
 // Reply answers the event that has the same token. It contains a refusal, or the job as it is after
 // the step (nil for commands about a GPU).
 type Reply struct {

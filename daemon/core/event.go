@@ -190,6 +190,9 @@ type Leaving struct{ Not bool }
 // scheduled.
 type Planned struct{ End job.MachineEnd }
 
+// RebootRefused answers a Reboot action that failed.
+type RebootRefused struct{ Why string }
+
 // Measured is the resource use of running jobs so far.
 type Measured struct {
 	Usage []Usage
@@ -222,26 +225,27 @@ type Configured struct{ Policy site.Policy }
 // Enrolled says to which further groups with a quota some accounts were found to belong.
 type Enrolled struct{ Members []accounts.Member }
 
-func (Submit) event()      {}
-func (Command) event()     {}
-func (Commands) event()    {}
-func (Sampled) event()     {}
-func (Started) event()     {}
-func (StartFailed) event() {}
-func (StartSlow) event()   {}
-func (AccountGone) event() {}
-func (Stopped) event()     {}
-func (Inspected) event()   {}
-func (Changed) event()     {}
-func (Signalled) event()   {}
-func (Listed) event()      {}
-func (Leaving) event()     {}
-func (Closing) event()     {}
-func (Planned) event()     {}
-func (Measured) event()    {}
-func (Faulted) event()     {}
-func (Proved) event()      {}
-func (Tick) event()        {}
-func (Delivered) event()   {}
-func (Configured) event()  {}
-func (Enrolled) event()    {}
+func (Submit) event()        {}
+func (Command) event()       {}
+func (Commands) event()      {}
+func (Sampled) event()       {}
+func (Started) event()       {}
+func (StartFailed) event()   {}
+func (StartSlow) event()     {}
+func (AccountGone) event()   {}
+func (Stopped) event()       {}
+func (Inspected) event()     {}
+func (Changed) event()       {}
+func (Signalled) event()     {}
+func (Listed) event()        {}
+func (Leaving) event()       {}
+func (Closing) event()       {}
+func (Planned) event()       {}
+func (RebootRefused) event() {}
+func (Measured) event()      {}
+func (Faulted) event()       {}
+func (Proved) event()        {}
+func (Tick) event()          {}
+func (Delivered) event()     {}
+func (Configured) event()    {}
+func (Enrolled) event()      {}

@@ -52,10 +52,14 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 
 // ends returns the planned end of the machine, or nil.
 func (q *queue) ends() *job.MachineEnd {
-	if e := q.systemd.scheduledEnd(); !e.At.IsZero() {
-		return &e
+	e := q.systemd.scheduledEnd()
+	if g := q.gpus.ForReboot(); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {
+		e = job.MachineEnd{At: g.Reboot.By, How: "reboot", By: g.By}
 	}
-	return nil
+	if e.At.IsZero() {
+		return nil
+	}
+	return &e
 }
 
 // end is ends in the form that placement reads.

@@ -197,7 +197,28 @@ var verbs = map[string]func(*script){
 		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.until()})
 	},
 	"close": func(s *script) {
-		s.command(job.Command{Kind: job.CommandDrain, Reason: s.text("reason"), Until: s.until()})
+		c := job.Command{Kind: job.CommandDrain, Reason: s.text("reason"), Until: s.until()}
+		if s.has("reboot") {
+			if c.Reboot = (&job.Reboot{Force: s.has("force")}); s.has("latest") {
+				c.Reboot.By = s.w.now.Add(s.duration("latest"))
+			}
+		}
+		s.command(c)
+	},
+	// no-reboot why=TEXT: the reboot was refused.
+	"no-reboot": func(s *script) { s.feed(core.RebootRefused{Why: s.text("why")}) },
+	// holders: print which jobs hold up the reboot.
+	"holders": func(s *script) {
+		p := s.w.core.PlannedReboot(s.w.now)
+		if p == nil {
+			s.log("no reboot")
+			return
+		}
+		var names []string
+		for _, n := range p.Jobs {
+			names = append(names, string(n.Append(nil)))
+		}
+		s.log("due=%t, held up by %v, refused %q", p.Order.Reboot.Due, names, p.Refused)
 	},
 	"open":    func(s *script) { s.command(job.Command{Kind: job.CommandUndrain}) },
 	"hold":    func(s *script) { s.command(job.Command{Kind: job.CommandHold, Job: s.id()}) },

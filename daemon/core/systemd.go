@@ -15,6 +15,7 @@ type systemd struct {
 	run       string             // the run of systemd in that boot
 	stopping  bool               // systemd stops everything
 	end       job.MachineEnd     // the end of the machine that logind has scheduled; zero: none
+	reboots   rebooting          // the reboot for which the machine is drained
 	wasListed bool               // the units have been listed since New
 	seen      time.Time          // when an earlier daemon last saw the machine on; zero: unknown
 	orphans   map[job.ID]int     // for each unit without a job, the number of consecutive listings that contained it
@@ -41,6 +42,11 @@ func (s *systemd) listed() bool                 { return s.wasListed }
 func (s *systemd) setLeaving(down bool)         { s.stopping = down }
 func (s *systemd) setEnd(e *job.MachineEnd)     { s.end = *e }
 func (s *systemd) scheduledEnd() job.MachineEnd { return s.end }
+func (s *systemd) rebootNext() time.Time        { return s.reboots.next }
+func (s *systemd) rebootProblem() string        { return s.reboots.refused }
+func (s *systemd) forgetReboot()                { s.reboots = rebooting{} }
+func (s *systemd) asksReboot(next time.Time)    { s.reboots.next = next }
+func (s *systemd) refuseReboot(why string)      { s.reboots.refused = why }
 func (s *systemd) setListed()                   { s.wasListed = true }
 
 // This method records the boot and the run of systemd that the units belong to.

@@ -73,6 +73,9 @@ func (w *world) begin(a core.Action) {
 	case core.Orphan:
 		w.log("orphan unit of job %d", a.Job)
 		return
+	case core.Reboot:
+		w.log("reboot the machine for %s", a.By)
+		return
 	case core.Collect:
 		w.collect(a)
 		return

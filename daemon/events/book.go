@@ -171,11 +171,11 @@ func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
 // because the GPU's state shows it.
 func (b *Book) control(g *job.GPUControl) []job.Event {
 	if g.UUID == job.EveryGPU {
-		if g.Paused == b.drained {
+		if g.Closes() == b.drained {
 			return nil
 		}
-		b.drained = g.Paused
-		return []job.Event{{Kind: job.EventDrain, On: new(g.Paused), By: g.By, Why: job.Text(g.Reason)}}
+		b.drained = g.Closes()
+		return []job.Event{{Kind: job.EventDrain, On: new(b.drained), By: g.By, Why: job.Text(g.Reason)}}
 	}
 	f := &g.Fault
 	what, hit := f.What, f.Job

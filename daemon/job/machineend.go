@@ -35,3 +35,15 @@ func (e *MachineEnd) Say() Message {
 	}
 	return Say("detail/ends", what, e.At)
 }
+
+// Reboot is the reboot that an administrator drained the machine for. It takes place as soon as no
+// job runs.
+type Reboot struct {
+	By    time.Time `json:"by,omitzero"`     // when the jobs that can be queued again are stopped; zero: never
+	Force bool      `json:"force,omitempty"` // then the other jobs don't hold it up
+	Run   string    `json:"run,omitempty"`   // the run of systemd that it ends; "": unknown
+	Due   bool      `json:"due,omitempty"`   // no job starts any more, not even a short one
+}
+
+// Closes reports whether the control keeps all jobs from starting, unless its time is over.
+func (g *GPUControl) Closes() bool { return g.Paused && (g.Reboot == nil || g.Reboot.Due) }

@@ -221,6 +221,8 @@ type GPUControl struct {
 	At     time.Time `json:"at,omitzero"`
 	Until  time.Time `json:"until,omitzero"` // when the pause ends by itself; zero: never
 
+	Reboot *Reboot `json:"reboot,omitempty"` // of EveryGPU: the reboot for which it is drained
+
 	Fault GPUFault `json:"fault,omitzero"` // what its errors require; not an administrator's decision
 }
 
@@ -232,6 +234,9 @@ func (g *GPUControl) Say() Message {
 	what := "paused"
 	if g.Drain || g.UUID == EveryGPU {
 		what = "drained"
+	}
+	if g.Reboot != nil {
+		what = "drained for a reboot"
 	}
 	switch until := !g.Until.IsZero(); {
 	case until && g.Reason != "":

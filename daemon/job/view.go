@@ -394,7 +394,8 @@ type Command struct {
 	Unawaited bool  // cancel: only if no job waits for it
 	Grace     *Span // cancel: time from SIGTERM to SIGKILL, at most the job's own; nil: the job's own
 
-	Until time.Time // pause and drain: when they end by themselves; zero: never
+	Until  time.Time // pause and drain: when they end by themselves; zero: never
+	Reboot *Reboot   // drain: the machine is to reboot; nil: it is not
 
 	Change      *Change
 	Ended       map[ID]End   // as in a Submission, for the jobs that Change.After names

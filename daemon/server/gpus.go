@@ -30,7 +30,16 @@ func (s *Server) gpus(r *request) (any, error) {
 func control(kind job.CommandKind, show func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
 		c := job.Command{Kind: kind}
-		if in, keeps := r.body.(*api.PauseRequest); keeps {
+		in, keeps := r.body.(*api.PauseRequest)
+		if all, is := r.body.(*api.DrainRequest); is {
+			if err := rebootProblem(all, time.Now()); err != nil {
+				return nil, err
+			}
+			if in, keeps = &all.PauseRequest, true; all.Reboot {
+				c.Reboot = &job.Reboot{By: moment(all.By), Force: all.Force}
+			}
+		}
+		if keeps {
 			if !fitsComment(in.Reason) {
 				return nil, usagef("%s", reasonProblem())
 			}
@@ -53,6 +62,21 @@ func control(kind job.CommandKind, show func(*Server, *request) (any, error)) fu
 	}
 }
 
+// rebootProblem returns what is wrong with a request to drain the machine for a reboot, or nil.
+func rebootProblem(in *api.DrainRequest, now time.Time) error {
+	switch {
+	case !in.Reboot && (in.Force || !in.By.IsZero()):
+		return usagef("--by and --force are about a reboot: add --then reboot")
+	case in.Reboot && !in.Until.IsZero():
+		return usagef("a drain for a reboot ends with the reboot: leave out --until, or use --by")
+	case in.Force && in.By.IsZero():
+		return usagef("--force counts from the hour of --by: name one, such as --by now")
+	case !in.By.IsZero() && (in.By.Before(now.Add(-time.Minute)) || in.By.After(now.Add(job.MaxDuration))):
+		return usagef("%s has passed or is too far away: name a time within 10 years (--by)", in.By.Format(time.RFC3339))
+	}
+	return nil
+}
+
 // renderDrain converts an administrator's order that no job may start, or else the planned end of
 // the machine. It returns nil if there is neither.
 func renderDrain(g *job.GPUControl, ends *job.MachineEnd) *api.Drain {
@@ -64,7 +88,7 @@ func renderDrain(g *job.GPUControl, ends *job.MachineEnd) *api.Drain {
 		return nil
 	}
 	return &api.Drain{
-		By: g.By, Reason: g.Reason, At: moment(g.At), Until: moment(g.Until),
+		By: g.By, Reason: g.Reason, At: moment(g.At), Until: moment(g.Until), Reboot: g.Reboot,
 		Sentence: words.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: g.Say()}),
 	}
 }

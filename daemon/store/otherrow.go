@@ -17,9 +17,15 @@ const (
 	notificationColumns = "job_id, event, which, closed, data"
 )
 
+// controlDocument is the column fault of a control.
+type controlDocument struct {
+	job.GPUFault
+	Reboot *job.Reboot `json:"reboot,omitempty"`
+}
+
 func gpuArgs(g *job.GPUControl) ([]any, error) {
 	e := encoder{}
-	fault := e.json(g.Fault)
+	fault := e.json(controlDocument{g.Fault, g.Reboot})
 	return []any{g.UUID, g.Paused, g.Drain, g.Reason, g.By, formatTime(g.At), formatTime(g.Until), fault}, e.err
 }
 
@@ -31,7 +37,9 @@ func scanGPU(rows *sql.Rows) (g job.GPUControl, err error) {
 	d := decoder{}
 	d.time(&g.At, at)
 	d.time(&g.Until, until)
-	d.json(&g.Fault, fault)
+	var doc controlDocument
+	d.json(&doc, fault)
+	g.Fault, g.Reboot = doc.GPUFault, doc.Reboot
 	return g, d.in("control of GPU %q", g.UUID)
 }
 

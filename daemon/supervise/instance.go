@@ -107,7 +107,8 @@ func (s *instance) open(ctx context.Context) error {
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit, Scheduled: scheduled,
+		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit,
+		Scheduled: scheduled, Reboot: s.reboot(),
 		Source: s.source, Kernel: kernel,
 		Driver: func() gpu.DriverVersions { return driver.Installed("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
@@ -168,6 +169,14 @@ func inhibit(ctx context.Context, what string) (daemon.Lock, error) {
 		return nil, err
 	}
 	return lock, nil
+}
+
+// reboot returns the function that reboots the machine. A user's own scheduler has none.
+func (s *instance) reboot() func(ctx context.Context, why string) error {
+	if s.scope.User {
+		return nil
+	}
+	return systemd.Reboot
 }
 
 // scheduled returns the end of the machine that logind has scheduled.

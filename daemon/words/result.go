@@ -115,6 +115,8 @@ func forName(r *job.Result) string {
 
 func cancelled(r *job.Result) (state, rest string) {
 	switch {
+	case r.Cause == job.StopPreempt && r.For == 0:
+		return "", "stopped because the machine was to reboot, and queued again"
 	case r.Cause == job.StopPreempt:
 		return "", fmt.Sprintf("stopped to make room for job %s, and queued again", forName(r))
 	case r.Cause == job.StopRequeue:

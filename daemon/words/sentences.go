@@ -227,6 +227,7 @@ var sentences = map[job.Code]sentence{
 	"detail/used-outside":        {"in use outside gpusched", ""},
 	"detail/ends":                {"the machine %v at %v (scheduled with 'shutdown')", ""},
 	"detail/ends-by":             {"the machine %v at %v at the latest (drained by %v)", ""},
+	"conflict/drained":           {"the machine is %v", "'gpusched daemon resume' ends that first"},
 	"detail/ends-soon":           {"%v; jobs that may run longer wait", ""},
 	"detail/withheld-until":      {"%v by %v (%v) until %v", ""},
 	"detail/withheld-bare-until": {"%v by %v until %v", ""},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,4 +68,33 @@ func scheduledShutdown(ctx context.Context, address string) (how string, at time
 		return "", time.Time{}, nil
 	}
 	return s.How, time.UnixMicro(int64(s.Usec)), nil
+}
+
+// Reboot reboots the machine, unless another program has a lock of logind on that. Why is shown on
+// the terminals of users.
+func Reboot(ctx context.Context, why string) error { return reboot(ctx, DefaultAddress, why) }
+
+func reboot(ctx context.Context, address, why string) error {
+	conn, err := dialBus(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var locks []struct {
+		What, Who, Why, Mode string
+		UID, PID             uint32
+	}
+	if err := callLogind(ctx, conn, "ListInhibitors").Store(&locks); err != nil {
+		return fmt.Errorf("logind: %w", err)
+	}
+	for _, l := range locks { // before systemd 257, logind itself does not ask root to respect them
+		if l.Mode == "block" && slices.Contains(strings.Split(l.What, ":"), "shutdown") {
+			return fmt.Errorf("%s (pid %d) holds it up: %s", l.Who, l.PID, l.Why)
+		}
+	}
+	callLogind(ctx, conn, "SetWallMessage", why, true) // an error only means that users are not told why
+	if err := callLogind(ctx, conn, "Reboot", false).Err; err != nil {
+		return fmt.Errorf("logind: %w", err)
+	}
+	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // DaemonCmd acts on the scheduler as a whole.
 type DaemonCmd struct {
-	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN]" help:"Start no new jobs, with or without GPUs."`
+	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN] [--then reboot [--by WHEN [--force]]]" help:"Start no new jobs, with or without GPUs."`
 	Resume daemonResumeCmd `cmd:"" usage:"" help:"Start jobs again."`
 
 	LogLevel daemonLogLevelCmd `cmd:"" name:"log-level" usage:"[LEVEL]" help:"Show how much the daemon logs, or change it until it restarts."`
@@ -27,10 +27,18 @@ func (*DaemonCmd) About() cli.About {
 type daemonDrainCmd struct {
 	Reason string     `name:"reason" placeholder:"TEXT"`
 	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN"`
+	Then   string     `name:"then" placeholder:"reboot" enum:",reboot" default:""`
+	By     *time.Time `name:"by" type:"moment" placeholder:"WHEN"`
+	Force  bool       `name:"force"`
 }
 
 func (c *daemonDrainCmd) Run(ctx context.Context, a *cli.App) error {
-	req, until := api.PauseRequest{Reason: c.Reason}, "'gpusched daemon resume'"
+	req, until := api.DrainRequest{Reboot: c.Then != "", Force: c.Force}, "'gpusched daemon resume'"
+	if req.Reason = c.Reason; c.By != nil {
+		if req.By = *c.By; c.By.IsZero() {
+			req.By = time.Now()
+		}
+	}
 	if c.Until != nil {
 		if c.Until.IsZero() {
 			return cli.Usagef("--until now would end it before it begins")
@@ -39,8 +47,15 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	var reply api.StatusReply
 	err := a.Client.Do(ctx, api.RouteDrain, "", req, &reply)
-	if err == nil {
+	switch {
+	case err != nil:
+	case !req.Reboot:
 		a.Out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
+	case c.By == nil || c.By.IsZero():
+		a.Out.Printf("no new job starts, and the machine reboots as soon as no job runs; %s\n", stillRun(reply))
+	default:
+		a.Out.Printf("only jobs that end before %s start, and the machine reboots as soon as no job runs; %s\n",
+			a.Out.Clock(req.By), stillRun(reply))
 	}
 	return err
 }

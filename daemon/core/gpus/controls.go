@@ -49,19 +49,44 @@ func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	g.Fault = fault
 }
 
-// DrainAll stops all starts, or allows them again.
-func (b *Book) DrainAll(by string, what *job.Command, now time.Time) {
+// DrainAll stops all starts, or allows them again. A reboot and another drain exclude each other:
+// the reboot would end the drain, and the drain would call off the reboot.
+func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusal {
+	had := b.controls[job.EveryGPU]
+	if had.Paused && what.Kind == job.CommandDrain && (had.Reboot == nil) != (what.Reboot == nil) {
+		return job.Refuse("conflict/drained", had.Say())
+	}
 	g := job.GPUControl{UUID: job.EveryGPU, At: now, By: by, Paused: what.Kind == job.CommandDrain}
 	if g.Paused {
-		g.Drain, g.Reason, g.Until = true, what.Reason, what.Until
+		g.Drain, g.Reason, g.Until, g.Reboot = true, what.Reason, what.Until, what.Reboot
 	}
 	b.control(g)
+	return nil
+}
+
+// ForReboot returns the order to drain the machine for a reboot, or nil.
+func (b *inventory) ForReboot() *job.GPUControl {
+	g := b.controls[job.EveryGPU]
+	if !g.Paused || g.Reboot == nil {
+		return nil
+	}
+	return &g
+}
+
+// SetReboot changes that order, and returns it to be recorded. A nil reboot ends it.
+func (b *Book) SetReboot(r *job.Reboot, now time.Time) job.GPUControl {
+	g := b.controls[job.EveryGPU]
+	if g.Reboot = r; r == nil {
+		g = job.GPUControl{UUID: job.EveryGPU, At: now, By: g.By}
+	}
+	b.controls[job.EveryGPU] = g
+	return g
 }
 
 // Closed returns the order that now stops all starts, or nil.
 func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	g, ok := b.controls[job.EveryGPU]
-	if !ok || !g.Paused || !g.Until.IsZero() && !now.Before(g.Until) {
+	if !ok || !g.Closes() || !g.Until.IsZero() && !now.Before(g.Until) {
 		return nil
 	}
 	return &g
@@ -87,7 +112,7 @@ func (b *Book) Expire(now time.Time) {
 			b.wantProof(d)
 		}
 	}
-	if g := b.controls[job.EveryGPU]; g.Paused && b.Closed(now) == nil {
+	if g := b.controls[job.EveryGPU]; g.Closes() && b.Closed(now) == nil {
 		b.control(job.GPUControl{UUID: job.EveryGPU, At: now, By: g.By})
 	}
 }

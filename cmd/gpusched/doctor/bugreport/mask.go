@@ -72,7 +72,7 @@ var rules = []rule{
 	{lazyRegexp(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`), "(address)"},
 	{lazyRegexp(`(?i)\b(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}\b`), "(address)"},
 	{lazyRegexp(`(process [0-9]+ )\([^)]*\)`), "$1(program)"},
-	{lazyRegexp(`((?:paused|drained|held) by \S+ )\([^)]*\)`), "$1(reason)"},
+	{lazyRegexp(`((?:paused|drained|drained for a reboot|held) by \S+ )\([^)]*\)`), "$1(reason)"},
 	{lazyRegexp(`conf\.d/[^\s",:;]+`), "conf.d/(file)"},
 }
 

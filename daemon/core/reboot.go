@@ -1,0 +1,123 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const (
+	rebootAgain = time.Minute      // delay until a reboot is asked for again
+	forcedAfter = 10 * time.Minute // time after the hour of a forced reboot in which jobs may still end
+)
+
+// rebooting is what the daemon knows about its requests for a reboot.
+type rebooting struct {
+	next    time.Time // no request before; zero: at any time
+	refused string    // why the last request failed; "": it did not
+}
+
+// rebooted ends a drain for a reboot if systemd runs anew: the machine was rebooted, by whomever. It
+// is called when it is known which run it is. So nothing has to be remembered about the request for
+// the reboot itself: in the same run it is safe to ask once more.
+func (c *lifecycle) rebooted(now time.Time) {
+	g := c.gpus.ForReboot()
+	if g == nil {
+		return
+	}
+	r := *g.Reboot
+	switch run := c.systemd.runID(); r.Run {
+	case run:
+	case "":
+		r.Run = run
+		c.setReboot(&r, now)
+	default:
+		c.setReboot(nil, now)
+	}
+}
+
+// setReboot changes the drain for a reboot, or ends it if r is nil.
+func (c *lifecycle) setReboot(r *job.Reboot, now time.Time) {
+	g := c.gpus.SetReboot(r, now)
+	c.step.record(job.Record{GPU: &g})
+}
+
+// reboot takes the next step of a drain for a reboot.
+func (c *lifecycle) reboot(now time.Time) {
+	g := c.gpus.ForReboot()
+	if g == nil || !c.systemd.listed() || c.systemd.leaving() {
+		return
+	}
+	r := *g.Reboot
+	hour := !r.By.IsZero() && !now.Before(r.By)
+	idle := c.jobs.ActiveCount() == 0 && !now.Before(c.systemd.rebootNext())
+	if !r.Due && (r.By.IsZero() || hour || idle) {
+		r.Due = true
+		c.setReboot(&r, now)
+	}
+	if hour {
+		for l := range c.jobs.Live() {
+			if mayReturn(l) {
+				c.requestStop(l, job.StopPreempt, g.By, now)
+			}
+		}
+	}
+	if r.Due && len(c.holdReboot(&r, now)) == 0 && !now.Before(c.systemd.rebootNext()) {
+		c.systemd.asksReboot(now.Add(rebootAgain))
+		c.step.act(Reboot{By: g.By})
+	}
+}
+
+// mayReturn reports whether a job waits again if it is stopped for a reboot.
+func mayReturn(l *tracked.Job) bool {
+	return !l.Recovered && (l.Request.Preemptible || l.Request.MayRequeue())
+}
+
+// holdReboot returns the jobs that hold up a reboot.
+func (c *state) holdReboot(r *job.Reboot, now time.Time) (list []*tracked.Job) {
+	forced := r.Force && !now.Before(r.By)
+	if forced && !now.Before(r.By.Add(forcedAfter)) {
+		return nil
+	}
+	for l := range c.jobs.Live() {
+		if !forced || mayReturn(l) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// rebootRefused notes that a reboot was refused. Until its hour has come, jobs go on meanwhile.
+func (c *lifecycle) rebootRefused(why string, now time.Time) {
+	g := c.gpus.ForReboot()
+	if g == nil {
+		return
+	}
+	c.systemd.refuseReboot(why)
+	if r := *g.Reboot; r.Due && now.Before(r.By) {
+		r.Due = false
+		c.setReboot(&r, now)
+		c.step.replan()
+	}
+}
+
+// PlannedReboot is a drain for a reboot, and what holds the reboot up.
+type PlannedReboot struct {
+	Order   job.GPUControl
+	Jobs    []job.Name // the jobs that have to end first
+	Refused string     // why the machine did not reboot when it was asked to; "": it was not
+}
+
+// PlannedReboot returns the reboot for which the machine is drained, or nil.
+func (c *state) PlannedReboot(now time.Time) *PlannedReboot {
+	g := c.gpus.ForReboot()
+	if g == nil {
+		return nil
+	}
+	p := &PlannedReboot{Order: *g, Refused: c.systemd.rebootProblem()}
+	for _, l := range c.holdReboot(g.Reboot, now) {
+		p.Jobs = append(p.Jobs, job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task})
+	}
+	return p
+}
