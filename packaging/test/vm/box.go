@@ -197,12 +197,13 @@ func (b *box) halt() error {
 	return err
 }
 
-// reboot asks the container's systemd to reboot, which ends systemd-nspawn, and then boots again.
-func (b *box) reboot(ctx context.Context) error {
+// reboot runs a command that makes the container's systemd reboot, which ends systemd-nspawn, and
+// then boots again.
+func (b *box) reboot(ctx context.Context, by []string) error {
 	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
 	defer cancel()
 	// The container may end before the command does, so only the end of the container counts.
-	asked := b.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
+	asked := b.command(ctx, by, false).Run()
 	select {
 	case <-b.first.done:
 	case <-ctx.Done():

@@ -158,11 +158,11 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 }
 
 // reboot asks the guest's systemd to reboot. The same QEMU process boots the guest again.
-func (e *emulated) reboot(ctx context.Context) error {
+func (e *emulated) reboot(ctx context.Context, by []string) error {
 	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
 	defer cancel()
 	// The connection may end before the command does, so only the message of the new boot counts.
-	asked := e.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
+	asked := e.command(ctx, by, false).Run()
 	if err := e.awaitBoot(ctx); err != nil {
 		return errors.Join(err, asked, errors.New(await.Tail(e.dir.text("console"), 10)))
 	}

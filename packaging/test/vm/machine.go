@@ -46,7 +46,7 @@ type guest interface {
 	// boot boots the guest from its disk and waits until it has finished booting.
 	boot(ctx context.Context) error
 	// reboot shuts the guest down in the ordinary way and boots it again.
-	reboot(ctx context.Context) error
+	reboot(ctx context.Context, by []string) error
 	// halt ends the guest at once. It may be called on a guest that never booted.
 	halt() error
 	run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error)

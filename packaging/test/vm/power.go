@@ -9,7 +9,13 @@ import (
 // restarts its container: /run, /tmp, /dev and the boot id are new, and the kernel is the same.
 // Running commands are lost.
 func (m *Machine) Reboot(ctx context.Context) error {
-	if err := m.guest.reboot(ctx); err != nil {
+	return m.RebootBy(ctx, "systemctl", "--no-block", "reboot")
+}
+
+// RebootBy runs a command as root, and waits until the machine has rebooted. If the machine is to
+// reboot by itself, the command may be "true".
+func (m *Machine) RebootBy(ctx context.Context, command ...string) error {
+	if err := m.guest.reboot(ctx, command); err != nil {
 		return fmt.Errorf("reboot: %w", err)
 	}
 	return nil

@@ -1,0 +1,108 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestBootDrain: a drain for a reboot reboots the machine, and no job is lost. At the hour, the jobs
+// that can be queued again get SIGTERM. The reboot waits for the one that can't. The daemon is killed
+// meanwhile. After the boot the drain is over, and all jobs complete.
+func TestBootDrain(t *testing.T) { drainForReboot(t) }
+
+// TestContainerDrain does the same in a container.
+func TestContainerDrain(t *testing.T) { drainForReboot(t) }
+
+func drainForReboot(t *testing.T) {
+	begin(t)
+	hour := 5 * time.Second * the.slow
+	sh(t, "alice", "rm -f ~/told")
+	const first = "bash -c '[ $GPUSCHED_ATTEMPT = 1 ] || exit 0; trap \"echo told >> ~/told; sync; exit 1\" TERM; sleep 1000 & wait'"
+	again := []int64{
+		submit(t, "alice", "--gpu-ids 0 -- "+first), submit(t, "alice", "--gpu-ids 1 -- "+first), submit(t, "bob", "--gpu-ids 2 --preemptible -- "+first),
+	}
+	stays := submit(t, "bob", fmt.Sprintf("--gpu-ids 3 --no-requeue -- sleep %d", int((hour+5*time.Second*the.slow).Seconds())))
+	for _, id := range append(again, stays) {
+		running(t, id)
+	}
+	var wait4 []int64
+	for _, user := range []string{"alice", "alice", "bob", "bob"} {
+		wait4 = append(wait4, submit(t, user, "-g 4 -- true"))
+	}
+	sh(t, "", fmt.Sprintf("gpusched daemon drain --then reboot --by +%ds --reason kernel", int(hour.Seconds())))
+	if text, _ := health(t); !strings.Contains(text, "drained for a reboot by root (kernel)") || !strings.Contains(text, fmt.Sprintf("%d of bob", stays)) {
+		t.Errorf("health does not say who holds it up: %s", text)
+	}
+	if out := sh(t, "alice", "gpusched list"); !strings.Contains(out, "(drained by root)") {
+		t.Errorf("the list does not say that the machine reboots: %s", out)
+	}
+	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched; sync")
+	if err := the.RebootBy(t.Context(), "true"); err != nil {
+		t.Fatal(err)
+	}
+	answers(t)
+	for _, id := range again {
+		j := wait(t, id)
+		if ended(t, j, "completed", "exit code 0"); j.Attempt != 2 {
+			t.Errorf("job %d had %d attempts", id, j.Attempt)
+		}
+	}
+	for _, id := range append(wait4, stays) {
+		j := wait(t, id)
+		if ended(t, j, "completed", "exit code 0"); j.Attempt != 1 {
+			t.Errorf("job %d had %d attempts", id, j.Attempt)
+		}
+	}
+	if n := sh(t, "alice", "wc -l < ~/told"); n != "2" {
+		t.Errorf("%s of alice's 2 jobs got SIGTERM", n)
+	}
+	if out := sh(t, "alice", "gpusched list"); strings.Contains(out, "drained") {
+		t.Errorf("the drain is not over: %s", out)
+	}
+}
+
+// TestContainerDrainForced: with --force a job that can't be queued again is lost, although the site
+// has a lock on reboots while jobs run.
+func TestContainerDrainForced(t *testing.T) {
+	begin(t)
+	settings(t, "[daemon]\ninhibit = \"shutdown\"")
+	lost := submit(t, "alice", "-g 1 --no-requeue -- sleep 1000")
+	running(t, lost)
+	until(t, "the lock is on shutdown", func() bool { return strings.Contains(sh(t, "", "systemd-inhibit --list"), "shutdown") })
+	if err := the.RebootBy(t.Context(), "gpusched", "daemon", "drain", "--then", "reboot", "--by", "now", "--force"); err != nil {
+		t.Fatal(err)
+	}
+	answers(t)
+	ended(t, wait(t, lost), job.Lost, "restarted while the job ran")
+}
+
+// TestDrainForReboot: a reboot waits for other programs that hold it up, and says which. It is called
+// off like any drain, and excludes another drain.
+func TestDrainForReboot(t *testing.T) {
+	begin(t)
+	sh(t, "", "systemd-run --quiet --unit updater systemd-inhibit --what=shutdown --mode=block --who=dnf --why=upgrading sleep 1000")
+	t.Cleanup(func() { sh(t, "", "gpusched daemon resume; systemctl stop updater") })
+	until(t, "the updater has its lock", func() bool { return strings.Contains(sh(t, "", "systemd-inhibit --list"), "dnf") })
+	refused(t, "alice", "gpusched daemon drain --then reboot", 4, "only administrators")
+	refused(t, "", "gpusched daemon drain --force", 2, "add --then reboot")
+	refused(t, "", "gpusched daemon drain --then reboot --force", 2, "name one, such as --by now")
+	refused(t, "", "gpusched daemon drain --then reboot --until +1h", 2, "leave out --until")
+	sh(t, "", "gpusched daemon drain --then reboot --reason kernel")
+	until(t, "health says who holds it up", func() bool {
+		text, _ := health(t)
+		return strings.Contains(text, "holds it up: upgrading")
+	})
+	id := submit(t, "alice", "-g 1 -- true")
+	waitsFor(t, "alice", id, "no new job starts: drained for a reboot by root (kernel)")
+	if r := try(t, "", "gpusched daemon drain"); r.Code == 0 || !strings.Contains(r.Stderr, "the machine is drained for a reboot by root (kernel)") {
+		t.Errorf("another drain: %+v", r)
+	}
+	sh(t, "", "gpusched daemon resume")
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
