@@ -10,7 +10,7 @@ import (
 
 // DaemonCmd acts on the scheduler as a whole.
 type DaemonCmd struct {
-	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN] [--then reboot [--by WHEN [--force]]]" help:"Start no new jobs, with or without GPUs."`
+	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN | --then reboot]" help:"Start no new jobs, with or without GPUs."`
 	Resume daemonResumeCmd `cmd:"" usage:"" help:"Start jobs again."`
 
 	LogLevel daemonLogLevelCmd `cmd:"" name:"log-level" usage:"[LEVEL]" help:"Show how much the daemon logs, or change it until it restarts."`

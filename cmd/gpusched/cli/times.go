@@ -45,6 +45,12 @@ func momentOf(s string, now time.Time) (time.Time, bool) {
 	case day == "today" && hasClock:
 		return onDay(now, 0, clock)
 	}
+	if days, ok := daysUntil(day, now); ok && hasClock {
+		if at, ok := onDay(now, days, clock); !ok || !at.Before(now) {
+			return at, ok
+		}
+		return onDay(now, days+7, clock)
+	}
 	if at, ok := onDay(now, 0, s); ok {
 		if at.Before(now) {
 			return onDay(now, 1, s)
@@ -52,6 +58,18 @@ func momentOf(s string, now time.Time) (time.Time, bool) {
 		return at, true
 	}
 	return dateOf(s, now)
+}
+
+// daysUntil returns the number of days until the next day of this name, such as Sun or Sunday. Today
+// counts as well.
+func daysUntil(name string, now time.Time) (int, bool) {
+	for days := range 7 {
+		day := now.AddDate(0, 0, days).Weekday().String()
+		if strings.EqualFold(name, day) || strings.EqualFold(name, day[:3]) {
+			return days, true
+		}
+	}
+	return 0, false
 }
 
 // onDay returns a time of day on the day that is this many calendar days after now.
