@@ -158,7 +158,7 @@ func assemble(o Options) *Daemon {
 	}
 	d.alerts = alerts{host: d.host, log: d.log, start: o.StartUnit, workers: d.workers}
 	d.inhibitor = inhibitor{host: d.host, log: d.log, take: o.Inhibit, settings: &d.settings, bell: d.host.Wakeup()}
-	d.exec.letGo = d.inhibitor.letGo
+	d.shutdown.letGo = d.inhibitor.letGo
 	d.probes = probes{host: d.host, stop: d.inbox.done}
 	for _, c := range o.Checks {
 		d.probes.list = append(d.probes.list, &probe{Check: c})

@@ -35,7 +35,6 @@ type executor struct {
 	shutdown  *shutdown
 	workers   *group
 	damaged   func(error) error // Daemon.restartIfDamaged
-	letGo     func(ctx context.Context, yes bool)
 
 	helpers  unitHelpers
 	launcher launcherDoubt
@@ -126,11 +125,11 @@ func (x *executor) reboot(ctx context.Context, a core.Reboot) {
 	defer cancel()
 	err := errors.New("this scheduler can't reboot the machine")
 	if x.opt.Reboot != nil {
-		x.letGo(ctx, true)
+		x.shutdown.letGo(ctx, true)
 		err = x.opt.Reboot(ctx, "reboot by gpusched, for "+a.By)
 	}
 	if err != nil {
-		x.letGo(ctx, false)
+		x.shutdown.letGo(ctx, false)
 		x.log.Warn("the machine is drained, but does not reboot; it is asked again every minute", "err", err)
 		x.inbox.post(core.RebootRefused{Why: err.Error()})
 		return

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -44,5 +45,32 @@ func TestHealthOfDrains(t *testing.T) {
 	}
 	if list := checkDrains(&job.View{GPUs: []job.GPUView{{}}}, now); list != nil {
 		t.Errorf("nothing is withheld, and health says %+v", list)
+	}
+}
+
+// Health says who holds up a reboot, or that it is refused. Only a refusal is a fault.
+func TestHealthOfAReboot(t *testing.T) {
+	account := func(uid int) string { return map[int]string{1: "ann", 2: "ben"}[uid] }
+	six := []job.Name{{ID: 1, UID: 1}, {ID: 2, UID: 2}, {ID: 3, UID: 1}, {ID: 4, UID: 1}, {ID: 5, UID: 1}, {ID: 6, UID: 1}}
+	hour := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		reboot       job.Reboot
+		jobs         []job.Name
+		refused      string
+		health       job.Health
+		detail, next string
+	}{
+		{job.Reboot{Due: true}, six[:2], "", job.Limited, "it waits for 2 jobs (1 of ann, 2 of ben)", "'gpusched daemon resume' calls it off"},
+		{job.Reboot{By: hour}, six, "", job.Limited, "5 of ann, 1 more), until 2026-11-22 06:00 at the latest", "'gpusched daemon resume'"},
+		{job.Reboot{By: hour, Due: true}, six[:1], "", job.Limited, "it waits for 1 job (1 of ann)", "--by now --force"},
+		{job.Reboot{Due: true}, nil, "dnf (pid 1) holds it up: upgrade", job.Degraded, "does not reboot: dnf (pid 1) holds it up: upgrade", "it is asked again every minute"},
+		{job.Reboot{Due: true}, nil, "", job.Limited, "no job holds it up", "'gpusched daemon resume'"},
+	} {
+		p := core.PlannedReboot{Jobs: c.jobs, Refused: c.refused}
+		p.Order = job.GPUControl{UUID: job.EveryGPU, Paused: true, By: "root", Reason: "kernel", Reboot: &c.reboot}
+		got := checkReboot(&p, account)
+		if got.Health != c.health || !strings.HasPrefix(got.Detail, "drained for a reboot by root (kernel): ") || !strings.Contains(got.Detail, c.detail) || !strings.Contains(got.Next, c.next) {
+			t.Errorf("%+v: %+v", c, got)
+		}
 	}
 }

@@ -61,6 +61,11 @@ func TestInhibitor(t *testing.T) {
 	look(true, 0, job.Limited, "no logind")
 	fail = nil
 	look(true, 1, job.Healthy, "does not sleep")
+	i.letGo(t.Context(), false)
+	look(true, 1, job.Healthy, "does not sleep")
+	i.off.Store(true) // the machine is to reboot
+	look(true, 0, job.Healthy, "")
+	i.letGo(t.Context(), true)
 	look(false, 0, job.Healthy, "no job runs")
 	if got := strings.Join(whats, " "); got != "sleep:idle sleep:idle shutdown:sleep:idle sleep:idle" {
 		t.Errorf("locks on %s", got)

@@ -24,6 +24,8 @@ type shutdown struct {
 	inbox     *inbox
 	log       *slog.Logger
 
+	letGo func(ctx context.Context, yes bool) // inhibitor.letGo
+
 	begun atomic.Bool
 
 	once   sync.Mutex // held while logind is asked

@@ -27,3 +27,13 @@ func TestInhibitWithoutABus(t *testing.T) {
 		t.Error("a lock without a bus")
 	}
 }
+
+func TestLogindWithoutABus(t *testing.T) {
+	address := "unix:path=" + t.TempDir() + "/none"
+	if _, at, err := scheduledShutdown(t.Context(), address); err == nil {
+		t.Errorf("a shutdown at %s without a bus", at)
+	}
+	if reboot(t.Context(), address, "kernel") == nil {
+		t.Error("a reboot without a bus")
+	}
+}

@@ -58,7 +58,8 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusa
 	}
 	g := job.GPUControl{UUID: job.EveryGPU, At: now, By: by, Paused: what.Kind == job.CommandDrain}
 	if g.Paused {
-		g.Drain, g.Reason, g.Until, g.Reboot = true, what.Reason, what.Until, what.Reboot
+		g.Drain, g.Reboot = true, what.Reboot
+		g.Reason, g.Until = what.Reason, what.Until
 	}
 	b.control(g)
 	return nil

@@ -21,7 +21,9 @@ func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		err = b.control(who, c)
 	case job.CommandDrain:
-		b.View.Drained = &job.GPUControl{UUID: job.EveryGPU, By: who.User, At: b.Now, Reason: c.Reason, Until: c.Until, Reboot: c.Reboot}
+		b.View.Drained = &job.GPUControl{
+			UUID: job.EveryGPU, By: who.User, At: b.Now, Reason: c.Reason, Until: c.Until, Reboot: c.Reboot,
+		}
 		if b.View.Ends = nil; c.Reboot != nil && !c.Reboot.By.IsZero() {
 			b.View.Drained, b.View.Ends = nil, &job.MachineEnd{At: c.Reboot.By, How: "reboot", By: who.User}
 		}
