@@ -21,7 +21,7 @@ type rebooting struct {
 // rebooted ends a drain for a reboot if systemd runs anew: the machine was rebooted, by whomever. It
 // is called when it is known which run it is. So nothing has to be remembered about the request for
 // the reboot itself: in the same run it is safe to ask once more.
-func (c *lifecycle) rebooted(now time.Time) {
+func (c *Core) rebooted(now time.Time) {
 	g := c.gpus.ForReboot()
 	if g == nil {
 		return
@@ -89,7 +89,7 @@ func (c *state) holdReboot(r *job.Reboot, now time.Time) (list []*tracked.Job) {
 }
 
 // rebootRefused notes that a reboot was refused. Until its hour has come, jobs go on meanwhile.
-func (c *lifecycle) rebootRefused(why string, now time.Time) {
+func (c *Core) rebootRefused(why string, now time.Time) {
 	g := c.gpus.ForReboot()
 	if g == nil {
 		return

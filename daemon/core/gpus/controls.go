@@ -66,7 +66,7 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusa
 }
 
 // ForReboot returns the order to drain the machine for a reboot, or nil.
-func (b *inventory) ForReboot() *job.GPUControl {
+func (b *Book) ForReboot() *job.GPUControl {
 	g := b.controls[job.EveryGPU]
 	if !g.Paused || g.Reboot == nil {
 		return nil
