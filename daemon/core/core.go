@@ -154,7 +154,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.snapshot(now), memory) }
 		c.queue.replanBy(c.accounts.ChargeSharers(wanted, now))
 	}
-	c.reboot(now)
+	reboot(&c.lifecycle, now)
 	if !c.systemd.leaving() { // while systemd stops everything, messages stay on record as owed
 		for _, n := range c.messages.Send(now) {
 			c.step.act(Deliver{n})
@@ -200,7 +200,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Closing:
 		c.noteAlive(now)
 	case RebootRefused:
-		c.rebootRefused(e.Why, now)
+		rebootRefused(&c.lifecycle, e.Why, now)
 	case Planned:
 		c.systemd.setEnd(&e.End)
 		c.step.replan()

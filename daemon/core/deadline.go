@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -115,7 +116,7 @@ func (c *state) Deadline() time.Time {
 			sooner(c.queue.demandCheckAt(l))
 		}
 	}
-	if g := c.gpus.ForReboot(); g != nil && !g.Reboot.Due && c.systemd.listed() && !c.systemd.leaving() {
+	if g := gpus.ForReboot(&c.gpus); g != nil && !g.Reboot.Due && c.systemd.listed() && !c.systemd.leaving() {
 		sooner(g.Reboot.By)
 	}
 	c.starts.Deadlines(sooner)

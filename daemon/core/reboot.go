@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -21,8 +22,8 @@ type rebooting struct {
 // rebooted ends a drain for a reboot if systemd runs anew: the machine was rebooted, by whomever. It
 // is called when it is known which run it is. So nothing has to be remembered about the request for
 // the reboot itself: in the same run it is safe to ask once more.
-func (c *Core) rebooted(now time.Time) {
-	g := c.gpus.ForReboot()
+func rebooted(c *lifecycle, now time.Time) {
+	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
 		return
 	}
@@ -31,21 +32,21 @@ func (c *Core) rebooted(now time.Time) {
 	case run:
 	case "":
 		r.Run = run
-		c.setReboot(&r, now)
+		setReboot(c, &r, now)
 	default:
-		c.setReboot(nil, now)
+		setReboot(c, nil, now)
 	}
 }
 
 // setReboot changes the drain for a reboot, or ends it if r is nil.
-func (c *lifecycle) setReboot(r *job.Reboot, now time.Time) {
-	g := c.gpus.SetReboot(r, now)
+func setReboot(c *lifecycle, r *job.Reboot, now time.Time) {
+	g := gpus.SetReboot(&c.gpus, r, now)
 	c.step.record(job.Record{GPU: &g})
 }
 
 // reboot takes the next step of a drain for a reboot.
-func (c *lifecycle) reboot(now time.Time) {
-	g := c.gpus.ForReboot()
+func reboot(c *lifecycle, now time.Time) {
+	g := gpus.ForReboot(&c.gpus)
 	if g == nil || !c.systemd.listed() || c.systemd.leaving() {
 		return
 	}
@@ -54,7 +55,7 @@ func (c *lifecycle) reboot(now time.Time) {
 	idle := c.jobs.ActiveCount() == 0 && !now.Before(c.systemd.rebootNext())
 	if !r.Due && (r.By.IsZero() || hour || idle) {
 		r.Due = true
-		c.setReboot(&r, now)
+		setReboot(c, &r, now)
 	}
 	if hour {
 		for l := range c.jobs.Live() {
@@ -63,7 +64,7 @@ func (c *lifecycle) reboot(now time.Time) {
 			}
 		}
 	}
-	if r.Due && len(c.holdReboot(&r, now)) == 0 && !now.Before(c.systemd.rebootNext()) {
+	if r.Due && len(holdReboot(&c.state, &r, now)) == 0 && !now.Before(c.systemd.rebootNext()) {
 		c.systemd.asksReboot(now.Add(rebootAgain))
 		c.step.act(Reboot{By: g.By})
 	}
@@ -75,7 +76,7 @@ func mayReturn(l *tracked.Job) bool {
 }
 
 // holdReboot returns the jobs that hold up a reboot.
-func (c *state) holdReboot(r *job.Reboot, now time.Time) (list []*tracked.Job) {
+func holdReboot(c *state, r *job.Reboot, now time.Time) (list []*tracked.Job) {
 	forced := r.Force && !now.Before(r.By)
 	if forced && !now.Before(r.By.Add(forcedAfter)) {
 		return nil
@@ -89,15 +90,15 @@ func (c *state) holdReboot(r *job.Reboot, now time.Time) (list []*tracked.Job) {
 }
 
 // rebootRefused notes that a reboot was refused. Until its hour has come, jobs go on meanwhile.
-func (c *Core) rebootRefused(why string, now time.Time) {
-	g := c.gpus.ForReboot()
+func rebootRefused(c *lifecycle, why string, now time.Time) {
+	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
 		return
 	}
 	c.systemd.refuseReboot(why)
 	if r := *g.Reboot; r.Due && now.Before(r.By) {
 		r.Due = false
-		c.setReboot(&r, now)
+		setReboot(c, &r, now)
 		c.step.replan()
 	}
 }
@@ -111,12 +112,12 @@ type PlannedReboot struct {
 
 // PlannedReboot returns the reboot for which the machine is drained, or nil.
 func (c *state) PlannedReboot(now time.Time) *PlannedReboot {
-	g := c.gpus.ForReboot()
+	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
 		return nil
 	}
 	p := &PlannedReboot{Order: *g, Refused: c.systemd.rebootProblem()}
-	for _, l := range c.holdReboot(g.Reboot, now) {
+	for _, l := range holdReboot(c, g.Reboot, now) {
 		p.Jobs = append(p.Jobs, job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task})
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
@@ -53,7 +54,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 // ends returns the planned end of the machine, or nil.
 func (q *queue) ends() *job.MachineEnd {
 	e := q.systemd.scheduledEnd()
-	if g := q.gpus.ForReboot(); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {
+	if g := gpus.ForReboot(q.gpus); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {
 		e = job.MachineEnd{At: g.Reboot.By, How: "reboot", By: g.By}
 	}
 	if e.At.IsZero() {

@@ -187,7 +187,7 @@ func (c *Core) list(e Listed, now time.Time) {
 		c.queue.clampBackoffs(now)
 	}
 	c.systemd.runs(e.Boot, e.Run)
-	c.rebooted(now)
+	rebooted(&c.lifecycle, now)
 	c.step.replan()
 	c.recoverAll(&e, now)
 	c.systemd.setListed()

@@ -66,7 +66,7 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusa
 }
 
 // ForReboot returns the order to drain the machine for a reboot, or nil.
-func (b *Book) ForReboot() *job.GPUControl {
+func ForReboot(b *Book) *job.GPUControl {
 	g := b.controls[job.EveryGPU]
 	if !g.Paused || g.Reboot == nil {
 		return nil
@@ -75,7 +75,7 @@ func (b *Book) ForReboot() *job.GPUControl {
 }
 
 // SetReboot changes that order, and returns it to be recorded. A nil reboot ends it.
-func (b *Book) SetReboot(r *job.Reboot, now time.Time) job.GPUControl {
+func SetReboot(b *Book, r *job.Reboot, now time.Time) job.GPUControl {
 	g := b.controls[job.EveryGPU]
 	if g.Reboot = r; r == nil {
 		g = job.GPUControl{UUID: job.EveryGPU, At: now, By: g.By}
