@@ -192,7 +192,7 @@ func TestCUDAHangs(t *testing.T) {
 	cudaSays(t, map[int]string{3: "-2"})
 	testAgain(t)
 	until(t, "the test runs", func() bool { return try(t, "", "pgrep -f [g]pusched-nvml.--cuda").Code == 0 })
-	if shown := gpuShown(t, 3); !strings.HasPrefix(shown, "cleaning CUDA computes on it") {
+	if shown := gpuShown(t, 3); !strings.HasPrefix(shown, "cleaning it is tested with CUDA") {
 		t.Errorf("GPU 3 is %s", shown)
 	}
 	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
