@@ -39,8 +39,12 @@ func (p *prover) prove(ctx context.Context, a core.Prove) (gpu.Proof, string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proveTime)
 	defer cancel()
+	nodes := []string{p.Root + uvm}
+	for _, node := range a.CapNodes() {
+		nodes = append(nodes, p.Root+node)
+	}
 	spec := units.ProofSpec{
-		GPU: a.GPU, Devices: cgroup.StatNodes([]string{p.Root + uvm}), GIDs: p.groups(a.Minor),
+		GPU: a.GPU, Devices: cgroup.StatNodes(nodes), GIDs: p.groups(a.Minor),
 		Program: p.Program, Scope: p.Scope,
 	}
 	status, err := p.Units.RunOneshot(ctx, units.ProofName(a.Index), units.ProofProperties(spec))

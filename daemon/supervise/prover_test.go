@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon"
@@ -19,10 +20,11 @@ type tester struct {
 	status units.Status
 	err    error
 	name   string
+	props  []units.Property
 }
 
-func (s *tester) RunOneshot(_ context.Context, name string, _ []units.Property) (units.Status, error) {
-	s.name = name
+func (s *tester) RunOneshot(_ context.Context, name string, props []units.Property) (units.Status, error) {
+	s.name, s.props = name, props
 	return s.status, s.err
 }
 
@@ -67,4 +69,28 @@ func TestProve(t *testing.T) {
 	if says, text := none.prove(t.Context(), core.Prove{}); says != gpu.ProofNoLibrary || text != daemon.NoCUDA {
 		t.Errorf("without a library: %s %q", says, text)
 	}
+}
+
+// The test of a slice can open the slice's own nodes. Links to /dev/null and /dev/zero stand in.
+func TestProveASlice(t *testing.T) {
+	root := t.TempDir()
+	caps, lib := filepath.Join(root, "dev/nvidia-caps"), filepath.Join(root, "usr/lib64")
+	if err := errors.Join(os.MkdirAll(caps, 0o755), os.MkdirAll(lib, 0o755), os.WriteFile(filepath.Join(lib, "libcuda.so.1"), nil, 0o644),
+		os.Symlink("/dev/null", filepath.Join(caps, "nvidia-cap30")), os.Symlink("/dev/zero", filepath.Join(caps, "nvidia-cap31"))); err != nil {
+		t.Fatal(err)
+	}
+	systemd := &tester{status: units.Status{Result: units.ResultSuccess}}
+	p := prover{Program: "/nvml", Units: systemd, Root: root}
+	p.prove(t.Context(), core.Prove{GPU: contract.GPU{Index: 4, UUID: "MIG-a", GICap: 30, CICap: 31}})
+	for _, prop := range systemd.props {
+		if allow, ok := prop.Value.([]units.DeviceAllow); ok {
+			for _, node := range []string{"/dev/char/195:0", "/dev/char/1:3", "/dev/char/1:5"} {
+				if !slices.ContainsFunc(allow, func(a units.DeviceAllow) bool { return a.Path == node }) {
+					t.Errorf("%s is not among %v", node, allow)
+				}
+			}
+			return
+		}
+	}
+	t.Error("the test opens no device")
 }

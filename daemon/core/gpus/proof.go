@@ -144,7 +144,7 @@ func (b *Book) BeginProofs(now time.Time) {
 			continue
 		}
 		d.proof.begun = now
-		b.addFinding(ProofWanted{GPU: b.Ref(d.Index).GPU, Check: d.proof.check})
+		b.addFinding(ProofWanted{GPU: d.contract(), Check: d.proof.check})
 	}
 }
 
