@@ -16,16 +16,32 @@ import (
 // siteCheckTime limits the site's own check of a GPU. A check that takes longer counts as passed.
 const siteCheckTime = 2 * time.Minute
 
+// After a boot, the GPUs of a machine with NVSwitch can't compute until NVIDIA's fabric manager has
+// started. They are tested again every notReadyPause, and are sick after notReadyTime.
+const (
+	notReadyPause = 10 * time.Second
+	notReadyTime  = 2 * time.Minute
+)
+
 // NoCUDA is the text of a test for which there is no library. That is no fault of the machine.
 const NoCUDA = "there is no libcuda.so.1"
 
-// Prove tests a GPU with CUDA, within 25 s. The text is for people.
+// Prove tests a GPU with CUDA, within a minute. The text is for people.
 type Prove func(ctx context.Context, p core.Prove) (says gpu.Proof, text string)
 
 // prove tests a GPU with CUDA. If the GPU is well, the site's own check follows, if there is one.
 func (x *executor) prove(ctx context.Context, a core.Prove) core.Event {
 	e := core.Proved{UUID: a.UUID, Says: gpu.ProofUnknown, Text: "there is no program for it"}
 	if x.opt.Prove != nil {
+		e.Says, e.Text = x.opt.Prove(ctx, a)
+	}
+	pause := x.host.Wakeup()
+	for until := x.host.Now().Add(notReadyTime); e.Says == gpu.ProofNotReady && ctx.Err() == nil; {
+		if !x.host.Now().Before(until) {
+			e.Says = gpu.ProofError
+			break
+		}
+		pause.Wait(x.host.Now().Add(notReadyPause), ctx.Done())
 		e.Says, e.Text = x.opt.Prove(ctx, a)
 	}
 	if unit := x.settings.Load().CheckUnit; e.Says == gpu.ProofWell && a.Check && unit != "" && x.opt.StartUnit != nil {

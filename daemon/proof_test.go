@@ -1,11 +1,41 @@
 package daemon
 
 import (
+	"context"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
+
+// Until the fabric manager of a machine has started, CUDA says that the system is not ready. The
+// GPUs are tested again, and are at fault only if that does not change.
+func TestGPUsThatAreNotReadyAreTestedAgain(t *testing.T) {
+	for readyAfter, want := range map[time.Duration]gpu.Proof{30 * time.Second: gpu.ProofWell, time.Hour: gpu.ProofError} {
+		synctest.Test(t, func(t *testing.T) {
+			ready := time.Now().Add(readyAfter)
+			x := &executor{host: machine{}, log: slog.New(slog.DiscardHandler), settings: new(atomic.Pointer[Settings])}
+			x.settings.Store(&Settings{})
+			x.opt = &Options{Prove: func(context.Context, core.Prove) (gpu.Proof, string) {
+				if time.Now().Before(ready) {
+					return gpu.ProofNotReady, "cuInit: 802 CUDA_ERROR_SYSTEM_NOT_READY"
+				}
+				return gpu.ProofWell, ""
+			}}
+			begun := time.Now()
+			e, _ := x.prove(t.Context(), core.Prove{}).(core.Proved)
+			if took := time.Since(begun); e.Says != want || took > notReadyTime+notReadyPause {
+				t.Errorf("ready after %v: %s %q, after %v", readyAfter, e.Says, e.Text, took)
+			}
+		})
+	}
+}
 
 // Health says which GPUs were not tested, and why. A missing library is no fault of the machine.
 func TestCheckProofs(t *testing.T) {

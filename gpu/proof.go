@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ const (
 	ProofWrongSums Proof = "wrong-sums" // the GPU computes wrongly
 	ProofHang      Proof = "hang"       // CUDA did not return in time
 	ProofCheck     Proof = "check"      // the site's own check failed
+	ProofNotReady  Proof = "not-ready"  // the machine's GPUs are still being set up
 	ProofNoLibrary Proof = "no-library" // there is no libcuda.so.1, so nothing was tested
 	ProofUnknown   Proof = "unknown"    // the test says nothing about the GPU
 )
@@ -36,8 +38,7 @@ func (p Proof) Status() int {
 }
 
 // ProofOf returns what an exit status and the text of gpusched-nvml --cuda say about the GPU. The
-// text is "CALL: NUMBER NAME" after an error. Two errors say nothing about the GPU: others use all
-// of its memory (2), or it is theirs alone (46).
+// text is "CALL: NUMBER NAME" after an error.
 func ProofOf(status int, text string) Proof {
 	switch status {
 	case 0:
@@ -47,7 +48,10 @@ func ProofOf(status int, text string) Proof {
 	case exitNoLibrary:
 		return ProofNoLibrary
 	case exitError:
-		if n := cudaError(text); n == errorOutOfMemory || n == errorUnavailable {
+		switch n := cudaError(text); {
+		case n == errorNotReady:
+			return ProofNotReady
+		case slices.Contains(errorsOfTheTest, n):
 			return ProofUnknown
 		}
 		return ProofError
@@ -55,10 +59,20 @@ func ProofOf(status int, text string) Proof {
 	return ProofUnknown
 }
 
+// errorsOfTheTest are errors that say nothing about the GPU.
+var errorsOfTheTest = []int{
+	0,                       // the text names no error of CUDA
+	2,                       // others use all of the GPU's memory
+	34,                      // libcuda.so.1 is a stub
+	46,                      // the GPU is another program's alone
+	200, 209, 218, 222, 223, // the GPU or the driver is too old or too new for the test's kernel
+	221,                     // the compiler of PTX is not installed
+	805, 806, 807, 808, 809, // the GPU is shared by an MPS that does not serve the test
+}
+
 // Numbers of CUDA's errors.
 const (
-	errorOutOfMemory    = 2
-	errorUnavailable    = 46
+	errorNotReady       = 802 // such as until NVIDIA's fabric manager has started
 	errorDriverMismatch = 803 // the library and the kernel module are of different drivers
 )
 
@@ -75,7 +89,7 @@ func (p Proof) Needs(text string) Recovery {
 	switch {
 	case !p.Sick():
 		return RecoverNothing
-	case p == ProofCheck:
+	case p == ProofCheck || p == ProofError && cudaError(text) == errorNotReady:
 		return RecoverDrain
 	case p == ProofError && cudaError(text) == errorDriverMismatch:
 		return RecoverReboot

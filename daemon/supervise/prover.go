@@ -25,9 +25,9 @@ type prover struct {
 	Root    string // directory of /dev and /usr; "" except in tests
 }
 
-// proveTime is longer than the unit's own limit of 21 s. It matters if the unit outlives SIGKILL, or
-// if systemd does not answer.
-const proveTime = 25 * time.Second
+// proveTime is longer than the unit's own limit of 21 s, by more than a busy systemd takes to
+// answer. It matters if the unit outlives SIGKILL.
+const proveTime = time.Minute
 
 // uvm is the node that CUDA needs in addition to those of the GPU.
 const uvm = "/dev/nvidia-uvm"
@@ -36,6 +36,10 @@ const uvm = "/dev/nvidia-uvm"
 func (p *prover) prove(ctx context.Context, a core.Prove) (gpu.Proof, string) {
 	if !driver.HasCUDA(p.Root) {
 		return gpu.ProofNoLibrary, daemon.NoCUDA
+	}
+	devices := cgroup.StatNodes([]string{p.Root + uvm})
+	if len(devices) == 0 {
+		return gpu.ProofUnknown, "there is no " + uvm
 	}
 	ctx, cancel := context.WithTimeout(ctx, proveTime)
 	defer cancel()

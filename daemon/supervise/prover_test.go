@@ -28,6 +28,17 @@ func (s *tester) RunOneshot(_ context.Context, name string, props []units.Proper
 	return s.status, s.err
 }
 
+// withCUDA makes the library and the node that CUDA needs. /dev/null stands in for the node.
+func withCUDA(t *testing.T, root string) {
+	t.Helper()
+	lib, dev := filepath.Join(root, "usr/lib64"), filepath.Join(root, "dev")
+	err := errors.Join(os.MkdirAll(lib, 0o755), os.WriteFile(filepath.Join(lib, "libcuda.so.1"), nil, 0o644),
+		os.MkdirAll(dev, 0o755), os.Symlink("/dev/null", filepath.Join(dev, "nvidia-uvm")))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // How a unit that tests a GPU ended decides whether the GPU is at fault.
 func TestProve(t *testing.T) {
 	const exit = units.ResultExitCode
@@ -41,6 +52,9 @@ func TestProve(t *testing.T) {
 		"well":         {units.Status{Result: units.ResultSuccess}, nil, gpu.ProofWell, ""},
 		"error":        {units.Status{Result: exit, MainStatus: 3, StatusText: mismatch + "\n"}, nil, gpu.ProofError, mismatch},
 		"in use":       {units.Status{Result: exit, MainStatus: 3, StatusText: "cuCtxCreate: 46 X"}, nil, gpu.ProofUnknown, "cuCtxCreate: 46 X"},
+		"no compiler":  {units.Status{Result: exit, MainStatus: 3, StatusText: "cuModuleLoadData: 221 X"}, nil, gpu.ProofUnknown, "cuModuleLoadData: 221 X"},
+		"no number":    {units.Status{Result: exit, MainStatus: 3, StatusText: "libcuda.so.1 has no function cuInit"}, nil, gpu.ProofUnknown, "libcuda.so.1 has no function cuInit"},
+		"not ready":    {units.Status{Result: exit, MainStatus: 3, StatusText: "cuInit: 802 X"}, nil, gpu.ProofNotReady, "cuInit: 802 X"},
 		"wrong":        {units.Status{Result: exit, MainStatus: 4, StatusText: "wrong sums: 1"}, nil, gpu.ProofWrongSums, "wrong sums: 1"},
 		"no text":      {units.Status{Result: exit, MainStatus: 4}, nil, gpu.ProofWrongSums, "its test ended with exit status 4"},
 		"no library":   {units.Status{Result: exit, MainStatus: 5, StatusText: "none"}, nil, gpu.ProofNoLibrary, "none"},
@@ -52,10 +66,7 @@ func TestProve(t *testing.T) {
 		"no systemd":   {units.Status{}, errors.New("no bus"), gpu.ProofUnknown, "no bus"},
 	} {
 		root := t.TempDir()
-		dir := filepath.Join(root, "usr/lib64")
-		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "libcuda.so.1"), nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		withCUDA(t, root)
 		systemd := &tester{status: c.status, err: c.err}
 		p := prover{Program: "/nvml", Units: systemd, Root: root}
 		if says, text := p.prove(t.Context(), core.Prove{GPU: contract.GPU{Index: 3, UUID: "GPU-b"}}); says != c.says || text != c.text {
@@ -69,14 +80,23 @@ func TestProve(t *testing.T) {
 	if says, text := none.prove(t.Context(), core.Prove{}); says != gpu.ProofNoLibrary || text != daemon.NoCUDA {
 		t.Errorf("without a library: %s %q", says, text)
 	}
+	root := t.TempDir()
+	withCUDA(t, root)
+	if err := os.Remove(filepath.Join(root, uvm)); err != nil {
+		t.Fatal(err)
+	}
+	noNode := prover{Units: &tester{}, Root: root}
+	if says, text := noNode.prove(t.Context(), core.Prove{}); says != gpu.ProofUnknown || text != "there is no /dev/nvidia-uvm" {
+		t.Errorf("without the node: %s %q", says, text)
+	}
 }
 
 // The test of a slice can open the slice's own nodes. Links to /dev/null and /dev/zero stand in.
 func TestProveASlice(t *testing.T) {
 	root := t.TempDir()
-	caps, lib := filepath.Join(root, "dev/nvidia-caps"), filepath.Join(root, "usr/lib64")
-	if err := errors.Join(os.MkdirAll(caps, 0o755), os.MkdirAll(lib, 0o755), os.WriteFile(filepath.Join(lib, "libcuda.so.1"), nil, 0o644),
-		os.Symlink("/dev/null", filepath.Join(caps, "nvidia-cap30")), os.Symlink("/dev/zero", filepath.Join(caps, "nvidia-cap31"))); err != nil {
+	withCUDA(t, root)
+	caps := filepath.Join(root, "dev/nvidia-caps")
+	if err := errors.Join(os.MkdirAll(caps, 0o755), os.Symlink("/dev/null", filepath.Join(caps, "nvidia-cap30")), os.Symlink("/dev/zero", filepath.Join(caps, "nvidia-cap31"))); err != nil {
 		t.Fatal(err)
 	}
 	systemd := &tester{status: units.Status{Result: units.ResultSuccess}}

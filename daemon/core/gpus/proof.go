@@ -27,7 +27,7 @@ const (
 
 	// proofLimit is the time without an answer after which a test says nothing about its GPU. The
 	// shell answers sooner.
-	proofLimit = 3 * time.Minute
+	proofLimit = 6 * time.Minute
 )
 
 // proof is about the tests of a GPU with CUDA. Only the key of the last good test is stored.
