@@ -62,6 +62,31 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	}
 }
 
+// Await shows why a job waits, until the job runs or has ended. It returns the job.
+func Await(ctx context.Context, a *cli.App, j api.Job) (api.Job, error) {
+	line, began := &liveLine{t: a.Err, typed: a.AsTyped}, time.Now()
+	for pause := firstLook; ; pause = min(2*pause, waitLook) {
+		reply, err := api.Show(ctx, a.Client, j.ID.String(), api.JobQuery{})
+		var e *api.Error
+		switch {
+		case ctx.Err() != nil:
+		case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
+		case err != nil || reply.Job.State.Terminal() || reply.Job.State == job.Running:
+			return reply.Job, err
+		default:
+			line.show(reply.Job, ahead(ctx, a, reply.Job))
+		}
+		if time.Since(began) < quickStart {
+			pause = firstLook
+		}
+		select {
+		case <-ctx.Done():
+			return j, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
 // showMissed prints the output of a job that ended before its terminal could be shown.
 func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 	if at.seen > 0 || j.Attempt == 0 {

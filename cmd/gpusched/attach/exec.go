@@ -41,18 +41,30 @@ func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {
 	if done, err := enterByEngine(a, reply.Job, argv); done {
 		return err
 	}
-	s, err := reach(ctx, a, reply.Job, sessionOptions{argv: argv, raw: c.Raw})
-	if err != nil {
-		return err
-	}
-	status, err := s.run(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return cli.ExitStatus(cli.StatusInterrupted)
-	case errors.Is(err, errDetached), errors.Is(err, errCut):
-		return &cli.Failure{Cause: cli.Refuse(api.CodeInternal, "", "%s; the command was hung up on", errCut)}
-	case err != nil || status == 0:
+	status, err := within(ctx, a, reply.Job, sessionOptions{argv: argv, raw: c.Raw})
+	if err != nil || status == 0 {
 		return err
 	}
 	return cli.ExitStatus(status)
+}
+
+// Enter runs a command inside a running job, with the standard input and output of this process. It
+// returns the command's exit status.
+func Enter(ctx context.Context, a *cli.App, j api.Job, argv []string) (status int, err error) {
+	return within(ctx, a, j, sessionOptions{argv: argv})
+}
+
+func within(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (status int, err error) {
+	s, err := reach(ctx, a, j, v)
+	if err != nil {
+		return 0, err
+	}
+	status, err = s.run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return 0, cli.ExitStatus(cli.StatusInterrupted)
+	case errors.Is(err, errDetached), errors.Is(err, errCut):
+		return 0, &cli.Failure{Cause: cli.Refuse(api.CodeInternal, "", "%s; the command was hung up on", errCut)}
+	}
+	return status, err
 }

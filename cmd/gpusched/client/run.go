@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/afar"
 	"github.com/gpusched/gpusched/cmd/gpusched/attach"
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/editor"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
@@ -87,6 +88,10 @@ func hidden(word string) func(context.Context, *cli.App, []string) error {
 		return answerFor(true)
 	case afar.AttendCommand:
 		return attach.AttendAgain
+	case editor.HoldCommand:
+		return editor.Hold
+	case editor.ServeCommand:
+		return editor.Serve
 	}
 	return nil
 }

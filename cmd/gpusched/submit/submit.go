@@ -120,6 +120,24 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return attach.Attend(ctx, a, reply.Job, false)
 }
 
+// Queue queues a job with these options that runs a program of gpusched's own. A second call with
+// the same key returns the same job. Unless the options say otherwise, a reboot ends the job.
+func (c *JobOptions) Queue(ctx context.Context, a *cli.App, key string, argv []string) (api.Job, error) {
+	this := *a
+	this.Words, c.Command = append(slices.Clone(a.Words), argv...), argv
+	req, err := c.request(ctx, &this)
+	if err != nil {
+		return api.Job{}, err
+	}
+	if err := c.CheckProgram(&this, &req); err != nil {
+		return api.Job{}, err
+	}
+	req.Key, req.Requeue = key, cmp.Or(req.Requeue, new(false))
+	a.RestoreLimits()
+	reply, err := submit(ctx, &this, req)
+	return reply.Job, err
+}
+
 // BeforeApply sets the number of GPUs to a value that means "not given".
 func (c *JobOptions) BeforeApply() error {
 	c.Request.GPUMilli = -1

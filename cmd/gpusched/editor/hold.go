@@ -1,0 +1,135 @@
+package editor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// HoldCommand is a hidden command: what a job runs that proxy has queued. Its argument is the time
+// after which an unused job ends.
+const HoldCommand = "hold-for-ssh"
+
+const (
+	// comeTime is how long a job waits for its first connection.
+	comeTime = 5 * time.Minute
+	lookTime = 20 * time.Second
+	// busyShare is the part of a CPU that a job without GPUs uses while it is in use.
+	busyShare = 0.1
+)
+
+// Hold waits until the job has been unused for long enough. Then it returns, which ends the job.
+func Hold(ctx context.Context, a *cli.App, args []string) error {
+	if len(args) != 1 {
+		return cli.Usagef("%s takes one word", HoldCommand)
+	}
+	idle, err := time.ParseDuration(args[0])
+	if err != nil || idle <= 0 {
+		return cli.Usagef("%q is not a time", args[0])
+	}
+	now := time.Now()
+	p, group := &presence{idle: idle, since: now}, ownGroup()
+	spent, looked := spentBy(group), now
+	for tick := time.NewTicker(min(lookTime, max(idle/4, time.Second))); ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case now = <-tick.C:
+		}
+		total := spentBy(group)
+		busy := total-spent > time.Duration(busyShare*float64(now.Sub(looked)))
+		spent, looked = total, now
+		if p.over(now, connected(group), unused(ctx, a, busy)) {
+			a.Out.Printf("gpusched: %s\n", p.why())
+			return nil
+		}
+	}
+}
+
+// A presence says when a job was last used.
+type presence struct {
+	idle  time.Duration
+	came  bool      // somebody was connected
+	since time.Time // nobody has been connected since then
+}
+
+// over reports whether the job is to end. The argument unused is the time for which its GPUs have
+// not been used.
+func (p *presence) over(now time.Time, connected bool, unused time.Duration) bool {
+	if connected {
+		p.came, p.since = true, now
+	}
+	if !p.came {
+		return now.Sub(p.since) >= min(comeTime, p.idle)
+	}
+	return now.Sub(p.since) >= p.idle && unused >= p.idle
+}
+
+func (p *presence) why() string {
+	if !p.came {
+		return fmt.Sprintf("nobody connected within %s, so the job ends", term.Age(min(comeTime, p.idle)))
+	}
+	return fmt.Sprintf("nobody was connected and no GPU was used for %s, so the job ends", term.Age(p.idle))
+}
+
+// forever is the time for which a job without GPUs has not used any.
+const forever = 1<<63 - 1
+
+// unused returns the time for which the job has not used any of its GPUs. A job without GPUs is in
+// use while it is busy. If the scheduler does not answer, the job counts as used.
+func unused(ctx context.Context, a *cli.App, busy bool) time.Duration {
+	reply, err := api.Show(ctx, a.Client, a.Getenv("GPUSCHED_JOB_ID"), api.JobQuery{})
+	if err != nil || len(reply.Job.GPUs) == 0 && busy {
+		return 0
+	}
+	least := time.Duration(forever)
+	for _, g := range reply.Job.GPUs {
+		least = min(least, g.Idle.Duration())
+	}
+	return least
+}
+
+// ownGroup returns the directory of the job's control group, or "" if it is not known.
+func ownGroup() string {
+	text, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(text)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok {
+			return filepath.Join("/sys/fs/cgroup", path)
+		}
+	}
+	return ""
+}
+
+// connected reports whether an sshd runs in the job. If that is not known, it says so too.
+func connected(group string) bool {
+	text, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
+	if err != nil || group == "" {
+		return true
+	}
+	for pid := range strings.FieldsSeq(string(text)) {
+		if name, _ := os.ReadFile(filepath.Join("/proc", pid, "comm")); strings.HasPrefix(string(name), "sshd") {
+			return true
+		}
+	}
+	return false
+}
+
+// spentBy returns the CPU time that the job has used.
+func spentBy(group string) time.Duration {
+	text, _ := os.ReadFile(filepath.Join(group, "cpu.stat"))
+	for line := range strings.Lines(string(text)) {
+		if word, ok := strings.CutPrefix(strings.TrimSpace(line), "usage_usec "); ok {
+			n, _ := strconv.ParseInt(word, 10, 64)
+			return time.Duration(n) * time.Microsecond
+		}
+	}
+	return 0
+}
