@@ -3,6 +3,7 @@ package supervise
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -53,12 +54,12 @@ func (p *prover) prove(ctx context.Context, a core.Prove) (gpu.Proof, string) {
 	}
 	status, err := p.Units.RunOneshot(ctx, units.ProofName(a.Index), units.ProofProperties(spec))
 	switch {
-	case err == nil:
+	case err == nil || status.Active == units.ActiveFailed: // a process that survives SIGKILL keeps its unit
 		return verdict(&status)
-	case status.Active == units.ActiveActivating || status.Active == units.ActiveDeactivating:
+	case status.Active == units.ActiveDeactivating && errors.Is(err, context.DeadlineExceeded):
 		return gpu.ProofHang, "no answer, and its test can't be ended"
 	}
-	return gpu.ProofUnknown, err.Error()
+	return gpu.ProofUnknown, err.Error() // such as a restart of the daemon or of the bus, or a slow systemd
 }
 
 // groups returns the groups that may open the nodes, if not everybody may.

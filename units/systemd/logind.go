@@ -36,8 +36,10 @@ func dialBus(ctx context.Context, address string) (*dbus.Conn, error) {
 	return conn, nil
 }
 
+// callLogind calls logind. It does not start it: where logind is masked, each call would be a line in
+// the journal.
 func callLogind(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbus.Call {
-	return conn.Object(logindName, logindPath).CallWithContext(ctx, logindIface+"."+method, 0, args...)
+	return conn.Object(logindName, logindPath).CallWithContext(ctx, logindIface+"."+method, dbus.FlagNoAutoStart, args...)
 }
 
 // ScheduledShutdown returns which end of the machine logind has scheduled, such as "reboot", and
@@ -53,12 +55,13 @@ func scheduledShutdown(ctx context.Context, address string) (how string, at time
 	}
 	defer conn.Close()
 	var v dbus.Variant
-	get := conn.Object(logindName, logindPath).CallWithContext(ctx, propertyIface+".Get", 0, logindIface, "ScheduledShutdown")
+	const get = propertyIface + ".Get"
+	call := conn.Object(logindName, logindPath).CallWithContext(ctx, get, dbus.FlagNoAutoStart, logindIface, "ScheduledShutdown")
 	var s struct {
 		How  string
 		Usec uint64
 	}
-	if err := get.Store(&v); err != nil {
+	if err := call.Store(&v); err != nil {
 		return "", time.Time{}, fmt.Errorf("logind: %w", err)
 	}
 	if err := v.Store(&s); err != nil {

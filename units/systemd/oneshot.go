@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gpusched/gpusched/units"
 )
@@ -11,10 +12,13 @@ import (
 // jobFailed is the result of a systemd job that starts a unit whose program failed.
 const jobFailed = "failed"
 
+// lateTime limits the question what a unit does whose time is over.
+const lateTime = 2 * time.Second
+
 // RunOneshot starts the named oneshot unit, which sends a message or tests a GPU. It waits for the
 // unit's end, collects the unit, and returns how it ended. A unit that has left nothing behind has
 // succeeded. If the unit already existed before this process began, RunOneshot waits for that unit.
-// If ctx ends while the unit runs, the status says that the unit is activating or deactivating.
+// If ctx ends while the unit runs, the status says what the unit does then, as far as systemd answers.
 func (m *Manager) RunOneshot(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
 	if !units.IsMessage(name) && !units.IsProof(name) {
@@ -30,7 +34,7 @@ func (m *Manager) RunOneshot(ctx context.Context, name string, props []units.Pro
 	result := jobUnknown
 	if err == nil {
 		if result, err = m.await(ctx, l, w, job); err != nil {
-			return units.Status{Name: name, Active: units.ActiveActivating}, wrap("run unit", name, err)
+			return lateStatus(ctx, l, name), wrap("run unit", name, err)
 		}
 	}
 	switch {
@@ -40,6 +44,17 @@ func (m *Manager) RunOneshot(ctx context.Context, name string, props []units.Pro
 		return none, fmt.Errorf("run unit %q: systemd's job ended as %s", name, result)
 	}
 	return m.awaitOneshot(ctx, l, w, name)
+}
+
+// lateStatus returns the state of a unit after ctx has ended.
+func lateStatus(ctx context.Context, l *link, name string) units.Status {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
+	defer cancel()
+	s, err := readStatus(ctx, l, name)
+	if err != nil {
+		return units.Status{Name: name}
+	}
+	return s
 }
 
 // awaitOneshot waits until the unit has stopped. systemd keeps a failed unit.
