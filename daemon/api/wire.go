@@ -385,6 +385,8 @@ type StatusReply struct {
 	Totals  *job.Totals `json:"totals,omitempty"`
 	Problem *job.Check  `json:"problem,omitempty"` // first of the checks with the worst health
 
+	RebootDue string `json:"reboot_due,omitempty"` // an upgrade needs a reboot: since when, and which packages
+
 	Hosts []HostAnswer `json:"hosts,omitempty"` // the command line sets it if it asked several machines
 }
 

@@ -9,6 +9,9 @@ type MachineEnd struct {
 	By  string    `json:"by,omitempty"` // the administrator who drained the machine; "": it is scheduled with 'shutdown'
 }
 
+// RebootsCheck is the name of the check that is Limited while an upgrade needs a reboot.
+const RebootsCheck = "reboots"
+
 // bootTime is the assumed time from a reboot until jobs start again. It is only used to foretell
 // starts.
 const bootTime = 10 * time.Minute

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -25,7 +26,8 @@ func (s *Server) status(r *request) (any, error) {
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
 		Health: job.Worst(checks), Problem: problem(checks), Counts: v.Counts, Totals: v.Totals,
-		Drain: renderDrain(v.Drained, v.Ends), Host: v.Host,
+		RebootDue: rebootDue(checks),
+		Drain:     renderDrain(v.Drained, v.Ends), Host: v.Host,
 		GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
 	names := s.namer()
@@ -38,6 +40,17 @@ func (s *Server) status(r *request) (any, error) {
 		}
 	}
 	return reply, nil
+}
+
+// rebootDue says that an upgrade needs a reboot. It returns "" if no reboot is due.
+func rebootDue(checks []job.Check) string {
+	for _, c := range checks {
+		if c.Name == job.RebootsCheck && c.Health == job.Limited {
+			due, _, _ := strings.Cut(c.Detail, ";")
+			return due
+		}
+	}
+	return ""
 }
 
 // problem returns the first of the checks with the worst health, or nil if all are healthy.

@@ -260,6 +260,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.startedWith.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(s.opt.Own.checkLimits)},
 		{Name: "shared memory", Look: here(host.CheckSharedMemory)},
+		{Name: job.RebootsCheck, Look: here(host.CheckReboots)},
 		{Name: "accounts", Look: here(func() job.Check { return s.names.Check() })},
 		{Name: "settings", Look: here(s.checkSettings)},
 		{Name: "slurm", Look: here(func() job.Check { return s.slurm.check(s.cfg.Load()) })},

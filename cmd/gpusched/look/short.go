@@ -111,7 +111,7 @@ func drained(a *cli.App, d *api.Drain) string {
 	return term.Clean(d.Text(a.Out.Reader()))
 }
 
-// rebootDue says that the machine must be rebooted before GPUs can be used.
+// rebootDue says that a reboot is due, above all one without which no GPU can be used.
 func rebootDue(s *api.StatusReply) string {
 	for _, g := range s.GPUs {
 		if g.StateWhy.Code != "detail/needs" || len(g.StateWhy.Args) == 0 {
@@ -121,5 +121,5 @@ func rebootDue(s *api.StatusReply) string {
 			return "reboot due: the driver was upgraded"
 		}
 	}
-	return ""
+	return term.Clean(s.RebootDue)
 }

@@ -103,6 +103,14 @@ func TestDrainForReboot(t *testing.T) {
 	if r := try(t, "", "gpusched daemon drain"); r.Code == 0 || !strings.Contains(r.Stderr, "the machine is drained for a reboot by root (kernel)") {
 		t.Errorf("another drain: %+v", r)
 	}
+	sh(t, "", "echo linux-image > /run/reboot-required.pkgs; touch /run/reboot-required")
+	t.Cleanup(func() { sh(t, "", "rm -f /run/reboot-required*") })
+	if text, _ := health(t); !strings.Contains(text, "reboot due since 20") || !strings.Contains(text, ": linux-image") {
+		t.Errorf("health does not say that a reboot is due: %s", text)
+	}
 	sh(t, "", "gpusched daemon resume")
+	if out := sh(t, "alice", "gpusched status --short"); !strings.Contains(out, "reboot due since 20") {
+		t.Errorf("the short status does not say that a reboot is due: %s", out)
+	}
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
