@@ -105,9 +105,10 @@ func TestDrainForReboot(t *testing.T) {
 	}
 	sh(t, "", "echo linux-image > /run/reboot-required.pkgs; touch /run/reboot-required")
 	t.Cleanup(func() { sh(t, "", "rm -f /run/reboot-required*") })
-	if text, _ := health(t); !strings.Contains(text, "reboot due since 20") || !strings.Contains(text, ": linux-image") {
-		t.Errorf("health does not say that a reboot is due: %s", text)
-	}
+	until(t, "health says that a reboot is due", func() bool {
+		text, _ := health(t)
+		return strings.Contains(text, "reboot due since 20") && strings.Contains(text, ": linux-image")
+	})
 	sh(t, "", "gpusched daemon resume")
 	if out := sh(t, "alice", "gpusched status --short"); !strings.Contains(out, "reboot due since 20") {
 		t.Errorf("the short status does not say that a reboot is due: %s", out)
