@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -46,8 +45,7 @@ func (s *Server) status(r *request) (any, error) {
 func rebootDue(checks []job.Check) string {
 	for _, c := range checks {
 		if c.Name == job.RebootsCheck && c.Health == job.Limited {
-			due, _, _ := strings.Cut(c.Detail, ";")
-			return due
+			return c.Detail
 		}
 	}
 	return ""
