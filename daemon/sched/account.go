@@ -31,7 +31,7 @@ type Account struct {
 
 	entered bool    // the account is part of the current pass; the fields below are of that pass
 	used    int64   // decayed use, in milliseconds of a GPU
-	within  sums    // sums over a group's active members
+	within  totals  // sums over a group's active members
 	factor  float64 // fair-share factor
 	newJobs,
 	newMilli int // given to jobs that this pass starts
@@ -45,14 +45,14 @@ type Account struct {
 	heldSizes    int  // number of sizes, from the largest down, of which quotas hold back every job
 }
 
-// member reports whether the account belongs to the group of this name.
-func (a *Account) member(group string) bool {
+// isMember reports whether the account belongs to the group of this name.
+func (a *Account) isMember(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
-// The method quotas yields the accounts whose quotas apply to the account's jobs: itself and its
+// quotaAccounts yields the accounts whose quotas apply to the account's jobs: itself and its
 // groups.
-func (a *Account) quotas(yield func(*Account) bool) {
+func (a *Account) quotaAccounts(yield func(*Account) bool) {
 	if !yield(a) {
 		return
 	}
@@ -63,10 +63,10 @@ func (a *Account) quotas(yield func(*Account) bool) {
 	}
 }
 
-// This method reports whether a quota of the account or of one of its groups refuses a job of this
+// isCapped reports whether a quota of the account or of one of its groups refuses a job of this
 // amount.
-func (a *Account) capped(n *amount) bool {
-	for q := range a.quotas {
+func (a *Account) isCapped(n *amount) bool {
+	for q := range a.quotaAccounts {
 		if q.full(n) {
 			return true
 		}
@@ -75,35 +75,35 @@ func (a *Account) capped(n *amount) bool {
 }
 
 func (a *Account) full(n *amount) bool {
-	return a.over && n.milli > 0 || !a.holds(a.inUse(), n)
+	return a.over && n.milli > 0 || !a.allowsJob(a.inUse(), n)
 }
 
-// running returns what the account's running jobs use of its quotas.
-func (a *Account) running() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
+// runningUse returns what the account's running jobs use of its quotas.
+func (a *Account) runningUse() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
 
-// inUse returns what running returns, plus what the current pass has given to the account.
+// inUse returns what runningUse returns, plus what the current pass has given to the account.
 func (a *Account) inUse() *quotaUse {
 	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
 }
 
-// This method reports whether the account has a quota that limits what runs at once.
-func (a *Account) bounded() bool {
+// hasQuota reports whether the account has a quota that limits what runs at once.
+func (a *Account) hasQuota() bool {
 	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
 }
 
 // isUnbounded reports whether no quota can refuse a job of the account during this pass.
 func (a *Account) isUnbounded() bool {
-	for q := range a.quotas {
-		if q.over || q.bounded() {
+	for q := range a.quotaAccounts {
+		if q.over || q.hasQuota() {
 			return false
 		}
 	}
 	return a.Barred == ""
 }
 
-// This method reports whether the quotas allow a job of this amount in addition to the given use.
-func (a *Account) holds(u *quotaUse, n *amount) bool {
+// allowsJob reports whether the quotas allow a job of this amount in addition to the given use.
+func (a *Account) allowsJob(u *quotaUse, n *amount) bool {
 	switch {
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:
 		return false
@@ -125,7 +125,7 @@ func (a *Account) cpusLeft() int {
 
 // addPlaced counts a job that the pass starts for the account.
 func (a *Account) addPlaced(milli int, h hostShare) {
-	for q := range a.quotas {
+	for q := range a.quotaAccounts {
 		q.newJobs++
 		q.newMilli += milli
 		q.newHost.mem += h.mem

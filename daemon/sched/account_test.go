@@ -18,7 +18,7 @@ func factors(t *testing.T, half time.Duration, users ...*Account) (list []float6
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = half
 	for i, a := range users {
-		sc.waits(job.ID(i+1), 1000, of(a))
+		sc.queueJob(job.ID(i+1), 1000, of(a))
 	}
 	sc.p.Plan(&sc.s, sc.q)
 	for _, a := range users {
@@ -99,7 +99,7 @@ func TestGroupsSettleByTheirShares(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.HalfLife = week
 	for i, a := range users {
-		sc.waits(job.ID(i+1), 1000, of(a))
+		sc.queueJob(job.ID(i+1), 1000, of(a))
 	}
 	got := make([]time.Duration, len(users))
 	for now := Instant(0); now < Instant(20*week); now = now.Add(time.Hour) {

@@ -15,16 +15,16 @@ const notice = 24 * time.Hour
 func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	for i := range s.Reserved {
 		r := &s.Reserved[i]
-		if r.GPUs[gpu] && r.overlaps(q.shape.limit, q.at) && !r.allows(q.account) {
+		if r.GPUs[gpu] && r.mayOverlap(q.shape.limit, q.at) && !r.allows(q.account) {
 			return r
 		}
 	}
 	return nil
 }
 
-// This method reports whether a job with this time limit that starts at the given moment might
-// still run when the reservation begins.
-func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
+// mayOverlap reports whether a job with this time limit that starts at the given moment might still
+// run when the reservation begins.
+func (r *AdvanceReservation) mayOverlap(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice
 	}
@@ -38,15 +38,15 @@ func (s *Snapshot) cutsOff(b *bucket) bool {
 	if run == 0 && b.known {
 		run = b.late
 	}
-	return s.End.To != 0 && !b.shape.returns && s.End.overlaps(run, s.Now)
+	return s.End.To != 0 && !b.shape.returns && s.End.mayOverlap(run, s.Now)
 }
 
 func (r *AdvanceReservation) allows(a *Account) bool {
-	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.member)
+	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.isMember)
 }
 
-// This method reports whether an advance reservation gives the GPU to the account now.
-func (s *Snapshot) owns(a *Account, gpu int) bool {
+// ownsGPU reports whether an advance reservation gives the GPU to the account now.
+func (s *Snapshot) ownsGPU(a *Account, gpu int) bool {
 	for i := range s.Reserved {
 		if r := &s.Reserved[i]; r.GPUs[gpu] && r.From <= s.Now && s.Now < r.To && r.allows(a) {
 			return true

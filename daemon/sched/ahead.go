@@ -26,18 +26,18 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 	p.begin(s, q)
 	own := p.pass.cursor(e.bucket, e)
 	own.bucket.shape.qualify(s)
-	held := own.bucket.account.capped(&own.bucket.shape.amount)
+	held := own.bucket.account.isCapped(&own.bucket.shape.amount)
 	var first []cursor
 	for _, b := range q.buckets {
 		b.shape.qualify(s)
-		passed := b.account.capped(&b.shape.amount) && (b.account != own.bucket.account || !held)
-		if passed || !b.shape.rivals(own.bucket.shape.footprint) {
+		passed := b.account.isCapped(&b.shape.amount) && (b.account != own.bucket.account || !held)
+		if passed || !b.shape.competesWith(own.bucket.shape.footprint) {
 			continue
 		}
 		n := 0
 		for e := b.head; e != nil && (n < most || b.bounded > 0); e = e.next {
 			c := p.pass.cursor(b, e)
-			if !c.rank.before(&own.rank) {
+			if !c.rank.isBefore(&own.rank) {
 				break
 			}
 			if e.Throttle != nil && e.Throttle.Left <= 0 {
@@ -57,16 +57,16 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 	return list, all
 }
 
-// countBefore returns the number of jobs of a bucket that go before the job of rank own. It
+// countBefore returns the number of jobs of a bucket that go before the job of rank target. It
 // searches from both ends: in a long bucket usually nearly all jobs go before that job, or nearly
 // none.
-func (p *pass) countBefore(b *bucket, own *rank) int {
+func (p *pass) countBefore(b *bucket, target *rank) int {
 	head, tail := b.head, b.tail
 	for n := range b.len {
-		if c := p.cursor(b, head); !c.rank.before(own) {
+		if c := p.cursor(b, head); !c.rank.isBefore(target) {
 			return n
 		}
-		if c := p.cursor(b, tail); c.rank.before(own) {
+		if c := p.cursor(b, tail); c.rank.isBefore(target) {
 			return b.len - n
 		}
 		head, tail = head.next, tail.prev
@@ -77,7 +77,7 @@ func (p *pass) countBefore(b *bucket, own *rank) int {
 // keepFirst inserts a cursor into a sorted list, and keeps only the given number of first elements.
 func keepFirst(list []cursor, c cursor, most int) []cursor {
 	at := len(list)
-	for at > 0 && c.rank.before(&list[at-1].rank) {
+	for at > 0 && c.rank.isBefore(&list[at-1].rank) {
 		at--
 	}
 	if at == most {
@@ -86,9 +86,9 @@ func keepFirst(list []cursor, c cursor, most int) []cursor {
 	return slices.Insert(list, at, c)[:min(len(list)+1, most)]
 }
 
-// This method reports whether jobs of the two footprints could use the same GPU, or neither uses
+// competesWith reports whether jobs of the two footprints could use the same GPU, or neither uses
 // GPUs.
-func (f *footprint) rivals(o *footprint) bool {
+func (f *footprint) competesWith(o *footprint) bool {
 	if f.key.milli == 0 || o.key.milli == 0 {
 		return f.key.milli == o.key.milli
 	}
@@ -100,10 +100,10 @@ func (f *footprint) rivals(o *footprint) bool {
 	return false
 }
 
-// compare returns the reason why the job at cursor c goes before the job at cursor own.
-func (p *pass) compare(c, own *cursor) Ahead {
-	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(own)}
-	x, o := &c.rank, &own.rank
+// compare returns the reason why the job at cursor c goes before the job at cursor target.
+func (p *pass) compare(c, target *cursor) Ahead {
+	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(target)}
+	x, o := &c.rank, &target.rank
 	switch {
 	case a.Its.Priority.Class != a.Own.Priority.Class:
 		a.Cause = job.AheadClass
@@ -128,7 +128,7 @@ func (p *pass) weigh(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
 		Priority: b.priority, Score: c.rank.score,
-		Waited: job.Span(max(0, p.s.Now-c.entry.since(p.s.Now))),
+		Waited: job.Span(max(0, p.s.Now-c.entry.waitStart(p.s.Now))),
 	}
 	if !p.s.Policy.FIFO {
 		s.Share = max(0, 1-math.Log2(b.account.factor))
@@ -138,10 +138,10 @@ func (p *pass) weigh(c *cursor) job.Merits {
 }
 
 // With returns the forecast for the case that one waiting job had another request and another
-// expected run time. The forecast ends at the moment until, so that a caller who looks for an
-// earlier start does not pay for later moments. Both forecasts share the data that neither changes.
-func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until Instant) *Forecast {
-	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
+// expected run time. The forecast ends at limit, so that a caller who looks for an earlier start
+// does not pay for later moments. Both forecasts share the data that neither changes.
+func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, limit Instant) *Forecast {
+	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: limit, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {
 		if w := &own.waiting[i]; w.ID == id {
 			w.shape, w.priority = newShape(r), r.Priority
@@ -153,8 +153,8 @@ func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until
 
 // StartsNow reports whether a job starts at once. The run times of other jobs do not matter to the
 // answer, so a call costs only about as much as a pass.
-func (f *Forecast) StartsNow(id job.ID, asked func() bool) bool {
+func (f *Forecast) StartsNow(id job.ID, goOn func() bool) bool {
 	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)
-	return one.runUntilStart(id, asked) && one.start(id) == f.s.Now
+	return one.runUntilStart(id, goOn) && one.startOf(id) == f.s.Now
 }

@@ -28,10 +28,10 @@ func TestBackfill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 4)
-			sc.runs(101, 30*minute, on(0)...)
-			sc.runs(102, 60*minute, on(1)...)
-			sc.waits(1, 3000)
-			sc.waits(2, 1000, c.behind...)
+			sc.runJob(101, 30*minute, onGPUs(0)...)
+			sc.runJob(102, 60*minute, onGPUs(1)...)
+			sc.queueJob(1, 3000)
+			sc.queueJob(2, 1000, c.behind...)
 			sc.expect(c.want)
 		})
 	}
@@ -40,10 +40,10 @@ func TestBackfill(t *testing.T) {
 // If a reservation leaves GPUs free at its start, any job can start on them, however long it runs.
 func TestLeftOverBesideAReservation(t *testing.T) {
 	sc := newScene(t, 4)
-	sc.runs(101, 30*minute, on(0, 1)...)
-	sc.waits(1, 3000)
-	sc.waits(2, 1000, expected(100*time.Hour))
-	sc.waits(3, 1000, expected(100*time.Hour))
+	sc.runJob(101, 30*minute, onGPUs(0, 1)...)
+	sc.queueJob(1, 3000)
+	sc.queueJob(2, 1000, expected(100*time.Hour))
+	sc.queueJob(3, 1000, expected(100*time.Hour))
 	sc.expect("start 2 on 3, keep 0+1+2 for 1 at +30m0s")
 }
 
@@ -65,10 +65,10 @@ func TestLatestAreKept(t *testing.T) {
 			sc := newScene(t, len(c.ends))
 			for i, end := range c.ends {
 				if end != 0 {
-					sc.runs(job.ID(101+i), end, on(i)...)
+					sc.runJob(job.ID(101+i), end, onGPUs(i)...)
 				}
 			}
-			sc.waits(1, c.milli)
+			sc.queueJob(1, c.milli)
 			sc.expect(c.want)
 		})
 	}
@@ -84,10 +84,10 @@ func TestDepth(t *testing.T) {
 	} {
 		sc := newScene(t, 2)
 		sc.s.Policy.ReservationDepth = depth
-		sc.runs(101, 30*minute, on(0)...)
-		sc.waits(1, 2000)
-		sc.waits(2, 2000)
-		sc.waits(3, 1000, expected(15*minute))
+		sc.runJob(101, 30*minute, onGPUs(0)...)
+		sc.queueJob(1, 2000)
+		sc.queueJob(2, 2000)
+		sc.queueJob(3, 1000, expected(15*minute))
 		sc.expect(want)
 	}
 }
@@ -97,8 +97,8 @@ func TestDepth(t *testing.T) {
 func TestLoadKeepsNothing(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].LoadPercent = 90
-	sc.waits(1, 1000, asks(func(r *job.Request) { r.MaxLoadPercent = 50 }))
-	sc.waits(2, 1000)
+	sc.queueJob(1, 1000, asks(func(r *job.Request) { r.MaxLoadPercent = 50 }))
+	sc.queueJob(2, 1000)
 	sc.expect("start 2 on 0")
 }
 
@@ -113,10 +113,10 @@ func TestSlackDelaysNobody(t *testing.T) {
 		sc := newScene(t, 1)
 		g := &sc.s.GPUs[0]
 		g.MemFreeBytes, g.UsableBytes, g.SlackBytes = 79*gib, 79*gib, slack
-		sc.runs(101, 10*time.Hour, Grant{GPU: 0, Milli: 250, Bytes: 30 * gib})
-		sc.runs(102, 30*minute, Grant{GPU: 0, Milli: 250, Bytes: 30 * gib})
-		sc.waits(1, 250, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
-		sc.waits(2, 250)
+		sc.runJob(101, 10*time.Hour, Grant{GPU: 0, Milli: 250, Bytes: 30 * gib})
+		sc.runJob(102, 30*minute, Grant{GPU: 0, Milli: 250, Bytes: 30 * gib})
+		sc.queueJob(1, 250, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
+		sc.queueJob(2, 250)
 		sc.expect(want)
 	}
 }
@@ -143,10 +143,10 @@ func TestReservationOfAnAdministrator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 2)
-			sc.runs(101, 30*minute, on(0)...)
+			sc.runJob(101, 30*minute, onGPUs(0)...)
 			r := sc.reserve(c.from*time.Hour, c.to*time.Hour, "for bob", 1)
 			r.UIDs, r.Groups = []int{7}, []string{"lab"}
-			sc.waits(1, 1000, c.change)
+			sc.queueJob(1, 1000, c.change)
 			sc.expect(c.want)
 		})
 	}
@@ -156,13 +156,13 @@ func TestReservationOfAnAdministrator(t *testing.T) {
 // never fits has no forecast.
 func TestForecast(t *testing.T) {
 	sc := newScene(t, 2)
-	sc.runs(101, 10*minute, on(0)...)
-	sc.runs(102, 30*minute, on(1)...)
+	sc.runJob(101, 10*minute, onGPUs(0)...)
+	sc.runJob(102, 30*minute, onGPUs(1)...)
 	sc.s.GPUs = append(sc.s.GPUs, GPU{Index: 2, State: Paused})
-	sc.waits(1, 2000, expected(1024*time.Second))
-	sc.waits(2, 1000, expected(512*time.Second))
-	sc.waits(3, 1000, expected(512*time.Second))
-	sc.waits(4, 3000)
+	sc.queueJob(1, 2000, expected(1024*time.Second))
+	sc.queueJob(2, 1000, expected(512*time.Second))
+	sc.queueJob(3, 1000, expected(512*time.Second))
+	sc.queueJob(4, 3000)
 	got := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
 	want := map[job.ID]time.Duration{1: 30 * minute, 2: 10 * minute, 3: 10*minute + 512*time.Second}
 	if len(got) != len(want) {

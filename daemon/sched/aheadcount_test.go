@@ -70,7 +70,7 @@ func (p *Planner) aheadOneByOne(s *Snapshot, q *Queue, id job.ID) []job.ID {
 	for _, b := range q.buckets {
 		for e := b.head; e != nil; e = e.next {
 			c := p.pass.cursor(b, e)
-			if c.rank.before(&own.rank) && (e.Throttle == nil || e.Throttle.Left > 0) && b.shape.rivals(own.bucket.shape.footprint) {
+			if c.rank.isBefore(&own.rank) && (e.Throttle == nil || e.Throttle.Left > 0) && b.shape.competesWith(own.bucket.shape.footprint) {
 				list = append(list, c.rank)
 			}
 		}

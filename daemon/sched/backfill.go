@@ -64,15 +64,15 @@ func (b *backfill) begin() {
 // keepsMore reports whether the policy allows one more reservation.
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
-// This method reports whether the job at the cursor, started now, may still run at the reserved
-// start. It may if its run is long enough, and if it cannot be preempted before that.
-func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
+// mayDelay reports whether the job at the cursor, started now, may still run at the reserved start.
+// It may if its run is long enough, and if it cannot be preempted before that.
+func (b *backfill) mayDelay(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
-		if alone := b.pass.rankAlone(c); alone.yields(&r.then, b.pass.s.Policy.FIFO) {
+		if alone := b.pass.rankAlone(c); alone.yieldsTo(&r.then, b.pass.s.Policy.FIFO) {
 			stay := b.pass.s.Policy.Slice
-			if alone.protected = true; !alone.yields(&r.then, b.pass.s.Policy.FIFO) {
-				stay = b.pass.s.Policy.guaranteed(c.entry.Served)
+			if alone.protected = true; !alone.yieldsTo(&r.then, b.pass.s.Policy.FIFO) {
+				stay = b.pass.s.Policy.protectedTime(c.entry.Served)
 			}
 			run, late = min(run, stay), min(late, stay)
 		}
@@ -86,11 +86,11 @@ func (r *backfillReservation) delayedBy(now Instant, run, late time.Duration) bo
 	return now.Add(run) > r.at && now.Add(late) > r.late
 }
 
-// delayed returns, as bits, the reservations that the job at the cursor may delay. It leaves out
-// the job's own reservation.
-func (b *backfill) delayed(c *cursor) (mask uint32) {
+// delayedMask returns, as bits, the reservations that the job at the cursor may delay. It leaves
+// out the job's own reservation.
+func (b *backfill) delayedMask(c *cursor) (mask uint32) {
 	for i := range b.list {
-		if k := &b.list[i]; k.id != c.entry.ID && b.delays(c, k) {
+		if k := &b.list[i]; k.id != c.entry.ID && b.mayDelay(c, k) {
 			mask |= 1 << i
 		}
 	}
@@ -119,7 +119,7 @@ func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity 
 			continue
 		}
 		for gpu := range b.behind.gpus {
-			if !b.pass.s.owns(q.account, gpu) || b.pass.s.owns(k.account, gpu) {
+			if !b.pass.s.ownsGPU(q.account, gpu) || b.pass.s.ownsGPU(k.account, gpu) {
 				b.behind.gpus[gpu].clampTo(&k.spare.gpus[gpu])
 			}
 		}
@@ -154,9 +154,9 @@ func (h *hostCapacity) clampTo(o *hostCapacity) {
 // maxDepth is the maximum number of reservations in a pass.
 const maxDepth = 32
 
-// This method lists everything that becomes free, by time: running jobs, jobs that this pass
+// listReleases lists everything that becomes free, by time: running jobs, jobs that this pass
 // starts, reserved jobs, GPUs that become ready, and the ends of advance reservations.
-func (b *backfill) releases() {
+func (b *backfill) listReleases() {
 	if !b.listed {
 		b.listed = true
 		for i := range b.pass.s.Running {
@@ -198,7 +198,7 @@ func (b *backfill) lookAhead(l *capacity) {
 
 // find returns a reservation for the job at the cursor, or nil if none is possible. The reservation
 // starts at the first moment at which the job fits if all jobs end when expected. It takes effect
-// only once the method keep is called.
+// only once commit is called.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
 	if !b.findStart(q, r, b.ends) {
@@ -226,7 +226,7 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 		for ; i < len(ends) && ends[i].at == at; i++ {
 			r.spare.comeBack(&ends[i])
 		}
-		if q.at = at; b.room.fits(q, &r.spare) {
+		if q.at = at; b.room.hasRoomFor(q, &r.spare) {
 			r.at = at
 			return true
 		}
@@ -276,10 +276,10 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// The method keep puts a reservation that the method find returned into effect, with these GPUs. If
-// the job asked for exact memory, the slack is also subtracted: the amount that a memory share may
-// lack. Later shares then leave the job enough.
-func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
+// commit puts a reservation that find returned into effect, with these GPUs. If the job asked for
+// exact memory, the slack is also subtracted: the amount that a memory share may lack. Later shares
+// then leave the job enough.
+func (b *backfill) commit(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)
 	if exact {
@@ -293,11 +293,11 @@ func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	})
 }
 
-// placed subtracts a started job's resources from the spare capacity of each reservation that the
-// job delays.
-func (b *backfill) placed(c *cursor, grants []Grant, h hostShare) {
+// subtractPlaced subtracts a started job's resources from the spare capacity of each reservation
+// that the job delays.
+func (b *backfill) subtractPlaced(c *cursor, grants []Grant, h hostShare) {
 	for i := range b.list {
-		if b.delays(c, &b.list[i]) {
+		if b.mayDelay(c, &b.list[i]) {
 			b.list[i].spare.take(grants, h)
 		}
 	}
@@ -310,8 +310,8 @@ func (b *backfill) comesBack(e release) {
 	b.ends, b.sorted = append(b.ends, e), false
 }
 
-// save keeps a copy of the spare capacities before the pass looks for victims. The method restore
-// brings them back.
+// save keeps a copy of the spare capacities before the pass looks for victims. restore brings them
+// back.
 func (b *backfill) save() {
 	for i := range b.list {
 		b.list[i].saved.copyFrom(&b.list[i].spare)
@@ -347,7 +347,7 @@ func granted(list []Grant, gpu int) bool {
 
 // roomFor reports whether a job of the bucket fits now, given the reservations in mask.
 func (b *backfill) roomFor(of *bucket, mask uint32) bool {
-	if !b.hostBehind(mask).suffices(&of.shape.amount) {
+	if !b.hostBehind(mask).canTake(&of.shape.amount) {
 		return false
 	}
 	if of.shape.milli == 0 {

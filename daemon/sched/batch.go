@@ -93,7 +93,7 @@ func (p *pass) beginBatches() {
 			b.behind = behind
 			var tail rank
 			p.ownRank(&tail, b, b.tail)
-			if !tail.guarded && (next == nil || last.before(&tail)) {
+			if !tail.guarded && (next == nil || last.isBefore(&tail)) {
 				last, next = tail, b
 			}
 		}
@@ -107,13 +107,13 @@ func (p *pass) fallBehind(r *rank, b *bucket) {
 		return
 	}
 	var place rank
-	if p.ownRank(&place, b.behind, b.behind.tail); r.before(&place) {
+	if p.ownRank(&place, b.behind, b.behind.tail); r.isBefore(&place) {
 		r.score, r.since, r.lead = place.score, place.since, place.id
 	}
 }
 
-// scoreBehind returns the score at which a job ranks in its batch at a moment. The argument score
-// is the score of the job by itself.
+// scoreBehind returns the score at which a job ranks in its batch at a moment. score is the score
+// of the job by itself.
 func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score

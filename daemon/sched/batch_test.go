@@ -50,7 +50,7 @@ func TestBatchOrder(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy, sc.s.GuardOpen = c.policy, true
 			for i, change := range c.jobs {
-				sc.waits(job.ID(i+1), 1000, change)
+				sc.queueJob(job.ID(i+1), 1000, change)
 			}
 			if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != c.want {
 				t.Errorf("order %s, want %s", got, c.want)
@@ -100,7 +100,7 @@ func TestBatchGainsNothing(t *testing.T) {
 func TestManyRunTimesInABatch(t *testing.T) {
 	sc := newScene(t, 1)
 	for i := range 20_000 {
-		sc.waits(job.ID(i+1), 1000, func(w *Waiting) { w.Batch, w.Expected = "b", time.Duration(i*31)*time.Second })
+		sc.queueJob(job.ID(i+1), 1000, func(w *Waiting) { w.Batch, w.Expected = "b", time.Duration(i*31)*time.Second })
 	}
 	if n := len(sc.q.buckets); n > 200 || len(sc.q.batches) != 1 {
 		t.Errorf("%d buckets in %d batches", n, len(sc.q.batches))

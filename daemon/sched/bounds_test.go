@@ -32,7 +32,7 @@ func TestThresholds(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy = c.site
 			sc.s.GPUs[0].LoadPercent, sc.s.GPUs[0].MemFreeBytes = 50, 40*gib
-			sc.waits(1, 1000, asks(func(r *job.Request) { r.MaxLoadPercent, r.MaxUsedPercent = c.ask.MaxLoadPercent, c.ask.MaxUsedPercent }))
+			sc.queueJob(1, 1000, asks(func(r *job.Request) { r.MaxLoadPercent, r.MaxUsedPercent = c.ask.MaxLoadPercent, c.ask.MaxUsedPercent }))
 			sc.expect(c.want)
 		})
 	}
@@ -42,7 +42,7 @@ func TestThresholds(t *testing.T) {
 func TestUnknownLoad(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 1, -1
-	sc.waits(1, 1000)
+	sc.queueJob(1, 1000)
 	sc.expect("start 1 on 0")
 }
 
@@ -71,9 +71,9 @@ func TestQuotas(t *testing.T) {
 			ann.Restore(2*time.Hour, noon)
 			c.set(ann, lab)
 			for id := range job.ID(3) {
-				sc.waits(id+1, 1000)
+				sc.queueJob(id+1, 1000)
 			}
-			sc.waits(4, 1000, of(sc.user("bob")))
+			sc.queueJob(4, 1000, of(sc.user("bob")))
 			sc.expect(c.want)
 		})
 	}
@@ -88,7 +88,7 @@ func TestQuotasWithoutGPU(t *testing.T) {
 	ann.Milli = 1000
 	ann.Restore(time.Hour, noon)
 	for id := range job.ID(3) {
-		sc.waits(id+1, 0)
+		sc.queueJob(id+1, 0)
 	}
 	sc.expect("start 1 on none, start 2 on none")
 }
@@ -100,8 +100,8 @@ func TestArray(t *testing.T) {
 	} {
 		sc := newScene(t, 4)
 		gate := &Throttle{Left: left}
-		sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, gate })
-		sc.waits(2, 1000)
+		sc.queueJob(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, gate })
+		sc.queueJob(2, 1000)
 		sc.expect(want)
 		sc.expect(want) // a plan does not change the throttle
 	}
@@ -129,7 +129,7 @@ func TestHost(t *testing.T) {
 		sc := newScene(t, 0)
 		sc.s.Host, sc.s.Policy.ReservationDepth = c.host, 0
 		for id := range job.ID(2) {
-			sc.waits(id+1, 0, asks(func(r *job.Request) { r.MemBytes, r.CPUs = 3*gib, 3 }))
+			sc.queueJob(id+1, 0, asks(func(r *job.Request) { r.MemBytes, r.CPUs = 3*gib, 3 }))
 		}
 		t.Run(name, func(t *testing.T) { sc.expect(c.want) })
 	}

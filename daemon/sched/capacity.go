@@ -44,7 +44,7 @@ func orUnlimited[T int | int64](n T) T {
 	return n
 }
 
-// move returns the resources of one job if sign is 1, and takes them if sign is -1.
+// move gives back the resources of one job if sign is 1, and takes them if sign is -1.
 func (r *hostRoom) move(sign int, h hostShare) {
 	r.mem += int64(sign) * h.mem
 	r.cpus += sign * h.cpus
@@ -56,9 +56,9 @@ func (r *hostRoom) clampTo(o *hostRoom) {
 	r.mem, r.cpus, r.slots = min(r.mem, o.mem), min(r.cpus, o.cpus), min(r.slots, o.slots)
 }
 
-// This method reports whether enough is left for a job. A job that asks for nothing of a resource
+// hasEnough reports whether enough is left for a job. A job that asks for nothing of a resource
 // fits even if other jobs have overdrawn that resource.
-func (r *hostRoom) has(h hostShare) bool {
+func (r *hostRoom) hasEnough(h hostShare) bool {
 	return (h.mem == 0 || h.mem <= r.mem) && r.hasCPUs(h.cpus)
 }
 
@@ -77,7 +77,7 @@ func (l *capacity) open(s *Snapshot) {
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
 		l.gpus = append(l.gpus, gpuCapacity{
-			ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.free(), since: s.Now,
+			ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.freeMem(), since: s.Now,
 		})
 	}
 	h := &s.Host
@@ -126,7 +126,7 @@ func (l *capacity) take(grants []Grant, h hostShare) {
 	l.moveNoGPU(-1, grants, h)
 }
 
-// giveBack adds back what the method take subtracted for a job.
+// giveBack adds back what take subtracted for a job.
 func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
@@ -139,9 +139,9 @@ func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	l.moveNoGPU(1, grants, h)
 }
 
-// This method reports whether the host has enough for the amount.
-func (h *hostCapacity) suffices(n *amount) bool {
-	if h.slots <= 0 || !h.has(n.hostShare) {
+// canTake reports whether the host has enough for the amount.
+func (h *hostCapacity) canTake(n *amount) bool {
+	if h.slots <= 0 || !h.hasEnough(n.hostShare) {
 		return false
 	}
 	return n.milli > 0 || h.noGPU.slots > 0 && h.noGPUHasMem(n.mem) && h.noGPU.hasCPUs(n.cpus)

@@ -27,8 +27,8 @@ func sizeOf(milli int) int {
 	return min(1+milli/job.WholeGPU, cappedSizes-1)
 }
 
-// smallest returns the least amount of GPUs that jobs of a size ask for.
-func smallest(size int) int {
+// smallestSize returns the least amount of GPUs that jobs of a size ask for.
+func smallestSize(size int) int {
 	switch size {
 	case 0:
 		return 0
@@ -97,24 +97,24 @@ func (p *pass) findOpen() {
 	for _, b := range p.q.buckets {
 		switch a, sizes := b.account, cappedSizes-sizeOf(b.shape.quota); {
 		case a.gpuJobOpen: // nothing else matters for this account
-		case !a.unbounded && a.capped(&b.shape.amount):
-			if sizes > a.heldSizes && p.leaves(b) {
+		case !a.unbounded && a.isCapped(&b.shape.amount):
+			if sizes > a.heldSizes && p.leavesWaiting(b) {
 				a.heldSizes = sizes
 			}
 		case b.shape.milli > 0:
-			a.gpuJobOpen = p.leaves(b)
+			a.gpuJobOpen = p.leavesWaiting(b)
 		default:
-			a.cpuJobOpen = a.cpuJobOpen || p.leaves(b)
+			a.cpuJobOpen = a.cpuJobOpen || p.leavesWaiting(b)
 		}
 	}
 }
 
-// This method reports whether the bucket has a job that waits after this pass and that no array
+// leavesWaiting reports whether the bucket has a job that waits after this pass and that no array
 // throttle holds back. Jobs that the pass starts are still in the queue, so they are subtracted.
 // After the plan was carried out, callers use bucket.waits instead.
-func (p *pass) leaves(b *bucket) bool {
+func (p *pass) leavesWaiting(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
-		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.open() {
+		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.isOpen() {
 			return true
 		}
 	}
@@ -127,13 +127,13 @@ func (p *pass) leaves(b *bucket) bool {
 func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c, was := &a.clock, a.clock.sizes
 	c.advance(now)
-	for q := range a.quotas {
+	for q := range a.quotaAccounts {
 		q.beginCounts() // what the pass gave out counts as running now
 	}
 	c.sizes = 0
 	if !fifo && !a.gpuJobOpen {
 		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
-			return a.capped(&amount{milli: smallest(size), quota: smallest(size)})
+			return a.isCapped(&amount{milli: smallestSize(size), quota: smallestSize(size)})
 		})
 		kept := a.heldSizes
 		if a.cpuJobOpen {

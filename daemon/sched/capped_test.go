@@ -18,16 +18,16 @@ func TestQuotaIsNoWaiting(t *testing.T) {
 	ann.MaxMilli, ann.Milli = 2000, 2000
 	ann.CountCapped(ago(20*time.Hour), false)
 	since := func(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since = ago(d) } }
-	sc.waits(1, 1000, since(20*time.Hour))
-	sc.waits(2, 1000, since(3*time.Hour), func(w *Waiting) { w.Capped = 17 * time.Hour })
-	sc.waits(3, 1000, since(2*time.Hour), of(bob))
+	sc.queueJob(1, 1000, since(20*time.Hour))
+	sc.queueJob(2, 1000, since(3*time.Hour), func(w *Waiting) { w.Capped = 17 * time.Hour })
+	sc.queueJob(3, 1000, since(2*time.Hour), of(bob))
 	ann.Milli = 1000
 	ann.CountCapped(ago(time.Hour), false) // from then on, one of the jobs could have started
 	sc.expectOrder("[3 1 2]")
 	sc.s.Policy.GuardAfter, sc.s.GuardOpen = 90*time.Minute, true
 	sc.expectOrder("[3 1 2]")
 	sc.s.Now = noon.Add(45 * time.Minute) // each job has waited for longer than GuardAfter
-	sc.waits(4, 1000, func(w *Waiting) { w.Since, w.Expected = noon, time.Second })
+	sc.queueJob(4, 1000, func(w *Waiting) { w.Since, w.Expected = noon, time.Second })
 	sc.expectOrder("[3 1 2 4]")
 }
 
@@ -120,12 +120,12 @@ func TestQuotaOfMemoryIsNoWaiting(t *testing.T) {
 		want  [3]bool // for a job without GPUs, with one GPU and with two
 	}{
 		"all":               {func(*scene) {}, [3]bool{false, true, true}},
-		"a smaller does":    {func(sc *scene) { sc.waits(2, 500, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},
-		"a larger does":     {func(sc *scene) { sc.waits(2, 3000, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},
-		"one without a GPU": {func(sc *scene) { sc.waits(2, 0, asks(func(r *job.Request) { r.MemBytes = 16 * gib })) }, [3]bool{true, true, true}},
+		"a smaller does":    {func(sc *scene) { sc.queueJob(2, 500, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},
+		"a larger does":     {func(sc *scene) { sc.queueJob(2, 3000, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},
+		"one without a GPU": {func(sc *scene) { sc.queueJob(2, 0, asks(func(r *job.Request) { r.MemBytes = 16 * gib })) }, [3]bool{true, true, true}},
 		"of these one does": {func(sc *scene) {
-			sc.waits(2, 0, asks(func(r *job.Request) { r.MemBytes = 16 * gib }))
-			sc.waits(3, 0, asks(func(r *job.Request) { r.MemBytes = gib }))
+			sc.queueJob(2, 0, asks(func(r *job.Request) { r.MemBytes = 16 * gib }))
+			sc.queueJob(3, 0, asks(func(r *job.Request) { r.MemBytes = gib }))
 		}, [3]bool{false, true, true}},
 	} {
 		sc := newScene(t, 2)
@@ -134,7 +134,7 @@ func TestQuotaOfMemoryIsNoWaiting(t *testing.T) {
 		ann := sc.user("ann")
 		ann.MaxMem = 64 * gib
 		ann.Promise(60*gib, 0)
-		sc.waits(1, 1000, asks(func(r *job.Request) { r.MemBytes = 16 * gib }))
+		sc.queueJob(1, 1000, asks(func(r *job.Request) { r.MemBytes = 16 * gib }))
 		c.waits(sc)
 		sc.p.Plan(&sc.s, sc.q)
 		ann.CountCapped(noon, false)

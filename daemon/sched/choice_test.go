@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// part returns a share of a GPU.
-func part(gpu, milli int) Grant { return Grant{GPU: gpu, Milli: milli} }
+// gpuShare returns a share of a GPU.
+func gpuShare(gpu, milli int) Grant { return Grant{GPU: gpu, Milli: milli} }
 
 // TestChoiceOfAPart places one job that asks for a part of a GPU on four GPUs, the first of which
 // is free.
@@ -20,24 +20,24 @@ func TestChoiceOfAPart(t *testing.T) {
 		change func(*Waiting)
 		want   string
 	}{
-		"the fullest that has room":             {[]Grant{part(1, 250), part(2, 500), part(3, 700)}, 500, nil, "start 1 on 500m of 2"},
-		"the next fuller one where it does not": {[]Grant{part(1, 250), part(2, 700), part(3, 800)}, 500, nil, "start 1 on 500m of 1"},
-		"a free one where none has room":        {[]Grant{part(1, 750), part(2, 750), part(3, 750)}, 500, nil, "start 1 on 500m of 0"},
-		"fewest jobs among the equally full":    {[]Grant{part(1, 250), part(1, 250), part(2, 500), part(3, 500)}, 500, nil, "start 1 on 500m of 2"},
-		"the lowest of equals":                  {[]Grant{part(3, 500), part(2, 500)}, 500, nil, "start 1 on 500m of 2"},
-		"spread takes the emptiest":             {[]Grant{part(1, 250), part(2, 500), part(3, 700)}, 250, spread, "start 1 on 250m of 0"},
-		"spread among GPUs in use":              {[]Grant{part(0, 600), part(1, 250), part(2, 500), part(3, 700)}, 250, spread, "start 1 on 250m of 1"},
-		"exactly what is left":                  {[]Grant{part(1, 700), part(2, 600)}, 300, nil, "start 1 on 300m of 1"},
+		"the fullest that has room":             {[]Grant{gpuShare(1, 250), gpuShare(2, 500), gpuShare(3, 700)}, 500, nil, "start 1 on 500m of 2"},
+		"the next fuller one where it does not": {[]Grant{gpuShare(1, 250), gpuShare(2, 700), gpuShare(3, 800)}, 500, nil, "start 1 on 500m of 1"},
+		"a free one where none has room":        {[]Grant{gpuShare(1, 750), gpuShare(2, 750), gpuShare(3, 750)}, 500, nil, "start 1 on 500m of 0"},
+		"fewest jobs among the equally full":    {[]Grant{gpuShare(1, 250), gpuShare(1, 250), gpuShare(2, 500), gpuShare(3, 500)}, 500, nil, "start 1 on 500m of 2"},
+		"the lowest of equals":                  {[]Grant{gpuShare(3, 500), gpuShare(2, 500)}, 500, nil, "start 1 on 500m of 2"},
+		"spread takes the emptiest":             {[]Grant{gpuShare(1, 250), gpuShare(2, 500), gpuShare(3, 700)}, 250, spread, "start 1 on 250m of 0"},
+		"spread among GPUs in use":              {[]Grant{gpuShare(0, 600), gpuShare(1, 250), gpuShare(2, 500), gpuShare(3, 700)}, 250, spread, "start 1 on 250m of 1"},
+		"exactly what is left":                  {[]Grant{gpuShare(1, 700), gpuShare(2, 600)}, 300, nil, "start 1 on 300m of 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 4)
 			for i, g := range c.held {
-				sc.runs(job.ID(101+i), time.Hour, g)
+				sc.runJob(job.ID(101+i), time.Hour, g)
 			}
 			if c.change == nil {
 				c.change = func(*Waiting) {}
 			}
-			sc.waits(1, c.milli, c.change)
+			sc.queueJob(1, c.milli, c.change)
 			sc.expect(c.want)
 		})
 	}
@@ -47,7 +47,7 @@ func TestChoiceOfAPart(t *testing.T) {
 // reserved GPU it would delay a job of whole GPUs if it runs longer than expected. If only the
 // reserved GPU has room, the part goes there if its job is expected to end in time.
 func TestChoiceOfAPartBesideAReservation(t *testing.T) {
-	readPolicy(t).says("A job that asks for a part of a GPU gets one that is not kept as a whole, if such a GPU has room, " +
+	readPolicy(t).hasSentence("A job that asks for a part of a GPU gets one that is not kept as a whole, if such a GPU has room, " +
 		"even if a fuller one has room too.")
 	for name, c := range map[string]struct {
 		wide int // GPUs that the job ahead asks for, in thousandths
@@ -59,11 +59,11 @@ func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 3)
-			sc.runs(101, time.Hour, on(0)...)
-			sc.runs(102, time.Hour, part(1, 500))
-			sc.runs(103, 2*time.Hour, part(2, 250))
-			sc.waits(1, c.wide)
-			sc.waits(2, 250, expected(30*time.Minute))
+			sc.runJob(101, time.Hour, onGPUs(0)...)
+			sc.runJob(102, time.Hour, gpuShare(1, 500))
+			sc.runJob(103, 2*time.Hour, gpuShare(2, 250))
+			sc.queueJob(1, c.wide)
+			sc.queueJob(2, 250, expected(30*time.Minute))
 			sc.expect(c.want)
 		})
 	}
@@ -78,19 +78,19 @@ func TestChoiceOfWholeAndPart(t *testing.T) {
 		want  string
 	}{
 		"both on free GPUs":           {nil, 1500, "start 1 on 500m of 0+1"},
-		"the half on one in use":      {[]Grant{part(2, 500)}, 1500, "start 1 on 0+500m of 2"},
-		"the half beside, if it fits": {[]Grant{part(2, 600)}, 1500, "start 1 on 500m of 0+1"},
-		"no whole one is left":        {[]Grant{part(0, 100), part(1, 100), part(2, 100)}, 1500, "wait"},
-		"whole ones and a half":       {[]Grant{part(0, 500)}, 2500, "start 1 on 500m of 0+1+2"},
-		"one whole GPU too few":       {[]Grant{part(0, 500), part(1, 500)}, 2500, "wait"},
+		"the half on one in use":      {[]Grant{gpuShare(2, 500)}, 1500, "start 1 on 0+500m of 2"},
+		"the half beside, if it fits": {[]Grant{gpuShare(2, 600)}, 1500, "start 1 on 500m of 0+1"},
+		"no whole one is left":        {[]Grant{gpuShare(0, 100), gpuShare(1, 100), gpuShare(2, 100)}, 1500, "wait"},
+		"whole ones and a half":       {[]Grant{gpuShare(0, 500)}, 2500, "start 1 on 500m of 0+1+2"},
+		"one whole GPU too few":       {[]Grant{gpuShare(0, 500), gpuShare(1, 500)}, 2500, "wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 3)
 			sc.s.Policy.ReservationDepth = 0
 			for i, g := range c.held {
-				sc.runs(job.ID(101+i), time.Hour, g)
+				sc.runJob(job.ID(101+i), time.Hour, g)
 			}
-			sc.waits(1, c.milli)
+			sc.queueJob(1, c.milli)
 			sc.expect(c.want)
 		})
 	}
@@ -103,7 +103,7 @@ func TestForeignComesLast(t *testing.T) {
 	} {
 		sc := newScene(t, 3)
 		sc.s.GPUs[0].Foreign = true
-		sc.waits(1, milli)
+		sc.queueJob(1, milli)
 		sc.expect(want)
 	}
 }
@@ -128,7 +128,7 @@ func TestMemoryOfAPart(t *testing.T) {
 			g := &sc.s.GPUs[0]
 			g.MemFreeBytes, g.SlackBytes = c.free*gib, c.slack*gib
 			g.UsableBytes = 80 * 1000 * (gib / 1000) // a half is 40 GiB, minus the rounding to thousandths
-			sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = c.asked * gib }))
+			sc.queueJob(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = c.asked * gib }))
 			sc.expect(c.want)
 		})
 	}
@@ -139,10 +139,10 @@ func TestPromisesAreNotFree(t *testing.T) {
 	for seen, want := range map[int64]string{0: "wait", 10: "wait", 20: "start 1 on 500m of 0", 30: "start 1 on 500m of 0"} {
 		sc := newScene(t, 1)
 		sc.s.Policy.ReservationDepth = 0
-		sc.runs(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 30 * gib})
+		sc.runJob(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 30 * gib})
 		sc.s.GPUs[0].Held[0].SeenBytes = seen * gib
 		sc.s.GPUs[0].MemFreeBytes = 40 * gib // the job asks for 30 GiB
-		sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
+		sc.queueJob(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
 		sc.expect(want)
 	}
 }
@@ -179,9 +179,9 @@ func TestModelsAndSmallGPUs(t *testing.T) {
 				}
 			}
 			for i, g := range c.busy {
-				sc.runs(job.ID(101+i), time.Hour, on(g)...)
+				sc.runJob(job.ID(101+i), time.Hour, onGPUs(g)...)
 			}
-			sc.waits(1, c.milli)
+			sc.queueJob(1, c.milli)
 			if !linked || len(c.models) != 4 || c.milli != 3000 {
 				t.Run(name, func(*testing.T) { sc.expect("start 1 on " + c.want) })
 			}

@@ -29,14 +29,14 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 	}
 	c.candidates = c.candidates[:0]
 	for i := range l.gpus {
-		if c.pass.s.admits(q, l, i) && c.pass.s.wholeFits(q, l, i) {
+		if c.pass.s.mayUse(q, l, i) && c.pass.s.wholeFits(q, l, i) {
 			c.candidates = append(c.candidates, i)
 		}
 	}
 	if q.shape.part > 0 {
 		c.choosePart(q, l)
 	}
-	for _, i := range c.chooseSet(c.preferred(c.candidates, q.shape.whole), q.shape.whole) {
+	for _, i := range c.chooseSet(c.dropWorse(c.candidates, q.shape.whole), q.shape.whole) {
 		c.grants = append(c.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
 	}
 	sortGrants(c.grants)
@@ -47,7 +47,7 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 func (c *chooser) choosePart(q *query, l *capacity) {
 	best := -1
 	for i := range l.gpus {
-		if !c.pass.s.admits(q, l, i) || !c.pass.s.partFits(q, l, i) {
+		if !c.pass.s.mayUse(q, l, i) || !c.pass.s.partFits(q, l, i) {
 			continue
 		}
 		if c.pass.s.wholeFits(q, l, i) && len(c.candidates) <= q.shape.whole {
@@ -91,7 +91,7 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 		best := -1
 		for i := range l.gpus {
 			later := best < 0 || l.gpus[i].since > l.gpus[best].since
-			if later && c.pass.s.admits(q, l, i) && c.pass.s.wholeFits(q, l, i) && !granted(c.grants, i) {
+			if later && c.pass.s.mayUse(q, l, i) && c.pass.s.wholeFits(q, l, i) && !granted(c.grants, i) {
 				best = i
 			}
 		}
@@ -110,7 +110,7 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 func (c *chooser) latestPart(q *query, l *capacity) {
 	best, taken := -1, -1
 	for i := range l.gpus {
-		if !c.pass.s.admits(q, l, i) || !c.pass.s.partFits(q, l, i) {
+		if !c.pass.s.mayUse(q, l, i) || !c.pass.s.partFits(q, l, i) {
 			continue
 		}
 		if granted(c.grants, i) {
@@ -132,7 +132,7 @@ func (c *chooser) latestPart(q *query, l *capacity) {
 
 func (c *chooser) anotherWhole(q *query, l *capacity) int {
 	for i := range l.gpus {
-		if c.pass.s.admits(q, l, i) && c.pass.s.wholeFits(q, l, i) && !granted(c.grants, i) {
+		if c.pass.s.mayUse(q, l, i) && c.pass.s.wholeFits(q, l, i) && !granted(c.grants, i) {
 			return i
 		}
 	}

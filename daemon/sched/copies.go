@@ -2,19 +2,19 @@ package sched
 
 import "slices"
 
-// This type maps the accounts and throttles of a snapshot to their copies.
-type copies struct {
+// copyMap maps the accounts and throttles of a snapshot to their copies.
+type copyMap struct {
 	accounts  map[*Account]*Account
 	throttles map[*Throttle]*Throttle
 }
 
-func newCopies() copies {
-	return copies{map[*Account]*Account{}, map[*Throttle]*Throttle{}}
+func newCopies() copyMap {
+	return copyMap{map[*Account]*Account{}, map[*Throttle]*Throttle{}}
 }
 
 // snapshot returns a copy of the machine and its running jobs that shares no memory with the
 // original.
-func (c *copies) snapshot(s *Snapshot) Snapshot {
+func (c *copyMap) snapshot(s *Snapshot) Snapshot {
 	own := *s
 	own.GPUs, own.Running = slices.Clone(s.GPUs), slices.Clone(s.Running)
 	own.Links, own.Reserved = slices.Clone(s.Links), slices.Clone(s.Reserved)
@@ -32,12 +32,12 @@ func (c *copies) snapshot(s *Snapshot) Snapshot {
 	return own
 }
 
-func (c *copies) waiting(w Waiting) Waiting {
+func (c *copyMap) waiting(w Waiting) Waiting {
 	w.Account, w.Throttle = c.account(w.Account), c.throttle(w.Throttle)
 	return w
 }
 
-func (c *copies) account(a *Account) *Account {
+func (c *copyMap) account(a *Account) *Account {
 	if copied := c.accounts[a]; copied != nil || a == nil {
 		return copied
 	}
@@ -50,7 +50,7 @@ func (c *copies) account(a *Account) *Account {
 	return &copied
 }
 
-func (c *copies) throttle(t *Throttle) *Throttle {
+func (c *copyMap) throttle(t *Throttle) *Throttle {
 	if t == nil {
 		return nil
 	}

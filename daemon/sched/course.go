@@ -6,9 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This type records which jobs use which GPUs in a future. It records only the future in which
-// every job runs for as long as expected. A future with random run times would show one accident of
-// many.
+// A course records which jobs use which GPUs in a future. It records only the future in which every
+// job runs for as long as expected. A future with random run times would show one accident of many.
 type course struct {
 	far   Instant // where the record ends
 	stays []Stay
@@ -30,24 +29,23 @@ type Stay struct {
 }
 
 // Course predicts the use of the GPUs if no job is added and every job runs for as long as
-// expected. The argument far is the length of the predicted period. The prediction is valid up to
-// the moment until. Course gives up once the function asked returns false. The result done reports
-// whether Course finished.
-func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
+// expected. The prediction covers the given period. It is valid up to the moment validUntil. Course
+// gives up once goOn returns false; finished is then false.
+func (f *Forecast) Course(goOn func() bool, period time.Duration) (stays []Stay, validUntil Instant, finished bool) {
 	if f.course == nil {
-		f.course = newCourse(f, far)
+		f.course = newCourse(f, period)
 	}
 	c := f.course
 	for !c.over {
-		if !asked() {
+		if !goOn() {
 			return nil, 0, false
 		}
 		c.nextPass()
 	}
-	if !c.enough() && c.passes == c.most {
+	if !c.isComplete() && c.passes == c.most {
 		c.course.far = min(c.course.far, c.machine.Now)
 	}
-	return c.finished(), c.course.far, true
+	return c.finishedStays(), c.course.far, true
 }
 
 // Waiting returns the waiting jobs that the forecast covers, in order.
@@ -67,20 +65,20 @@ func newCourse(of *Forecast, far time.Duration) *future {
 	return f
 }
 
-// beginStay records that a job begins to run. The argument at is its index among the running jobs.
-func (f *future) beginStay(id job.ID, at int, runs bool) {
+// beginStay records that a job begins to run. index is its position among the running jobs.
+func (f *future) beginStay(id job.ID, index int, runs bool) {
 	c := f.course
-	if c == nil || len(f.machine.Running[at].Grants) == 0 {
+	if c == nil || len(f.machine.Running[index].Grants) == 0 {
 		return
 	}
 	if len(c.stays) == maxStays {
 		c.far = min(c.far, f.machine.Now)
 		return
 	}
-	r, x := &f.machine.Running[at], &f.running[at]
+	r, x := &f.machine.Running[index], &f.running[index]
 	s := Stay{Job: id, Grants: r.Grants, From: r.Start, Until: x.ends, Late: x.ends, Runs: runs}
 	if s.Known = r.Stopping || x.estimate == nil || x.estimate.Known; s.Known && !r.Stopping && x.estimate != nil {
-		ran := r.Served + r.ran(f.machine.Now)
+		ran := r.Served + r.runTimeAt(f.machine.Now)
 		late := f.machine.Now.Add(x.estimate.Late(ran) - ran).Add(time.Duration(max(r.Still, f.machine.Now) - f.machine.Now))
 		s.Late = max(s.Until, min(late, x.limit))
 	}
@@ -102,8 +100,8 @@ func (f *future) endStay(id job.ID) {
 	}
 }
 
-// finished returns the stays. A stay that still goes on gets its expected end.
-func (f *future) finished() []Stay {
+// finishedStays returns the stays. A stay that still goes on gets its expected end.
+func (f *future) finishedStays() []Stay {
 	for i := range f.machine.Running {
 		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].requeues {
 			f.course.stays[at].Until, f.course.stays[at].Late = f.running[i].ends, f.running[i].ends
@@ -112,16 +110,16 @@ func (f *future) finished() []Stay {
 	return f.course.stays
 }
 
-// enough reports whether further passes would add nothing to the answer.
-func (f *future) enough() bool {
+// isComplete reports whether further passes would add nothing to the answer.
+func (f *future) isComplete() bool {
 	if f.course == nil {
 		return len(f.wanted) == 0
 	}
 	return f.queue.Len() == 0 || f.machine.Now >= f.course.far
 }
 
-// farthest returns the moment at which the future ends.
-func (f *future) farthest() Instant {
+// lastMoment returns the moment at which the future ends.
+func (f *future) lastMoment() Instant {
 	switch {
 	case f.course != nil:
 		return f.course.far

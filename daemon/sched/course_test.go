@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// This method prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20"
+// printCourse prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20"
 // is job 9 on GPU 0 from -60 to 10; in four cases of five it has ended by 20. "?" means unknown.
-func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
+func (sc *scene) printCourse(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, estimated)
 	stays, until, done := f.Course(func() bool { return true }, far)
 	if !done || until > noon.Add(far) {
@@ -49,43 +49,43 @@ func TestCourse(t *testing.T) {
 		want string
 	}{
 		"one after the other, short ones pass": {2, func(sc *scene) {
-			sc.runs(101, 10*minute, on(0)...)
-			sc.runs(102, 30*minute, on(1)...)
-			sc.waits(1, 2000)
-			sc.waits(2, 1000, expected(512*time.Second))
+			sc.runJob(101, 10*minute, onGPUs(0)...)
+			sc.runJob(102, 30*minute, onGPUs(1)...)
+			sc.queueJob(1, 2000)
+			sc.queueJob(2, 1000, expected(512*time.Second))
 		}, "101 on 0 -60..10/10, 102 on 1 -60..30/30, 2 on 0 10..18/18, 1 on 0+1 30..90/90"},
 		"parts share": {1, func(sc *scene) {
-			sc.runs(101, 10*minute, Grant{GPU: 0, Milli: 500})
-			sc.waits(1, 500)
-			sc.waits(2, 500)
+			sc.runJob(101, 10*minute, Grant{GPU: 0, Milli: 500})
+			sc.queueJob(1, 500)
+			sc.queueJob(2, 500)
 		}, "101 on 500m of 0 -60..10/10, 1 on 500m of 0 0..60/60, 2 on 500m of 0 10..70/70"},
 		"an array, as many at once as may": {3, func(sc *scene) {
-			sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, &Throttle{Left: 2} })
+			sc.queueJob(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, &Throttle{Left: 2} })
 		}, "1 on 0 0..60/60, 1 on 1 0..60/60, 1 on 0 60..120/120"},
 		"a preempted job comes back": {1, func(sc *scene) {
 			sc.s.Policy.Slice = 30 * minute
-			r := sc.runs(101, 60*minute, on(0)...)
+			r := sc.runJob(101, 60*minute, onGPUs(0)...)
 			r.Preemptible, r.Request = true, &job.Request{GPUMilli: 1000, Preemptible: true}
-			sc.waits(1, 1000, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			sc.queueJob(1, 1000, asks(func(r *job.Request) { r.Priority.Class = job.High }))
 		}, "101 on 0 -60..0/0, 1 on 0 0..60/60, 101 on 0 60..120/120"},
 		"a GPU that comes back": {1, func(sc *scene) {
 			sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Paused, noon.Add(20*minute)
-			sc.waits(1, 1000)
+			sc.queueJob(1, 1000)
 		}, "1 on 0 20..80/80"},
 		"a load of which nobody knows": {1, func(sc *scene) {
 			sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60
-			sc.waits(1, 1000)
+			sc.queueJob(1, 1000)
 		}, ""},
-		"jobs without a GPU have none": {1, func(sc *scene) { sc.waits(1, 0) }, ""},
+		"jobs without a GPU have none": {1, func(sc *scene) { sc.queueJob(1, 0) }, ""},
 		"not beyond what is asked": {1, func(sc *scene) {
 			for id := range 5 {
-				sc.waits(job.ID(id+1), 1000, expected(10*time.Hour))
+				sc.queueJob(job.ID(id+1), 1000, expected(10*time.Hour))
 			}
 		}, "1 on 0 0..600/600, 2 on 0 600..1200/1200, 3 on 0 1200..1800/1800"},
 	} {
 		sc := newScene(t, test.gpus)
 		test.set(sc)
-		if got := sc.course(nil, 24*time.Hour); got != test.want {
+		if got := sc.printCourse(nil, 24*time.Hour); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", what, got, test.want)
 		}
 	}
@@ -94,11 +94,11 @@ func TestCourse(t *testing.T) {
 // If an end or a start cannot be known, the course says so.
 func TestCourseOfTheUnknown(t *testing.T) {
 	sc := newScene(t, 2)
-	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, known(2*time.Hour, 1)
-	sc.runs(101, 1*minute, on(0)...).Request = &job.Request{GPUMilli: 1000}
-	sc.runs(102, 60*minute, on(1)...).Request = &job.Request{GPUMilli: 1000}
-	sc.waits(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }))
-	sc.waits(2, 2000)
+	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, knownEstimate(2*time.Hour, 1)
+	sc.runJob(101, 1*minute, onGPUs(0)...).Request = &job.Request{GPUMilli: 1000}
+	sc.runJob(102, 60*minute, onGPUs(1)...).Request = &job.Request{GPUMilli: 1000}
+	sc.queueJob(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }))
+	sc.queueJob(2, 2000)
 	estimated := func(id job.ID) *predict.Estimate {
 		if id == 102 {
 			return &wide
@@ -106,7 +106,7 @@ func TestCourseOfTheUnknown(t *testing.T) {
 		return unknown
 	}
 	const want = "101 on 0 -60..?/?, 102 on 1 -60..60/276, 1 on 1 60..?/120"
-	if got := sc.course(estimated, 24*time.Hour); got != want {
+	if got := sc.printCourse(estimated, 24*time.Hour); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
@@ -114,7 +114,7 @@ func TestCourseOfTheUnknown(t *testing.T) {
 // A course ends at an array of very many tasks, and when its caller stops asking.
 func TestCourseIsBounded(t *testing.T) {
 	sc := newScene(t, 64)
-	sc.waits(1, 1000, expected(time.Minute), func(w *Waiting) { w.Count = 100_000 })
+	sc.queueJob(1, 1000, expected(time.Minute), func(w *Waiting) { w.Count = 100_000 })
 	f := sc.p.Forecast(&sc.s, sc.q, nil)
 	stays, until, _ := f.Course(func() bool { return true }, 7*24*time.Hour)
 	if len(stays) > maxStays || len(stays) < maxStays/2 || until > noon.Add(2*time.Hour) || until <= noon {

@@ -14,16 +14,16 @@ func askCPUs(n int) func(*Waiting) { return asks(func(r *job.Request) { r.CPUs =
 func TestCPUsAreKept(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Host = Host{CPUs: 16, PromisedCPUs: 10, GPUCPUs: 12}
-	sc.runs(101, time.Hour, on(0)...).CPUs = 10
-	sc.waits(1, 1000, askCPUs(12))
-	sc.waits(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 CPUs are left at the reserved start
-	sc.waits(3, 1000, askCPUs(2), expected(30*time.Minute))
-	sc.waits(4, 1000, expected(2*time.Hour))
+	sc.runJob(101, time.Hour, onGPUs(0)...).CPUs = 10
+	sc.queueJob(1, 1000, askCPUs(12))
+	sc.queueJob(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 CPUs are left at the reserved start
+	sc.queueJob(3, 1000, askCPUs(2), expected(30*time.Minute))
+	sc.queueJob(4, 1000, expected(2*time.Hour))
 	sc.expect("start 3 on 1, start 4 on 2, keep 0 for 1 at +1h0m0s")
 	if got := sc.p.out.Place[1].CPUs; got != 3 {
 		t.Errorf("the job that names none counts for %d CPUs, want 3", got)
 	}
-	if why := sc.why(sc.last(1000, askCPUs(5), expected(2*time.Hour))); why != "host-cpus, need 5 have 1, ann's jobs hold 10 CPUs; gpu-busy on 0, job 101; gpu-kept on 1, job 3; gpu-kept on 2, job 4; gpu-free on 3" {
+	if why := sc.printReasons(sc.lastJob(1000, askCPUs(5), expected(2*time.Hour))); why != "host-cpus, need 5 have 1, ann's jobs hold 10 CPUs; gpu-busy on 0, job 101; gpu-kept on 1, job 3; gpu-kept on 2, job 4; gpu-free on 3" {
 		t.Errorf("why: %s", why)
 	}
 }
@@ -36,9 +36,9 @@ func TestReasonOfLostCPUs(t *testing.T) {
 	} {
 		sc := newScene(t, 1)
 		sc.s.Host = Host{CPUs: left, GPUCPUs: left}
-		sc.waits(1, 1000, askCPUs(10))
+		sc.queueJob(1, 1000, askCPUs(10))
 		sc.expect("wait")
-		if why := sc.why(sc.last(1000, askCPUs(10))); why != want {
+		if why := sc.printReasons(sc.lastJob(1000, askCPUs(10))); why != want {
 			t.Errorf("%d are left: %s", left, why)
 		}
 	}
@@ -63,9 +63,9 @@ func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 		sc := newScene(t, 4)
 		sc.s.Host = c.host
 		sc.user("ann").MaxCPUs = c.quota
-		sc.waits(1, 1000)
-		sc.waits(2, 0)
-		sc.waits(3, 10)
+		sc.queueJob(1, 1000)
+		sc.queueJob(2, 0)
+		sc.queueJob(3, 10)
 		sc.expect("start 1 on 0, start 2 on none, start 3 on 10m of 1")
 		if got := sc.p.out.Place[0].CPUs; got != c.want || sc.p.out.Place[1].CPUs != 0 || sc.p.out.Place[2].CPUs != 0 {
 			t.Errorf("%s: %+v, want %d CPUs", name, sc.p.out.Place, c.want)
@@ -86,18 +86,18 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	ask := func(mem int64, cpus int) func(*Waiting) {
 		return asks(func(r *job.Request) { r.MemBytes, r.CPUs = mem*gib, cpus })
 	}
-	sc.waits(1, 0, ask(4, 0))          // above her quota
-	sc.waits(2, 0, ask(3, 1))          // within it
-	sc.waits(3, 0, of(bob), ask(3, 4)) // above the lab's CPUs
-	sc.waits(4, 0, of(bob), ask(3, 3))
-	sc.waits(5, 0, of(bob), ask(2, 0)) // above the lab's memory
+	sc.queueJob(1, 0, ask(4, 0))          // above her quota
+	sc.queueJob(2, 0, ask(3, 1))          // within it
+	sc.queueJob(3, 0, of(bob), ask(3, 4)) // above the lab's CPUs
+	sc.queueJob(4, 0, of(bob), ask(3, 3))
+	sc.queueJob(5, 0, of(bob), ask(2, 0)) // above the lab's memory
 	sc.expect("start 2 on none, start 4 on none")
 	ann.MaxCPUs = 3
-	if got, want := sc.why(sc.last(0, ask(4, 5))), "too-much, can never start: asks for 5 CPUs, the quota of ann is 3 CPUs (use a smaller --cpus, or ask an administrator for a larger quota); "+
+	if got, want := sc.printReasons(sc.lastJob(0, ask(4, 5))), "too-much, can never start: asks for 5 CPUs, the quota of ann is 3 CPUs (use a smaller --cpus, or ask an administrator for a larger quota); "+
 		"quota-mem, need 4294967296 have 3221225472, ann has 3G of 8G left; quota-cpus, need 5 have 1, ann has 1 of 3 left; quota-cpus, need 5 have 4, group lab has 4 of 6 left"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
-	if got, want := sc.why(sc.last(0, ask(9, 0))), "too-much, can never start: asks for 9G of host memory, the quota of ann is 8G (use a smaller --mem, or ask an administrator for a larger quota); "+
+	if got, want := sc.printReasons(sc.lastJob(0, ask(9, 0))), "too-much, can never start: asks for 9G of host memory, the quota of ann is 8G (use a smaller --mem, or ask an administrator for a larger quota); "+
 		"quota-mem, need 9663676416 have 3221225472, ann has 3G of 8G left; quota-mem, need 9663676416 have 7516192768, group lab has 7G of 12G left"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
@@ -108,8 +108,8 @@ func TestCPUsAreTakenBack(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.Slice = 30 * time.Minute
 	sc.s.Host = Host{CPUs: 8, PromisedCPUs: 7}
-	r := sc.runs(101, time.Hour, on(0)...)
+	r := sc.runJob(101, time.Hour, onGPUs(0)...)
 	r.CPUs, r.Preemptible, r.Priority = 7, true, job.Priority{Number: -1}
-	sc.waits(1, 1000, askCPUs(4))
+	sc.queueJob(1, 1000, askCPUs(4))
 	sc.expect("keep 0 for 1 at +1h0m0s, stop 101 for 1")
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This type describes a machine of 8 GPUs, and a queue of n jobs of some users. No two jobs have
-// the same shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on
-// the other GPUs.
-type awkward struct {
+// crowdedMachine describes a machine of 8 GPUs, and a queue of n jobs of some users. No two jobs
+// have the same shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs
+// run on the other GPUs.
+type crowdedMachine struct {
 	users     int
 	change    func(r *job.Request, i int)
 	paused    bool // all GPUs are paused
@@ -22,7 +22,7 @@ type awkward struct {
 	reserved  bool // there are advance reservations, one for later and one for now
 }
 
-func (x *awkward) build(n int) (*Snapshot, *Queue) {
+func (x *crowdedMachine) build(n int) (*Snapshot, *Queue) {
 	s, _ := crowded(0)
 	s.GPUs, s.Running = s.GPUs[:8], s.Running[:6]
 	for i := range s.GPUs {
@@ -57,7 +57,7 @@ func (x *awkward) build(n int) (*Snapshot, *Queue) {
 	return s, q
 }
 
-func (x *awkward) reserve(s *Snapshot) {
+func (x *crowdedMachine) reserve(s *Snapshot) {
 	for i := range 3 {
 		r := AdvanceReservation{GPUs: make([]bool, 8), From: s.Now.Add(time.Duration(i) * time.Hour), UIDs: []int{1001 + i}}
 		r.GPUs[i], r.GPUs[i+1] = true, true
@@ -95,14 +95,14 @@ var shapes = map[string]func(*job.Request, int){
 }
 
 // awkwardStates are the machines on which the shapes are tried.
-var awkwardStates = map[string]awkward{
+var awkwardStates = map[string]crowdedMachine{
 	"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
 }
 
 // The work of a pass grows linearly with the number of shapes. Work that grew with the square of
 // the queue would fail this test.
 func TestAPassIsLinear(t *testing.T) {
-	looks := func(x awkward, n int) int {
+	looks := func(x crowdedMachine, n int) int {
 		s, q := x.build(n)
 		p := NewPlanner()
 		p.Plan(s, q)
@@ -126,9 +126,9 @@ func TestAPassIsLinear(t *testing.T) {
 // at an account's first shapes for which no reservation is possible.
 const mostLooks = 9
 
-// used returns the processor time of this process. Other load on the machine changes it less than
-// it changes the elapsed time.
-func used(b *testing.B) time.Duration {
+// processorTime returns the processor time of this process. Other load on the machine changes it
+// less than it changes the elapsed time.
+func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)
@@ -148,11 +148,11 @@ func BenchmarkAwkward(b *testing.B) {
 					p := NewPlanner()
 					p.Plan(s, q)
 					b.ReportAllocs()
-					before := used(b)
+					before := processorTime(b)
 					for b.Loop() {
 						p.Plan(s, q)
 					}
-					b.ReportMetric(float64((used(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
+					b.ReportMetric(float64((processorTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 				})
 			}
 		}

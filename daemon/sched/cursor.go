@@ -20,7 +20,7 @@ func (p *pass) cursor(b *bucket, e *entry) cursor {
 // where it is if its entry may start. It returns false if no entry is left.
 func (p *pass) seek(c *cursor) bool {
 	for c.entry != nil {
-		if c.open() {
+		if c.isOpen() {
 			p.rank(&c.rank, c.bucket, c.entry)
 			return true
 		}
@@ -29,8 +29,8 @@ func (p *pass) seek(c *cursor) bool {
 	return false
 }
 
-// open reports whether one more task of the entry may start in this pass.
-func (c *cursor) open() bool {
+// isOpen reports whether one more task of the entry may start in this pass.
+func (c *cursor) isOpen() bool {
 	g := c.entry.Throttle
 	return c.used < int(c.entry.Count) && (g == nil || g.used < g.Left)
 }
@@ -53,5 +53,5 @@ func (c *cursor) query(at Instant, when horizon) query {
 	return query{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
 }
 
-// This method reports whether the pass skips the jobs of the cursor's bucket.
-func (c *cursor) capped(r *room) bool { return r.capped(c.bucket.account, &c.bucket.shape.amount) }
+// isCapped reports whether the pass skips the jobs of the cursor's bucket.
+func (c *cursor) isCapped(r *room) bool { return r.isCapped(c.bucket.account, &c.bucket.shape.amount) }

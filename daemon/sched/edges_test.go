@@ -20,17 +20,17 @@ func TestReservationsConcernAccounts(t *testing.T) {
 	t.Run("at the start", func(t *testing.T) {
 		sc := newScene(t, 1)
 		sc.forBob(-time.Hour, 10*time.Hour, 0)
-		sc.waits(1, 1000)
-		sc.waits(2, 1000, of(sc.user("bob")))
+		sc.queueJob(1, 1000)
+		sc.queueJob(2, 1000, of(sc.user("bob")))
 		sc.expect("start 2 on 0, keep 0 for 1 at +10h0m0s")
 	})
 	t.Run("behind others", func(t *testing.T) {
 		sc := newScene(t, 3)
-		sc.runs(9, 20*time.Minute, on(2)...)
+		sc.runJob(9, 20*time.Minute, onGPUs(2)...)
 		sc.forBob(10*time.Minute, 10*time.Hour, 0)
-		sc.waits(1, 2000, of(sc.user("carol")), asks(func(r *job.Request) { r.GPUsFrom = []int{1, 2} }))
-		sc.waits(2, 1000, expected(30*time.Minute))
-		sc.waits(3, 1000, expected(30*time.Minute), of(sc.user("bob")))
+		sc.queueJob(1, 2000, of(sc.user("carol")), asks(func(r *job.Request) { r.GPUsFrom = []int{1, 2} }))
+		sc.queueJob(2, 1000, expected(30*time.Minute))
+		sc.queueJob(3, 1000, expected(30*time.Minute), of(sc.user("bob")))
 		sc.expect("start 3 on 0, keep 1+2 for 1 at +20m0s")
 	})
 }
@@ -41,16 +41,22 @@ func TestWakesForWhatComes(t *testing.T) {
 		set  func(sc *scene)
 		want Instant
 	}{
-		"slice to come":       {func(sc *scene) { sc.runs(9, time.Hour, on(0)...).Preemptible = true; sc.s.Policy.Slice = 2 * time.Hour }, noon.Add(time.Hour)},
-		"slice at its end":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...).Preemptible = true; sc.s.Policy.Slice = time.Hour }, noon.Add(preemptEvery)},
-		"not preemptible":     {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.s.Policy.Slice = 2 * time.Hour }, Never},
-		"reservation to come": {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(time.Minute, time.Hour, 0) }, noon.Add(time.Minute)},
-		"reservation begins":  {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(0, time.Hour, 0) }, noon.Add(time.Hour)},
-		"reservation ends":    {func(sc *scene) { sc.runs(9, time.Hour, on(0)...); sc.forBob(-time.Hour, 0, 0) }, Never},
+		"slice to come": {func(sc *scene) {
+			sc.runJob(9, time.Hour, onGPUs(0)...).Preemptible = true
+			sc.s.Policy.Slice = 2 * time.Hour
+		}, noon.Add(time.Hour)},
+		"slice at its end": {func(sc *scene) {
+			sc.runJob(9, time.Hour, onGPUs(0)...).Preemptible = true
+			sc.s.Policy.Slice = time.Hour
+		}, noon.Add(preemptEvery)},
+		"not preemptible":     {func(sc *scene) { sc.runJob(9, time.Hour, onGPUs(0)...); sc.s.Policy.Slice = 2 * time.Hour }, Never},
+		"reservation to come": {func(sc *scene) { sc.runJob(9, time.Hour, onGPUs(0)...); sc.forBob(time.Minute, time.Hour, 0) }, noon.Add(time.Minute)},
+		"reservation begins":  {func(sc *scene) { sc.runJob(9, time.Hour, onGPUs(0)...); sc.forBob(0, time.Hour, 0) }, noon.Add(time.Hour)},
+		"reservation ends":    {func(sc *scene) { sc.runJob(9, time.Hour, onGPUs(0)...); sc.forBob(-time.Hour, 0, 0) }, Never},
 	} {
 		sc := newScene(t, 1)
 		c.set(sc)
-		sc.waits(1, 1000, of(sc.user("bob")))
+		sc.queueJob(1, 1000, of(sc.user("bob")))
 		if got := sc.p.Plan(&sc.s, sc.q).Wake; got != c.want {
 			t.Errorf("%s: at +%s, want +%s", name, time.Duration(got-noon), time.Duration(c.want-noon))
 		}
@@ -77,7 +83,7 @@ func TestMomentsDoNotOverflow(t *testing.T) {
 func TestChangedMachine(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].Model = "Tesla T4"
-	sc.waits(1, 1000, asks(func(r *job.Request) { r.GPUType = "a100" }))
+	sc.queueJob(1, 1000, asks(func(r *job.Request) { r.GPUType = "a100" }))
 	sc.expect("wait")
 	sc.s.GPUs[0].Model, sc.s.Machine = "NVIDIA A100-SXM4-80GB", 2
 	sc.expect("start 1 on 0")
@@ -86,8 +92,8 @@ func TestChangedMachine(t *testing.T) {
 // The queue keeps exactly the shapes of its jobs.
 func TestShapesAreForgotten(t *testing.T) {
 	sc := newScene(t, 1)
-	sc.waits(1, 1000)
-	sc.waits(2, 1000, of(sc.user("bob")))
+	sc.queueJob(1, 1000)
+	sc.queueJob(2, 1000, of(sc.user("bob")))
 	var left []int
 	for id := range job.ID(3) {
 		sc.q.Remove(id)
@@ -102,7 +108,7 @@ func TestShapesAreForgotten(t *testing.T) {
 func TestIDsAmongEquals(t *testing.T) {
 	sc := newScene(t, 1)
 	for _, id := range []job.ID{2, 4, 1, 3} {
-		sc.waits(id, 1000, func(w *Waiting) { w.Since = noon })
+		sc.queueJob(id, 1000, func(w *Waiting) { w.Since = noon })
 	}
 	if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != "[1 2 3 4]" {
 		t.Errorf("the order is %s", got)
@@ -123,10 +129,10 @@ func TestOwnsWhatIsReserved(t *testing.T) {
 		sc := newScene(t, 2)
 		sc.forBob(c.from, c.to, 1)
 		sc.p.Plan(&sc.s, sc.q)
-		if got := sc.s.owns(sc.user("bob"), 1); got != c.want {
+		if got := sc.s.ownsGPU(sc.user("bob"), 1); got != c.want {
 			t.Errorf("reserved from +%s to +%s: %t", c.from, c.to, got)
 		}
-		if sc.s.owns(sc.user("bob"), 0) || sc.s.owns(sc.user("ann"), 1) {
+		if sc.s.ownsGPU(sc.user("bob"), 0) || sc.s.ownsGPU(sc.user("ann"), 1) {
 			t.Errorf("reserved from +%s to +%s: another GPU, or for another", c.from, c.to)
 		}
 	}
@@ -136,9 +142,9 @@ func TestOwnsWhatIsReserved(t *testing.T) {
 func TestDepthIsBounded(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.ReservationDepth = maxDepth + 5
-	sc.runs(101, time.Hour, on(0)...)
+	sc.runJob(101, time.Hour, onGPUs(0)...)
 	for id := range job.ID(maxDepth + 5) {
-		sc.waits(id+1, 1000)
+		sc.queueJob(id+1, 1000)
 	}
 	if n := len(sc.p.Plan(&sc.s, sc.q).Backfill); n != maxDepth {
 		t.Errorf("%d reservations", n)
@@ -155,9 +161,9 @@ func TestMemoryBesideWhatIsKept(t *testing.T) {
 		sc := newScene(t, 1)
 		g := &sc.s.GPUs[0]
 		g.UsableBytes, g.MemFreeBytes, g.SlackBytes = 80_000, 80_000, 10
-		sc.runs(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 40_000})
-		sc.waits(1, 600, asks(func(r *job.Request) { r.GPUMemBytes = bytes }))
-		sc.waits(2, 400, expected(2*time.Hour), asks(func(r *job.Request) { r.GPUMemBytes = 32_000 }))
+		sc.runJob(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 40_000})
+		sc.queueJob(1, 600, asks(func(r *job.Request) { r.GPUMemBytes = bytes }))
+		sc.queueJob(2, 400, expected(2*time.Hour), asks(func(r *job.Request) { r.GPUMemBytes = 32_000 }))
 		sc.expect(want)
 	}
 }
@@ -170,7 +176,7 @@ func TestKeptAfterAnotherInVain(t *testing.T) {
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60
 	bob := sc.user("bob")
 	sc.reserve(0, time.Hour, "for bob", 0).UIDs = []int{bob.UID}
-	sc.waits(1, 1000, of(bob))
-	sc.waits(2, 1000)
+	sc.queueJob(1, 1000, of(bob))
+	sc.queueJob(2, 1000)
 	sc.expect("keep 0 for 2 at +1h0m0s")
 }

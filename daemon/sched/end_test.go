@@ -38,11 +38,11 @@ func TestPlannedEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.End = AdvanceReservation{From: noon.Add(c.in), To: noon.Add(c.in + 10*minute), Detail: job.Text("it reboots")}
-			sc.waits(1, c.milli, c.change)
+			sc.queueJob(1, c.milli, c.change)
 			if got := len(sc.p.Plan(&sc.s, sc.q).Place) == 1; got != c.starts {
 				t.Errorf("starts: %t", got)
 			}
-			if got, want := sc.why(sc.last(c.milli, c.change)), "machine-ends, it reboots"; !c.starts && got != want {
+			if got, want := sc.printReasons(sc.lastJob(c.milli, c.change)), "machine-ends, it reboots"; !c.starts && got != want {
 				t.Errorf("waits for %q, want %q", got, want)
 			}
 		})
@@ -53,10 +53,10 @@ func TestPlannedEnd(t *testing.T) {
 func TestPlannedEndIsFilled(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.End = AdvanceReservation{From: noon.Add(time.Hour), To: noon.Add(70 * minute)}
-	sc.waits(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(2 * time.Hour) }))
-	sc.waits(2, 1000, expected(512*time.Second), asks(func(r *job.Request) { r.TimeLimit = job.Span(512 * time.Second) }))
+	sc.queueJob(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(2 * time.Hour) }))
+	sc.queueJob(2, 1000, expected(512*time.Second), asks(func(r *job.Request) { r.TimeLimit = job.Span(512 * time.Second) }))
 	sc.expect("start 2 on 0")
-	if got, want := sc.foretold(), "1 at +1h10m0s, 2 at +0s"; got != want {
+	if got, want := sc.printForecast(), "1 at +1h10m0s, 2 at +0s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -14,7 +14,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
 	q := c.query(p.pass.s.Now, whenNow)
-	l := p.backfill.capacityBehind(&q, &p.room.now, p.backfill.delayed(&c))
+	l := p.backfill.capacityBehind(&q, &p.room.now, p.backfill.delayedMask(&c))
 	why := append(p.quotaReasons(w, sh), p.hostReasons(sh, l)...)
 	if never := p.pass.s.Never(w.Account, w.Request); never != nil {
 		why = append([]job.Reason{{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: never.Message}}, why...)
@@ -37,7 +37,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 		}
 		perGPU = append(perGPU, reason)
 	}
-	if len(why) == 0 && would >= w.Request.Devices() && p.room.fits(&q, l) {
+	if len(why) == 0 && would >= w.Request.Devices() && p.room.hasRoomFor(&q, l) {
 		return nil
 	}
 	if need := w.Request.Devices(); need > 1 && would < need {
@@ -151,7 +151,7 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	if a.Barred != "" {
 		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text(a.Barred)})
 	}
-	for q := range a.quotas {
+	for q := range a.quotaAccounts {
 		if q.MaxJobs > 0 && q.Jobs >= q.MaxJobs {
 			add(job.ReasonQuotaJobs, q, int64(q.MaxJobs), int64(q.Jobs))
 		}
@@ -187,7 +187,7 @@ func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 			reason = job.Reason{Code: job.ReasonGPUReserved, Detail: r.Detail}
 		} else if p.explainCapacity(q, l, i).Code != "" || !l.gpus[i].ok {
 			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.backfill.jobOn(i)}
-		} else if why, ok := q.shape.tolerates(&p.pass.s.Policy, g, whenNow); !ok {
+		} else if why, ok := q.shape.withinLimits(&p.pass.s.Policy, g, whenNow); !ok {
 			reason = why
 		} else {
 			reason.Code = job.ReasonGPUFree

@@ -32,7 +32,7 @@ func (r *rivals) compete(until time.Duration) (parts []float64) {
 			r.another(r.jobs[x.Job-1].Account)
 		}
 	}
-	r.until(noon.Add(until))
+	r.runUntil(noon.Add(until))
 	sum := time.Duration(0)
 	for _, d := range r.used {
 		sum += d
@@ -91,7 +91,7 @@ func TestLargerShare(t *testing.T) {
 // has 1.54 of its fair part and the second user 0.82 of its own. 2^(1.54 - 0.82) is 1.6, and so is
 // the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
-	readPolicy(t).says("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
+	readPolicy(t).hasSentence("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
 		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")
 	for _, c := range []struct {
 		backlog   int
@@ -122,10 +122,10 @@ func TestIdleAccounts(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.s.Policy.HalfLife = week
 	ann, ben := usedOf(1, 400), usedOf(2, 100)
-	sc.waits(1, 1000, of(ann))
-	sc.waits(2, 1000, of(ben))
+	sc.queueJob(1, 1000, of(ann))
+	sc.queueJob(2, 1000, of(ben))
 	for id := range job.ID(50) {
-		sc.waits(100+id, 1000, of(usedOf(int(100+id), 1000)))
+		sc.queueJob(100+id, 1000, of(usedOf(int(100+id), 1000)))
 	}
 	sc.p.Plan(&sc.s, sc.q)
 	with := []float64{ann.factor, ben.factor}
@@ -145,7 +145,7 @@ func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []f
 	sc := newScene(t, gpus)
 	sc.s.Policy.HalfLife, sc.s.Now = week, now
 	for i, a := range users {
-		sc.waits(job.ID(i+1), 1000, of(a))
+		sc.queueJob(job.ID(i+1), 1000, of(a))
 	}
 	sc.p.Plan(&sc.s, sc.q)
 	for _, a := range users {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// This type adds up the shares and the use of accounts that compete with each other. Use is in
-// whole milliseconds, so that the sum does not depend on the order.
-type sums struct{ share, used int64 }
+// totals has the sum of the shares and of the use of accounts that compete with each other. Use is
+// in whole milliseconds, so that the sum does not depend on the order.
+type totals struct{ share, used int64 }
 
-func (s *sums) add(a *Account) {
+func (s *totals) add(a *Account) {
 	s.share += a.weight()
 	s.used += a.used
 }
@@ -25,7 +25,7 @@ const evenPart = 1.0 / (7 * 24)
 
 // excess returns how far the account's use is above its fair part of the sum, relative to that
 // part: -1 if the account used nothing, 0 if it used exactly its part.
-func (s *sums) excess(a *Account, even float64) float64 {
+func (s *totals) excess(a *Account, even float64) float64 {
 	entitled := float64(a.weight()) / float64(s.share)
 	return (float64(a.used)+even*entitled)/(float64(s.used)+even)/entitled - 1
 }
@@ -33,8 +33,8 @@ func (s *sums) excess(a *Account, even float64) float64 {
 // maxExponent keeps the factor within the range of floating point.
 const maxExponent = 64
 
-// active yields the users with waiting or running jobs, some more than once.
-func (p *pass) active() iter.Seq[*Account] {
+// yieldActive yields the users with waiting or running jobs, some more than once.
+func (p *pass) yieldActive() iter.Seq[*Account] {
 	return func(yield func(*Account) bool) {
 		for a := range p.q.accounts {
 			if !yield(a) {
@@ -51,18 +51,18 @@ func (p *pass) active() iter.Seq[*Account] {
 
 // beginAccounts computes what the active users and their groups have used, and the users' factors.
 func (p *pass) beginAccounts() {
-	for a := range p.active() {
+	for a := range p.yieldActive() {
 		a.entered = false
 		for _, g := range a.Groups {
 			g.entered = false
 		}
 	}
-	top := sums{}
-	for a := range p.active() {
+	top := totals{}
+	for a := range p.yieldActive() {
 		p.enter(a, &top)
 	}
 	even := float64(max(1, len(p.s.GPUs))) * float64(p.s.Policy.HalfLife) / float64(time.Millisecond) * evenPart
-	for a := range p.active() {
+	for a := range p.yieldActive() {
 		a.factor, a.unbounded = 1, a.isUnbounded()
 		if p.s.Policy.HalfLife > 0 {
 			a.factor = math.Exp2(-min(a.exponent(&top, even), maxExponent))
@@ -73,7 +73,7 @@ func (p *pass) beginAccounts() {
 // enter adds an active user to the sums of those of its groups that have a share, and adds each
 // such group once to the top sum. If the user has no such group, enter adds the user to the top
 // sum.
-func (p *pass) enter(a *Account, top *sums) {
+func (p *pass) enter(a *Account, top *totals) {
 	if a.entered {
 		return
 	}
@@ -104,7 +104,7 @@ func (a *Account) beginPass(now Instant, half time.Duration) {
 	a.entered, a.over, a.failedShapes = true, false, 0
 	a.place, a.heldSizes = quotaPlace{}, 0
 	a.gpuJobOpen, a.cpuJobOpen = false, false
-	a.used, a.within = 0, sums{}
+	a.used, a.within = 0, totals{}
 	if half > 0 {
 		a.used = int64(a.Used(now, half) / time.Millisecond)
 		a.over = a.MaxUsage > 0 && a.GPUTime(now, half) >= a.MaxUsage
@@ -116,7 +116,7 @@ func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostS
 // exponent returns the user's excess. If the user is in groups with a share, each of these groups
 // counts with its own excess plus the user's excess within the group, and exponent returns the
 // mean.
-func (a *Account) exponent(top *sums, even float64) float64 {
+func (a *Account) exponent(top *totals, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {
 		if g.Share > 0 {

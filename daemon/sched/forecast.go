@@ -45,7 +45,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue, estimateOf func(job.ID) *predi
 	f := &Forecast{s: c.snapshot(s), estimates: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
 	for _, id := range p.Ordered(s, q, maxForecast) {
 		e := q.entries[id]
-		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.waiting()), e.bucket.shape.like(), e.bucket.priority})
+		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.waitingJob()), e.bucket.shape.detach(), e.bucket.priority})
 		f.keepEstimate(id, estimateOf)
 	}
 	for i := range s.Running {
@@ -73,16 +73,16 @@ type Range struct {
 	Unknown             bool // the job waits for other jobs that run for ever, as far as is known
 }
 
-// Simulate runs passes until the job's start is known. It stops early and returns false once asked
+// Simulate runs passes until the job's start is known. It stops early and returns false once goOn
 // returns false.
-func (f *Forecast) Simulate(asked func() bool, id job.ID) bool {
+func (f *Forecast) Simulate(goOn func() bool, id job.ID) bool {
 	f.begin()
 	for _, one := range f.futures {
-		if !one.runUntilStart(id, asked) {
+		if !one.runUntilStart(id, goOn) {
 			return false
 		}
 	}
-	return asked()
+	return goOn()
 }
 
 // Start returns when a job starts, if it is among the first jobs.
@@ -90,15 +90,15 @@ func (f *Forecast) Start(id job.ID) Range {
 	f.Simulate(func() bool { return true }, id)
 	at := make([]Instant, len(f.futures))
 	for i := range f.futures {
-		at[i] = f.futures[i].start(id)
+		at[i] = f.futures[i].startOf(id)
 	}
 	slices.Sort(at)
-	likely := f.likely(at)
+	likely := f.likelyStart(at)
 	if likely == Never {
 		return Range{Unknown: f.futures[0].starts[id] == Never}
 	}
 	now, late := f.s.Now, at[len(at)-1]
-	if alike := at[0] == late; alike && f.fixed(late) {
+	if alike := at[0] == late; alike && f.isFixed(late) {
 		return Range{Early: late, Likely: late, Late: late}
 	} else if alike && late > now && len(at) > 1 {
 		return Range{Early: now, Likely: late, Late: late, Latest: true}
@@ -109,9 +109,9 @@ func (f *Forecast) Start(id job.ID) Range {
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// This method reports whether a person fixed this moment. That is so if all futures agree on the
-// moment and no running job of unknown length could end before it.
-func (f *Forecast) fixed(at Instant) bool {
+// isFixed reports whether a person fixed this moment. That is so if all futures agree on the moment
+// and no running job of unknown length could end before it.
+func (f *Forecast) isFixed(at Instant) bool {
 	for i := range f.s.Running {
 		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {
 			return false
@@ -126,10 +126,10 @@ func (f *Forecast) fixed(at Instant) bool {
 // the futures know nothing of jobs to come.
 const margin = 1.25
 
-// likely returns the most central of the sorted starts. It takes the half of the starts that lie
-// closest together, relative to the wait until then, and returns the middle of that half. It
+// likelyStart returns the most central of the sorted starts. It takes the half of the starts that
+// lie closest together, relative to the wait until then, and returns the middle of that half. It
 // returns Never if half of the starts are unknown.
-func (f *Forecast) likely(at []Instant) Instant {
+func (f *Forecast) likelyStart(at []Instant) Instant {
 	half, best, least := len(at)/2, Never, 2.0
 	for i := 0; i+half < len(at) && at[i+half] < Never; i++ {
 		from, to := float64(at[i]-f.s.Now), float64(at[i+half]-f.s.Now)

@@ -17,11 +17,11 @@ import (
 func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 1
-	sc.runs(101, 10*minute, on(0)...)
-	sc.runs(102, 30*minute, on(1)...)
-	sc.waits(1, 2000, expected(1024*time.Second))
-	sc.waits(2, 1000, expected(2048*time.Second))
-	sc.waits(3, 1000, expected(512*time.Second))
+	sc.runJob(101, 10*minute, onGPUs(0)...)
+	sc.runJob(102, 30*minute, onGPUs(1)...)
+	sc.queueJob(1, 2000, expected(1024*time.Second))
+	sc.queueJob(2, 1000, expected(2048*time.Second))
+	sc.queueJob(3, 1000, expected(512*time.Second))
 	want := map[job.ID]time.Duration{1: 30 * minute, 2: 30*minute + 1024*time.Second, 3: 10 * minute}
 	for id, at := range startsOf(sc.p.Forecast(&sc.s, sc.q, nil)) {
 		if at != noon.Add(want[id]) {
@@ -39,19 +39,19 @@ func TestForecastOfBatches(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy = Policy{HalfLife: week, ReservationDepth: 1}
 	for id, hours := range []time.Duration{3, 1, 1, 1} {
-		sc.waits(job.ID(id+1), 1000, expected(hours*time.Hour), func(w *Waiting) { w.Batch = "a" })
+		sc.queueJob(job.ID(id+1), 1000, expected(hours*time.Hour), func(w *Waiting) { w.Batch = "a" })
 	}
-	if got := sc.foretold(); got != "1 at +0s, 2 at +0s, 3 at +1h0m0s, 4 at +2h0m0s" {
+	if got := sc.printForecast(); got != "1 at +0s, 2 at +0s, 3 at +1h0m0s, 4 at +2h0m0s" {
 		t.Error(got)
 	}
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60
-	if got := sc.foretold(); got != "1 at +0s" {
+	if got := sc.printForecast(); got != "1 at +0s" {
 		t.Errorf("while a load keeps the rest waiting: %s", got)
 	}
 }
 
-// This method prints the forecast starts, such as "1 at +10m0s, 3 at +0s".
-func (sc *scene) foretold() string {
+// printForecast prints the forecast starts, such as "1 at +10m0s, 3 at +0s".
+func (sc *scene) printForecast() string {
 	var list []string
 	starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
 	for _, id := range slices.Sorted(maps.Keys(starts)) {
@@ -60,8 +60,8 @@ func (sc *scene) foretold() string {
 	return strings.Join(list, ", ")
 }
 
-// The function known returns an estimate of lognormal run times for a program that has run before.
-func known(median time.Duration, spread float64) predict.Estimate {
+// knownEstimate returns an estimate of lognormal run times for a program that has run before.
+func knownEstimate(median time.Duration, spread float64) predict.Estimate {
 	e := predict.Lognormal(median, spread)
 	e.Known = true
 	return e
@@ -106,12 +106,12 @@ func TestForecastOfBounds(t *testing.T) {
 		}, "1 at +0s, 2 at +10m0s"},
 	} {
 		sc := newScene(t, 2)
-		sc.runs(101, 10*minute, on(0)...)
+		sc.runJob(101, 10*minute, onGPUs(0)...)
 		sc.user("ann").CountRunning(job.WholeGPU, gpuRate(job.WholeGPU))
-		sc.waits(1, 1000)
-		sc.waits(2, 1000)
+		sc.queueJob(1, 1000)
+		sc.queueJob(2, 1000)
 		c.set(sc)
-		if got := sc.foretold(); got != c.want {
+		if got := sc.printForecast(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		if u := sc.user("ann"); u.Jobs != 1 || sc.q.Len() != 2 || one.Left != 0 {
@@ -127,14 +127,14 @@ func TestForecastOfChosenParts(t *testing.T) {
 	ann := sc.user("ann")
 	ann.MaxMilli = 2000
 	for id := job.ID(101); id <= 102; id++ {
-		sc.runs(id, 10*minute, Grant{GPU: 0, Milli: 500}).Quota = job.WholeGPU
+		sc.runJob(id, 10*minute, Grant{GPU: 0, Milli: 500}).Quota = job.WholeGPU
 		ann.CountRunning(job.WholeGPU, gpuRate(500))
 	}
 	spread := func(w *Waiting) { w.Request.Spread = true }
-	sc.waits(1, 500, spread)
-	sc.waits(2, 500, spread)
-	sc.waits(3, 500, spread)
-	if got, want := sc.foretold(), "1 at +10m0s, 2 at +10m0s, 3 at +1h10m0s"; got != want {
+	sc.queueJob(1, 500, spread)
+	sc.queueJob(2, 500, spread)
+	sc.queueJob(3, 500, spread)
+	if got, want := sc.printForecast(), "1 at +10m0s, 2 at +10m0s, 3 at +1h10m0s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -149,10 +149,10 @@ func TestForecastOfOrder(t *testing.T) {
 		sc := newScene(t, 1)
 		sc.s.Policy.FIFO = false
 		sc.s.Policy.ReservationDepth = 0
-		sc.runs(101, end, on(0)...)
-		sc.waits(1, 1000, expected(32768*time.Second), func(w *Waiting) { w.Since = ago(5 * time.Hour) })
-		sc.waits(2, 1000, expected(512*time.Second), func(w *Waiting) { w.Since = ago(0) })
-		if got := sc.foretold(); got != want {
+		sc.runJob(101, end, onGPUs(0)...)
+		sc.queueJob(1, 1000, expected(32768*time.Second), func(w *Waiting) { w.Since = ago(5 * time.Hour) })
+		sc.queueJob(2, 1000, expected(512*time.Second), func(w *Waiting) { w.Since = ago(0) })
+		if got := sc.printForecast(); got != want {
 			t.Errorf("first GPU after %s: %s, want %s", end, got, want)
 		}
 	}
@@ -176,12 +176,12 @@ func TestForecastOfPreemption(t *testing.T) {
 	} {
 		sc := newScene(t, 1)
 		sc.s.Policy.Slice = 30 * minute
-		r := sc.runs(101, 10*time.Hour, on(0)...)
+		r := sc.runJob(101, 10*time.Hour, onGPUs(0)...)
 		r.Preemptible, r.Priority, r.Request = true, low, &job.Request{GPUMilli: 1000, Preemptible: true, Priority: low}
 		c.set(r)
-		sc.waits(1, 1000)
-		sc.waits(2, 1000, asks(func(r *job.Request) { r.Priority = low }))
-		if got := sc.foretold(); got != c.want {
+		sc.queueJob(1, 1000)
+		sc.queueJob(2, 1000, asks(func(r *job.Request) { r.Priority = low }))
+		if got := sc.printForecast(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -191,7 +191,7 @@ func TestForecastOfPreemption(t *testing.T) {
 // the first of them ends, a third job starts. Once both have run for a day, they may end in minutes
 // or in hours. Time limits apply, and a job that was told to stop ends.
 func TestForecastOfRanges(t *testing.T) {
-	hour := known(time.Hour, 1)
+	hour := knownEstimate(time.Hour, 1)
 	limit := &job.Request{TimeLimit: job.Span(20 * minute)}
 	for name, c := range map[string]struct {
 		set  func(*Running, *predict.Estimate)
@@ -213,11 +213,11 @@ func TestForecastOfRanges(t *testing.T) {
 		sc := newScene(t, 2)
 		estimated := hour
 		for id := range job.ID(2) {
-			r := sc.runs(101+id, time.Hour, on(int(id))...)
+			r := sc.runJob(101+id, time.Hour, onGPUs(int(id))...)
 			r.Start = noon
 			c.set(r, &estimated)
 		}
-		sc.waits(1, 1000)
+		sc.queueJob(1, 1000)
 		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return &estimated }).Start(1)
 		after := func(at Instant) time.Duration { return time.Duration(at - noon).Round(time.Second) }
 		got := fmt.Sprintf("%s to %s, likely %s", after(r.Early), after(r.Late), after(r.Likely))
@@ -236,7 +236,7 @@ func TestForecastOfRanges(t *testing.T) {
 // A moment that a person fixed has no margin, unless a job of unknown length may end before. A
 // moment that follows from the run times of other jobs has a margin.
 func TestForecastOfFixedMoments(t *testing.T) {
-	long := known(100*time.Hour, 0.1)
+	long := knownEstimate(100*time.Hour, 0.1)
 	none := predict.Estimate{Median: time.Hour, Spread: 1}
 	limit := &job.Request{TimeLimit: job.Span(10 * time.Hour)}
 	drained := func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Drained, noon.Add(8*time.Hour) }
@@ -252,13 +252,13 @@ func TestForecastOfFixedMoments(t *testing.T) {
 		"beside a limit": {drained, &none, Range{noon, noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), true, false}},
 	} {
 		sc := newScene(t, 2)
-		r := sc.runs(101, 100*time.Hour, on(1)...)
+		r := sc.runJob(101, 100*time.Hour, onGPUs(1)...)
 		r.Start = noon
 		if c.second == &none {
 			r.Request = limit
 		}
 		c.set(sc)
-		sc.waits(1, 1000)
+		sc.queueJob(1, 1000)
 		got := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *predict.Estimate {
 			if id == 101 {
 				return c.second
@@ -274,10 +274,10 @@ func TestForecastOfFixedMoments(t *testing.T) {
 // A forecast simulates only while its caller wants more, and later continues where it stopped. All
 // its futures together make a limited number of passes. If these do not suffice, it has no answer.
 func TestForecastStops(t *testing.T) {
-	sc, wide := newScene(t, 1), known(time.Minute, 1)
-	sc.runs(101, time.Hour, on(0)...)
-	sc.waits(1, 1000, func(w *Waiting) { w.Count = 2000 })
-	sc.waits(2, 1000)
+	sc, wide := newScene(t, 1), knownEstimate(time.Minute, 1)
+	sc.runJob(101, time.Hour, onGPUs(0)...)
+	sc.queueJob(1, 1000, func(w *Waiting) { w.Count = 2000 })
+	sc.queueJob(2, 1000)
 	f := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return &wide })
 	passes := func() (n int) {
 		for _, one := range f.futures {
@@ -305,7 +305,7 @@ func TestUnknownStarts(t *testing.T) {
 		want bool
 	}{
 		"one without end":  {func(*scene) {}, none, true},
-		"behind another":   {func(sc *scene) { sc.waits(3, 1000) }, none, true},
+		"behind another":   {func(sc *scene) { sc.queueJob(3, 1000) }, none, true},
 		"its load":         {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60 }, none, true},
 		"an end":           {func(*scene) {}, hour, false},
 		"barred":           {func(sc *scene) { sc.user("ann").Barred = "gone" }, none, false},
@@ -314,9 +314,9 @@ func TestUnknownStarts(t *testing.T) {
 		"array of limit 0": {func(sc *scene) { sc.q.entries[2].Throttle = &Throttle{} }, none, false},
 	} {
 		sc := newScene(t, 1)
-		sc.runs(101, time.Hour, on(0)...).Start = noon
+		sc.runJob(101, time.Hour, onGPUs(0)...).Start = noon
 		sc.user("ann").CountRunning(job.WholeGPU, gpuRate(job.WholeGPU))
-		sc.waits(2, 1000)
+		sc.queueJob(2, 1000)
 		c.set(sc)
 		last := job.ID(sc.q.Len() + 1)
 		f := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *predict.Estimate {
@@ -338,9 +338,9 @@ func TestForecastOfWhatIsReserved(t *testing.T) {
 	sc.s.Policy.ReservationDepth = 0
 	bob := sc.user("bob")
 	sc.reserve(0, time.Hour, "for bob", 0).UIDs = []int{bob.UID}
-	sc.waits(1, 1000)
-	sc.waits(2, 1000, of(bob))
-	if got, want := sc.foretold(), "1 at +1h0m0s, 2 at +0s"; got != want {
+	sc.queueJob(1, 1000)
+	sc.queueJob(2, 1000, of(bob))
+	if got, want := sc.printForecast(), "1 at +1h0m0s, 2 at +0s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -411,7 +411,7 @@ func TestForecastWithPreemption(t *testing.T) {
 func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()
-	wide := known(time.Hour, 1)
+	wide := knownEstimate(time.Hour, 1)
 	for name, estimated := range map[string]func(job.ID) *predict.Estimate{"one": nil, "all": func(job.ID) *predict.Estimate { return &wide }} {
 		b.Run("futures="+name, func(b *testing.B) {
 			for b.Loop() {

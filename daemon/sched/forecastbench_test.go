@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// This constant is the maximum value of scheduling.reservation_depth.
-const deepest = 16
+// deepestReservations is the maximum value of scheduling.reservation_depth.
+const deepestReservations = 16
 
 // dear has machines on which a forecast is expensive: all 64 GPUs are in use, and 10 000 waiting
 // jobs all have different requests.
@@ -23,10 +23,10 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 		r.GPUMilli, r.GPUMemBytes = 10*(1+i%99), 1<<30+int64(i)
 	},
 	"deep": func(s *Snapshot, r *job.Request, i int) {
-		s.Policy.ReservationDepth, r.TimeLimit = deepest, seconds(i)
+		s.Policy.ReservationDepth, r.TimeLimit = deepestReservations, seconds(i)
 	},
 	"stoppable": func(s *Snapshot, r *job.Request, i int) {
-		s.Policy.ReservationDepth, s.Policy.Slice = deepest, 10*time.Minute
+		s.Policy.ReservationDepth, s.Policy.Slice = deepestReservations, 10*time.Minute
 		r.Preemptible, r.MemBytes = true, int64(i+1)
 	},
 }
@@ -34,7 +34,7 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 // dearForecast returns one of the machines of dear, with estimates of a wide spread.
 func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
-	wide := known(time.Hour, 2)
+	wide := knownEstimate(time.Hour, 2)
 	q, users := NewQueue(), s.Running[:50]
 	for i := range s.Running {
 		s.Running[i].Preemptible = name == "stoppable"
@@ -58,7 +58,7 @@ func BenchmarkForecastOfShapes(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			p, s, q, estimated := dearForecast(name)
 			var was, is runtime.MemStats
-			passes, bytes, before := 0, uint64(0), used(b)
+			passes, bytes, before := 0, uint64(0), processorTime(b)
 			for b.Loop() {
 				runtime.GC()
 				runtime.ReadMemStats(&was)
@@ -73,7 +73,7 @@ func BenchmarkForecastOfShapes(b *testing.B) {
 					passes += one.passes
 				}
 			}
-			b.ReportMetric(float64((used(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64((processorTime(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
 			b.ReportMetric(float64(bytes)/(1<<20), "MiB")
 			b.ReportMetric(float64(passes), "passes")
 		})

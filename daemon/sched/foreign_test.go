@@ -36,7 +36,7 @@ func TestTakenGPU(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 2)
 			sc.takenBy(40*gib, 0)
-			sc.waits(1, c.milli, asks(c.ask))
+			sc.queueJob(1, c.milli, asks(c.ask))
 			sc.expect(c.want)
 		})
 	}
@@ -47,15 +47,15 @@ func TestTakenGPU(t *testing.T) {
 func TestNothingKeptOnATakenGPU(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.takenBy(10*gib, 0)
-	sc.runs(101, time.Hour, on(1)...)
-	sc.waits(1, 2000)
-	sc.waits(2, 1000, expected(5*time.Hour))
-	sc.waits(3, 500, expected(5*time.Hour))
+	sc.runJob(101, time.Hour, onGPUs(1)...)
+	sc.queueJob(1, 2000)
+	sc.queueJob(2, 1000, expected(5*time.Hour))
+	sc.queueJob(3, 500, expected(5*time.Hour))
 	sc.expect("start 3 on 500m of 0, keep 1 for 2 at +1h0m0s")
 	if got := startsOf(sc.p.Forecast(&sc.s, sc.q, nil)); len(got) != 2 || got[3] != noon || got[2] != noon.Add(time.Hour) {
 		t.Errorf("foretold: %v", got)
 	}
-	if got := sc.why(sc.last(2000)); got != "gpu-count, need 2 have 0; gpu-kept on 0, job 3; gpu-busy on 1, job 101" {
+	if got := sc.printReasons(sc.lastJob(2000)); got != "gpu-count, need 2 have 0; gpu-kept on 0, job 3; gpu-busy on 1, job 101" {
 		t.Errorf("why: %s", got)
 	}
 	if got := Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000}); got != nil {
@@ -90,11 +90,11 @@ func TestPreemptionInVain(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy.Slice, sc.s.Policy.ReservationDepth = 30*time.Minute, 0
 			sc.s.GPUs[0].LoadPercent = 60
-			sc.preemptible(101, class(job.Scavenger), Grant{GPU: 0, Milli: 1000, Bytes: 40 * gib})
+			sc.runPreemptible(101, class(job.Scavenger), Grant{GPU: 0, Milli: 1000, Bytes: 40 * gib})
 			sc.s.GPUs[0].MemFreeBytes -= 40 * gib
 			sc.s.GPUs[0].Held[0].SeenBytes = 40 * gib
 			c.set(sc)
-			sc.waits(1, 1000, asks(c.ask))
+			sc.queueJob(1, 1000, asks(c.ask))
 			want := "wait"
 			if c.stops {
 				want = "stop 101 for 1"
@@ -113,9 +113,9 @@ func TestPreemptionInVainElsewhere(t *testing.T) {
 	} {
 		sc := newScene(t, 2)
 		sc.s.Policy.Slice, sc.s.Policy.ReservationDepth = 30*time.Minute, 0
-		sc.preemptible(101, class(job.Scavenger), on(1)...)
+		sc.runPreemptible(101, class(job.Scavenger), onGPUs(1)...)
 		set(&sc.s.GPUs[0])
-		sc.waits(1, 2000, asks(func(r *job.Request) { r.MaxLoadPercent, r.MaxUsedPercent = 50, 50 }))
+		sc.queueJob(1, 2000, asks(func(r *job.Request) { r.MaxLoadPercent, r.MaxUsedPercent = 50, 50 }))
 		if got := sc.plan(); got != "wait" {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -129,13 +129,13 @@ func TestUnifiedMemory(t *testing.T) {
 	g := &sc.s.GPUs[0]
 	g.MemTotalBytes, g.MemFreeBytes, g.UsableBytes = 0, 0, 0
 	g.Foreign, g.ForeignBytes = true, gib
-	sc.waits(1, 500)
-	sc.waits(2, 500)
+	sc.queueJob(1, 500)
+	sc.queueJob(2, 500)
 	sc.expect("start 1 on 500m of 0, start 2 on 500m of 0")
 	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 500, GPUMemBytes: 1}), "asks for 0.5 of a GPU with 1B of memory, and these GPUs use the host's memory, which can't be kept for a GPU")
 
 	sc.q = NewQueue()
-	sc.preemptible(101, class(job.Scavenger), on(0)...)
-	sc.waits(3, 1000)
+	sc.runPreemptible(101, class(job.Scavenger), onGPUs(0)...)
+	sc.queueJob(3, 1000)
 	sc.expect("keep 0 for 3 at +5h0m0s, stop 101 for 3")
 }

@@ -12,7 +12,7 @@ import (
 // the first waiting jobs, their accounts and throttles.
 type future struct {
 	planner   *Planner
-	copies    copies
+	copies    copyMap
 	sampling  sampling
 	begun     Instant
 	machine   Snapshot // copy of the machine at the simulated moment
@@ -59,7 +59,7 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 		f.running = append(f.running, f.fateOf(&f.machine.Running[i]))
 	}
 	for i := range of.waiting {
-		f.enter(&of.waiting[i])
+		f.addWaiting(&of.waiting[i])
 	}
 	return f
 }
@@ -81,8 +81,8 @@ func (f *future) fateOf(r *Running) fate {
 	return x
 }
 
-// enter queues a copy of a waiting job.
-func (f *future) enter(c *waitingCopy) {
+// addWaiting queues a copy of a waiting job.
+func (f *future) addWaiting(c *waitingCopy) {
 	w := f.copies.waiting(c.Waiting)
 	f.queue.push(w, c.shape, c.priority)
 	f.wanted[w.ID] = true
@@ -91,14 +91,13 @@ func (f *future) enter(c *waitingCopy) {
 	}
 }
 
-// This method ranks a job before others, because other jobs stop for it. It does nothing for an
-// array.
-func (f *future) owe(id job.ID) {
+// markOwed ranks a job before others, because other jobs stop for it. It does nothing for an array.
+func (f *future) markOwed(id job.ID) {
 	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {
 		return
 	}
-	w, b := e.waiting(), e.bucket
+	w, b := e.waitingJob(), e.bucket
 	w.Owed = true
 	f.queue.Remove(id)
 	f.queue.push(w, b.shape, b.priority)
@@ -130,15 +129,15 @@ func (f *future) place(x *Placement) {
 	if e.Throttle != nil {
 		e.Throttle.Left--
 	}
-	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: b.batch})
+	f.addRunning(&r, fate{shape: b.shape, throttle: e.Throttle, batch: b.batch})
 	f.beginStay(e.ID, len(f.machine.Running)-1, false)
 	if f.queue.Take(e.ID); f.queue.Has(e.ID) {
 		f.nextTask(e)
 	}
 }
 
-// run adds a running job, with its expected and its real end.
-func (f *future) run(r *Running, x fate) {
+// addRunning adds a running job, with its expected and its real end.
+func (f *future) addRunning(r *Running, x fate) {
 	x.limit = Never
 	if x.shape.limit > 0 {
 		x.limit = f.machine.Now.Add(x.shape.limit)
@@ -158,7 +157,7 @@ func (f *future) nextTask(e *entry) {
 	if f.machine.Policy.FIFO {
 		return
 	}
-	w := e.waiting()
+	w := e.waitingJob()
 	w.Since, w.Capped = f.machine.Now, w.Account.Capped(e.bucket.shape.quota, f.machine.Now)
 	f.queue.Remove(e.ID)
 	f.queue.push(w, e.bucket.shape, e.bucket.priority)
@@ -168,7 +167,7 @@ func (f *future) nextTask(e *entry) {
 // -1.
 func (f *future) count(r *Running, sign int) {
 	half := f.machine.Policy.HalfLife
-	for a := range r.Account.quotas {
+	for a := range r.Account.quotaAccounts {
 		if sign > 0 {
 			a.Start(r.Quota, r.Rate, f.machine.Now, half)
 			a.Promise(r.MemBytes, r.CPUs)
@@ -195,8 +194,8 @@ func (f *future) count(r *Running, sign int) {
 	}
 }
 
-// move advances the simulated time to a moment, and ends the jobs that end by then.
-func (f *future) move(at Instant) {
+// advanceTo advances the simulated time to a moment, and ends the jobs that end by then.
+func (f *future) advanceTo(at Instant) {
 	if f.machine.Now = at; at > f.begun {
 		for i := range f.machine.GPUs {
 			f.machine.GPUs[i].LoadPercent = -1 // unknown
@@ -233,7 +232,7 @@ func (f *future) end(r *Running, x *fate) {
 	if !x.requeues {
 		return
 	}
-	served, late := r.Served+r.ran(f.machine.Now), time.Duration(0)
+	served, late := r.Served+r.runTimeAt(f.machine.Now), time.Duration(0)
 	if x.estimate != nil {
 		late = x.estimate.Late(served)
 	}

@@ -29,7 +29,7 @@ func TestGuardBoundsTheWait(t *testing.T) {
 		l.toTheEnd()
 		for id, bound := range bounds {
 			if j := l.jobs[id-1]; j.first > bound {
-				t.Errorf("seed %d: %s waited %s, %s longer than the bound", seed, j, j.wait(), time.Duration(j.first-bound))
+				t.Errorf("seed %d: %s waited %s, %s longer than the bound", seed, j, j.waitTime(), time.Duration(j.first-bound))
 			}
 		}
 		if len(bounds) < len(l.jobs)/50 {

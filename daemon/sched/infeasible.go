@@ -40,9 +40,9 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	if a == nil {
 		return nil
 	}
-	for q := range a.quotas {
+	for q := range a.quotaAccounts {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
-			return job.Refuse("never/quota", requested(r), q.label(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota", requestedGPUs(r), q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
 			return job.Refuse("never/quota-part", job.GPURequest{GPUs: job.GPUs(r.QuotaMilli())}, q.label(), job.GPUs(q.MaxMilli))
@@ -63,10 +63,10 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	}
 	if len(s.GPUs) == 0 {
 		if s.Host.NoGPUs != "" {
-			return job.Refuse("never/unknown", requested(r), s.Host.NoGPUs)
+			return job.Refuse("never/unknown", requestedGPUs(r), s.Host.NoGPUs)
 		}
 		if s.Host.GPUsSeen {
-			return job.Refuse("never/no-gpus", requested(r))
+			return job.Refuse("never/no-gpus", requestedGPUs(r))
 		}
 		return nil
 	}
@@ -79,25 +79,25 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	sh.qualify(s)
 	have := 0
 	for i, ok := range sh.qual {
-		if g := &s.GPUs[i]; ok || g.unread() && sh.allows(g.Index) && (g.Model == "" || sh.takes(g)) {
+		if g := &s.GPUs[i]; ok || g.isUnread() && sh.allows(g.Index) && (g.Model == "" || sh.takes(g)) {
 			have++
 		}
 	}
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
-		return job.Refuse("never/gpu-memory", requested(r), job.Size(most))
+		return job.Refuse("never/gpu-memory", requestedGPUs(r), job.Size(most))
 	}
-	unified := func(g GPU) bool { return g.unified() && sh.allows(g.Index) }
+	unified := func(g GPU) bool { return g.usesHostMemory() && sh.allows(g.Index) }
 	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, unified) {
-		return job.Refuse("never/unified", requested(r))
+		return job.Refuse("never/unified", requestedGPUs(r))
 	}
 	if have < r.Devices() {
-		return job.Refuse("never/gpu-count", requested(r), have)
+		return job.Refuse("never/gpu-count", requestedGPUs(r), have)
 	}
 	if sh.part > 0 && !sh.partsGiven(s) {
 		if sh.slicesAlone(s) {
-			return job.Refuse("never/slice-part", requested(r))
+			return job.Refuse("never/slice-part", requestedGPUs(r))
 		}
-		return job.Refuse("never/parts", requested(r), s.partsOn())
+		return job.Refuse("never/parts", requestedGPUs(r), s.partsOn())
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 // partsGiven reports whether any GPU that the shape allows is shared in parts.
 func (sh *resourceShape) partsGiven(s *Snapshot) bool {
 	for i := range s.GPUs {
-		if g := &s.GPUs[i]; !g.WholeOnly && (sh.qual[i] || g.unread() && sh.allows(g.Index)) {
+		if g := &s.GPUs[i]; !g.WholeOnly && (sh.qual[i] || g.isUnread() && sh.allows(g.Index)) {
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func MemoryPart(s *Snapshot, r *job.Request) int {
 		}
 	}
 	if least == 0 {
-		if len(s.GPUs) == 0 || slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.unread() && sh.allows(g.Index) }) {
+		if len(s.GPUs) == 0 || slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.isUnread() && sh.allows(g.Index) }) {
 			return 0
 		}
 		return job.WholeGPU
@@ -186,8 +186,8 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	return most
 }
 
-// requested returns the GPUs that the request asks for, in the form that a refusal shows.
-func requested(r *job.Request) job.GPURequest {
+// requestedGPUs returns the GPUs that the request asks for, in the form that a refusal shows.
+func requestedGPUs(r *job.Request) job.GPURequest {
 	return job.GPURequest{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,
 		Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes),

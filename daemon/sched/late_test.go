@@ -32,9 +32,9 @@ func TestCountedLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 2)
 			sc.s.Policy.Patience = c.patience
-			sc.runs(9, time.Hour, on(0)...).Late = noon.Add(3 * time.Hour)
-			sc.waits(1, 2000, expected(c.run), func(w *Waiting) { w.Since = ago(c.waited) })
-			sc.waits(2, 1000, expected(c.other), func(w *Waiting) { w.Late, w.Since = c.lateness, noon })
+			sc.runJob(9, time.Hour, onGPUs(0)...).Late = noon.Add(3 * time.Hour)
+			sc.queueJob(1, 2000, expected(c.run), func(w *Waiting) { w.Since = ago(c.waited) })
+			sc.queueJob(2, 1000, expected(c.other), func(w *Waiting) { w.Late, w.Since = c.lateness, noon })
 			sc.expect(c.want)
 		})
 	}

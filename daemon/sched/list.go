@@ -25,21 +25,20 @@ type path [maxHeight + 1]*entry
 func (b *bucket) find(e *entry) (to path) {
 	var at *entry
 	for h := len(b.skips); h > 0; h-- {
-		for next := b.after(at, h); next != nil && next.before(e); next = b.after(at, h) {
+		for next := b.nextAt(at, h); next != nil && next.before(e); next = b.nextAt(at, h) {
 			at = next
 		}
 		to[h] = at
 	}
-	for next := b.after(at, 0); next != nil && next.before(e); next = b.after(at, 0) {
+	for next := b.nextAt(at, 0); next != nil && next.before(e); next = b.nextAt(at, 0) {
 		at = next
 	}
 	to[0] = at
 	return to
 }
 
-// This method returns the entry that follows e at height h. If e is nil, it returns the first
-// entry.
-func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
+// nextAt returns the entry that follows e at height h. If e is nil, it returns the first entry.
+func (b *bucket) nextAt(e *entry, h int) *entry { return *b.link(e, h) }
 
 // link returns the pointer to the entry that follows e at height h. If e is nil, it returns the
 // bucket's own pointer.

@@ -32,7 +32,7 @@ func TestList(t *testing.T) {
 			}
 		}
 		slices.SortStableFunc(want, func(a, b job.ID) int { return int(since[a] - since[b]) })
-		if err := q.buckets[0].has(want); err != nil {
+		if err := q.buckets[0].checkLinks(want); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, id := range want {
@@ -44,8 +44,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// This method checks the links of a bucket.
-func (b *bucket) has(want []job.ID) error {
+// checkLinks checks the links of a bucket.
+func (b *bucket) checkLinks(want []job.ID) error {
 	for h := range maxHeight + 1 {
 		var got []job.ID
 		var last *entry
@@ -57,8 +57,8 @@ func (b *bucket) has(want []job.ID) error {
 		if h == 0 && last != b.tail {
 			return fmt.Errorf("the tail is not job %d", last.ID)
 		}
-		for e := (*entry)(nil); h > 0 && h <= len(b.skips) && b.after(e, h) != nil; {
-			e = b.after(e, h)
+		for e := (*entry)(nil); h > 0 && h <= len(b.skips) && b.nextAt(e, h) != nil; {
+			e = b.nextAt(e, h)
 			got = append(got, e.ID)
 		}
 		high := slices.DeleteFunc(slices.Clone(want), func(id job.ID) bool { return height(id) < h })

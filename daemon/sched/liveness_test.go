@@ -77,7 +77,7 @@ func TestEveryJobStarts(t *testing.T) {
 		for i := range 40 {
 			l.anyJob(time.Duration(i/4)*time.Hour, users)
 		}
-		l.passed = func(*Plan, []job.ID) { l.quotas(users) }
+		l.passed = func(*Plan, []job.ID) { l.checkQuotas(users) }
 		l.toTheEnd()
 		if t.Failed() {
 			t.Fatalf("seed %d, policy %+v", seed, l.s.Policy)
@@ -85,8 +85,8 @@ func TestEveryJobStarts(t *testing.T) {
 	}
 }
 
-// The method quotas checks invariant 6 at every moment.
-func (l *loop) quotas(users []*Account) {
+// checkQuotas checks invariant 6 at every moment.
+func (l *loop) checkQuotas(users []*Account) {
 	for _, u := range users {
 		for _, a := range append([]*Account{u}, u.Groups...) {
 			if a.MaxJobs > 0 && a.Jobs > a.MaxJobs || a.MaxMilli > 0 && a.Milli > a.MaxMilli {

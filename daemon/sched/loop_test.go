@@ -89,8 +89,8 @@ func (l *loop) toTheEnd() {
 	}
 }
 
-// This method runs the loop up to a moment.
-func (l *loop) until(at Instant) {
+// runUntil runs the loop up to a moment.
+func (l *loop) runUntil(at Instant) {
 	for l.next() <= at {
 		l.step()
 	}
@@ -117,7 +117,7 @@ func (l *loop) step() {
 	l.s.Now = l.next()
 	for _, j := range slices.Clone(l.running) {
 		if j.end == l.s.Now {
-			l.leave(j)
+			l.takeOff(j)
 			l.learn(j)
 			l.ended(j)
 		}
@@ -140,14 +140,14 @@ func (l *loop) pass() bool {
 	}
 	l.passes++
 	l.applyEstimates()
-	l.see()
+	l.fillSnapshot()
 	order := l.p.Ordered(&l.s, l.q, -1)
 	plan := l.p.Plan(&l.s, l.q)
 	l.last = plan
 	l.passed(plan, order)
 	for _, v := range plan.Preempt {
 		l.stop(l.jobs[v.Victim-1])
-		l.owe(l.jobs[v.For-1])
+		l.markOwed(l.jobs[v.For-1])
 	}
 	for _, x := range plan.Place {
 		l.begin(l.jobs[x.Job-1], x)
@@ -160,8 +160,8 @@ func (l *loop) pass() bool {
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
-// This method ranks a job before others, because other jobs stop for it.
-func (l *loop) owe(j *loopJob) {
+// markOwed ranks a job before others, because other jobs stop for it.
+func (l *loop) markOwed(j *loopJob) {
 	if !j.Owed {
 		j.Owed = true
 		l.q.Remove(j.ID)
@@ -169,8 +169,8 @@ func (l *loop) owe(j *loopJob) {
 	}
 }
 
-// This method fills in the snapshot from the state of the loop.
-func (l *loop) see() {
+// fillSnapshot fills in the snapshot from the state of the loop.
+func (l *loop) fillSnapshot() {
 	s := &l.s
 	s.Running = s.Running[:0]
 	for _, j := range l.running {
@@ -225,8 +225,8 @@ func (j *loopJob) gpus() float64 { return float64(j.Request.GPUMilli) / job.Whol
 
 func (j *loopJob) rate() Rate { return gpuRate(j.Request.GPUMilli) }
 
-// leave takes a running job off its GPUs.
-func (l *loop) leave(j *loopJob) {
+// takeOff takes a running job off its GPUs.
+func (l *loop) takeOff(j *loopJob) {
 	l.earn()
 	l.running = slices.DeleteFunc(l.running, func(o *loopJob) bool { return o == j })
 	for _, g := range j.grants {
@@ -242,7 +242,7 @@ func (l *loop) leave(j *loopJob) {
 // stop requeues a running job. Its run time does not count as waiting, and the job continues where
 // it stopped.
 func (l *loop) stop(j *loopJob) {
-	l.leave(j)
+	l.takeOff(j)
 	j.stops++
 	j.Since += l.s.Now - j.start
 	j.Capped = j.Account.Capped(j.Request.QuotaMilli(), l.s.Now)
@@ -250,8 +250,8 @@ func (l *loop) stop(j *loopJob) {
 	l.q.Push(j.Waiting)
 }
 
-// wait returns how long the job waited for its first start.
-func (j *loopJob) wait() time.Duration { return time.Duration(j.first - j.came) }
+// waitTime returns how long the job waited for its first start.
+func (j *loopJob) waitTime() time.Duration { return time.Duration(j.first - j.came) }
 
 func (j *loopJob) String() string {
 	return fmt.Sprintf("job %d (%d milli, %s)", j.ID, j.Request.GPUMilli, j.run)

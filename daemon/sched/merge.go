@@ -41,7 +41,7 @@ func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 // sorted returns the jobs in order.
 func sorted(list []rank) []job.ID {
 	slices.SortFunc(list, func(a, b rank) int {
-		if a.before(&b) {
+		if a.isBefore(&b) {
 			return -1
 		}
 		return 1

@@ -65,8 +65,8 @@ func TestPermutedGPUs(t *testing.T) {
 			if i < 5 {
 				a.s.GPUs[i].Model, b.s.GPUs[to].Model = "NVIDIA H100", "NVIDIA H100"
 				share := 1 + shares[i]
-				a.runs(job.ID(101+i), hours(i), part(i, share))
-				b.runs(job.ID(101+i), hours(i), part(to, share))
+				a.runJob(job.ID(101+i), hours(i), gpuShare(i, share))
+				b.runJob(job.ID(101+i), hours(i), gpuShare(to, share))
 			}
 			for k, also := range perm[:i] {
 				w := rng.Int32N(1 << 30)
@@ -80,16 +80,16 @@ func TestPermutedGPUs(t *testing.T) {
 				milli, model = 1000*(1+rng.IntN(4)), "a100"
 			}
 			ask := asks(func(r *job.Request) { r.GPUType, r.Spread = model, spread })
-			a.waits(id+1, milli, ask)
-			b.waits(id+1, milli, ask)
+			a.queueJob(id+1, milli, ask)
+			b.queueJob(id+1, milli, ask)
 		}
 		got, want := "", ""
 		for _, x := range a.p.Plan(&a.s, a.q).Place {
-			want += moved(x, perm)
+			want += printPermuted(x, perm)
 			placed++
 		}
 		for _, x := range b.p.Plan(&b.s, b.q).Place {
-			got += moved(x, nil)
+			got += printPermuted(x, nil)
 		}
 		if got != want {
 			t.Fatalf("seed %d: with the GPUs in the order %v %s, want %s", seed, perm, got, want)
@@ -100,8 +100,8 @@ func TestPermutedGPUs(t *testing.T) {
 	}
 }
 
-// This function prints a placement with the labels permuted.
-func moved(x Placement, perm []int) string {
+// printPermuted prints a placement with the labels permuted.
+func printPermuted(x Placement, perm []int) string {
 	list := slices.Clone(x.Grants)
 	for i := range list {
 		if perm != nil {

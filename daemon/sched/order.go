@@ -9,7 +9,7 @@ import (
 
 // rank is a job's place in the order that the package doc defines.
 type rank struct {
-	level     int64 // the priority as one number: see the function level
+	level     int64 // the priority as one number: see func level
 	score     float64
 	since     Instant
 	lead      job.ID  // the job whose score and since these are: this job, or another job of its batch
@@ -29,8 +29,8 @@ type rank struct {
 // level returns a priority as one number, which orders jobs by class and then by number.
 func level(p job.Priority) int64 { return int64(p.Class)<<32 + int64(p.Number) }
 
-// This method reports whether the job of r goes before the job of o.
-func (r *rank) before(o *rank) bool {
+// isBefore reports whether the job of r goes before the job of o.
+func (r *rank) isBefore(o *rank) bool {
 	switch {
 	case r.level != o.level:
 		return r.level > o.level
@@ -62,12 +62,12 @@ func (p *pass) rank(r *rank, b *bucket, e *entry) {
 // ownRank computes the rank of a job regardless of its batch. Under FIFO all scores are 0.
 func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.level, r.milli, r.sizeRank = b.level, int32(b.shape.milli), 0
-	r.since, r.lead, r.id = e.since(p.s.Now), e.ID, e.ID
+	r.since, r.lead, r.id = e.waitStart(p.s.Now), e.ID, e.ID
 	r.came = r.since
 	if p.s.Policy.FIFO {
 		return
 	}
-	r.guarded = p.guards(r.since)
+	r.guarded = p.isGuarded(r.since)
 	p.open(b.shape.footprint)
 	r.wide = 2*b.shape.milli > job.WholeGPU*b.shape.inService
 	r.owed = b.owed
@@ -75,8 +75,8 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.ranBefore, r.program, r.untried = b.ranBefore, b.program, b.untried
 }
 
-// This method reports whether a job that has waited since this moment is guarded now.
-func (p *pass) guards(since Instant) bool {
+// isGuarded reports whether a job that has waited since this moment is guarded now.
+func (p *pass) isGuarded(since Instant) bool {
 	waited := max(0, p.s.Now-since)
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 }
@@ -108,7 +108,7 @@ func (p *pass) runningRank(r *Running) rank {
 		}
 		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
 		out.program, out.untried = r.Program, r.Untried
-		out.protected = time.Duration(p.s.Now-r.Start) < p.s.Policy.guaranteed(r.Served)
+		out.protected = time.Duration(p.s.Now-r.Start) < p.s.Policy.protectedTime(r.Served)
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func TestOrder(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy, sc.s.GuardOpen = c.policy, true
 			for i, change := range c.jobs {
-				sc.waits(job.ID(i+1), 1000, change)
+				sc.queueJob(job.ID(i+1), 1000, change)
 			}
 			if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != c.want {
 				t.Errorf("order %s, want %s", got, c.want)
@@ -55,8 +55,8 @@ func TestGuardInDebt(t *testing.T) {
 		sc := newScene(t, 1)
 		sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, GuardPercent: 50}
 		sc.s.GuardOpen = open
-		sc.waits(1, 1000, expected(minute), func(w *Waiting) { w.Since = ago(time.Hour) })
-		sc.waits(2, 1000, expected(100*time.Hour), func(w *Waiting) { w.Since = ago(11 * time.Hour) })
+		sc.queueJob(1, 1000, expected(minute), func(w *Waiting) { w.Since = ago(time.Hour) })
+		sc.queueJob(2, 1000, expected(100*time.Hour), func(w *Waiting) { w.Since = ago(11 * time.Hour) })
 		if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != want {
 			t.Errorf("open %v: order %s, want %s", open, got, want)
 		}
@@ -70,12 +70,12 @@ func TestGuardInDebt(t *testing.T) {
 func TestQueue(t *testing.T) {
 	sc := newScene(t, 1)
 	for _, id := range []job.ID{3, 1, 5, 2, 4} {
-		sc.waits(id, 1000)
+		sc.queueJob(id, 1000)
 	}
 	sc.q.Remove(3)
 	sc.q.Remove(3) // already removed
 	sc.q.Take(5)
-	sc.waits(7, 1000, func(w *Waiting) { w.Count = 2 })
+	sc.queueJob(7, 1000, func(w *Waiting) { w.Count = 2 })
 	sc.q.Take(7)
 	if got, want := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)), "[1 2 4 7]"; got != want || sc.q.Len() != 4 || !sc.q.Has(7) {
 		t.Errorf("order %s of %d, want %s", got, sc.q.Len(), want)
@@ -104,7 +104,7 @@ func TestHeadOfTheOrder(t *testing.T) {
 		}
 		var want, some []job.ID
 		for _, id := range all {
-			if d.often(5) {
+			if d.chance(5) {
 				want = append(want, id)
 			}
 		}
@@ -137,20 +137,20 @@ func TestLaterOfBucketYields(t *testing.T) {
 		sc := newScene(t, 5)
 		sc.s.GuardOpen = c.guard > 0
 		sc.s.Policy = Policy{ReservationDepth: 1, Slice: 5 * time.Minute, GuardAfter: c.guard}
-		sc.runs(101, 10*time.Minute, on(0)...)
+		sc.runJob(101, 10*time.Minute, onGPUs(0)...)
 		if c.milli == job.WholeGPU {
-			sc.runs(102, 10*time.Minute, on(2, 3, 4)...)
+			sc.runJob(102, 10*time.Minute, onGPUs(2, 3, 4)...)
 		}
-		sc.waits(1, 2000, both, since(c.first))
-		sc.waits(2, 0, stoppable(c.milli), since(c.second))
+		sc.queueJob(1, 2000, both, since(c.first))
+		sc.queueJob(2, 0, stoppable(c.milli), since(c.second))
 		want := "start 3 on 1, keep 0+1 for 1 at +10m0s"
 		if c.milli == 4000 {
 			want = "start 3 on 1+2+3+4, keep 0+1 for 1 at +10m0s"
 		}
 		if name == "of three, last" {
-			sc.waits(4, 0, stoppable(c.milli), since(c.second-time.Minute))
+			sc.queueJob(4, 0, stoppable(c.milli), since(c.second-time.Minute))
 		}
-		sc.waits(3, 0, stoppable(c.milli), since(c.third))
+		sc.queueJob(3, 0, stoppable(c.milli), since(c.third))
 		if got := sc.plan(); got != want {
 			t.Errorf("%s: planned: %s\n   want: %s", name, got, want)
 		}

@@ -18,9 +18,9 @@ const (
 // farthest limits how far ahead a forecast looks for starts.
 const farthest = 365 * 24 * time.Hour
 
-// start returns when a job starts in this future, if it is among the first jobs. Never means
+// startOf returns when a job starts in this future, if it is among the first jobs. Never means
 // unknown.
-func (f *future) start(id job.ID) Instant {
+func (f *future) startOf(id job.ID) Instant {
 	if at, ok := f.starts[id]; ok {
 		return at
 	}
@@ -28,10 +28,10 @@ func (f *future) start(id job.ID) Instant {
 }
 
 // runUntilStart simulates until the job starts, if it is among the first jobs. It stops early and
-// returns false once the function asked returns false.
-func (f *future) runUntilStart(id job.ID, asked func() bool) bool {
+// returns false once goOn returns false.
+func (f *future) runUntilStart(id job.ID, goOn func() bool) bool {
 	for f.wanted[id] && !f.over {
-		if !asked() {
+		if !goOn() {
 			return false
 		}
 		f.nextPass()
@@ -46,20 +46,20 @@ func (f *future) nextPass() {
 	if f.machine.Now == f.begun {
 		f.dropLoaded()
 	}
-	if f.over = f.enough() || f.passes == f.most; f.over {
+	if f.over = f.isComplete() || f.passes == f.most; f.over {
 		return
 	}
 	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
 		return // the next pass makes its reservations anew, and may then have more room
 	}
 	at := f.next(plan)
-	if at >= f.farthest() {
+	if at >= f.lastMoment() {
 		if f.over = f.sampling.number > 0 || f.until > 0 || !f.endEndless(); f.over {
 			return
 		}
 		f.freed, at = true, f.machine.Now.Add(1)
 	}
-	f.move(at)
+	f.advanceTo(at)
 }
 
 // endEndless ends all jobs that would run for ever, and reports whether there are any. A start that
@@ -81,7 +81,7 @@ func (f *future) dropLoaded() {
 		f.planner.pass.open(b.shape.footprint)
 		c := cursor{bucket: b} // the cursor has no rank: batches are ranked only when a pass begins
 		room, now, ahead := &f.planner.room, c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
-		if c.capped(room) || room.fits(&now, &room.now) || !room.fits(&ahead, &room.now) {
+		if c.isCapped(room) || room.hasRoomFor(&now, &room.now) || !room.hasRoomFor(&ahead, &room.now) {
 			continue
 		}
 		for b.head != nil {
@@ -99,7 +99,7 @@ func (f *future) carryOut(plan *Plan) {
 		r.Stopping, r.End, r.Late = true, f.machine.Now.Add(r.Notice), 0
 		f.running[at].ends = r.End
 		f.running[at].requeues = f.running[at].shape != nil
-		f.owe(v.For)
+		f.markOwed(v.For)
 	}
 	for i := range plan.Place {
 		f.place(&plan.Place[i])

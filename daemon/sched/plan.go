@@ -69,7 +69,7 @@ func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []Back
 	deep.Policy.ReservationDepth = maxDepth
 	p.decide(&deep, q)
 	for _, g := range groups {
-		if !g.bounded() {
+		if !g.hasQuota() {
 			continue
 		}
 		p.limits.findCapped(g)
@@ -97,7 +97,7 @@ func (p *Planner) splitByFit() {
 	p.pass.work += len(p.pass.q.buckets)
 	keeps := p.pass.s.Policy.ReservationDepth > 0
 	for _, b := range p.pass.q.buckets {
-		if p.room.capped(b.account, &b.shape.amount) || p.pass.s.cutsOff(b) {
+		if p.room.isCapped(b.account, &b.shape.amount) || p.pass.s.cutsOff(b) {
 			continue
 		}
 		switch p.pass.open(b.shape.footprint); {
@@ -118,7 +118,7 @@ func (p *Planner) step() bool {
 	fit, blocked := &p.walk.fit, &p.walk.blocked
 	refuse := len(blocked.list) > 0 && p.backfill.keepsMore()
 	switch {
-	case refuse && (len(fit.list) == 0 || blocked.first().before(&fit.first().rank)):
+	case refuse && (len(fit.list) == 0 || blocked.first().isBefore(&fit.first().rank)):
 		p.refuse()
 		return true
 	case len(fit.list) == 0:
@@ -133,16 +133,16 @@ func (p *Planner) step() bool {
 // bucket.
 func (p *Planner) refuse() {
 	c := p.walk.blocked.first()
-	if p.hopeless(c.bucket) {
+	if p.isHopeless(c.bucket) {
 		if p.walk.blocked.drop() {
-			p.walk.blocked.sift(func(c *cursor) bool { return !p.hopeless(c.bucket) })
+			p.walk.blocked.sift(func(c *cursor) bool { return !p.isHopeless(c.bucket) })
 		}
 		return
 	}
 	switch {
-	case c.capped(&p.room):
+	case c.isCapped(&p.room):
 		p.walk.blocked.pop()
-	case !c.open(): // other tasks of the job's array have used up the throttle
+	case !c.isOpen(): // other tasks of the job's array have used up the throttle
 		p.walk.blocked.reinsert(p.pass.seek(c))
 	case p.limits.behindOwn(c).hold != nil:
 		p.walk.blocked.pop()
@@ -158,10 +158,10 @@ func (p *Planner) refuse() {
 // reservation.
 const maxFailedShapes = 16
 
-// This method reports whether the pass need not try to make a reservation for a job of the bucket.
+// isHopeless reports whether the pass need not try to make a reservation for a job of the bucket.
 // With advance reservations, whether one is possible depends on the account. So a shape that failed
 // for one account is tried again for other accounts.
-func (p *Planner) hopeless(b *bucket) bool {
+func (p *Planner) isHopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.pass.s.Reserved) == 0 && b.shape.hopeless == p.pass.number
 }
 
@@ -174,15 +174,15 @@ func (p *Planner) giveUp(b *bucket) {
 // tryFirst handles the first job that may fit. It places the job, or moves the job's bucket.
 func (p *Planner) tryFirst() {
 	c := p.walk.fit.first()
-	if c.capped(&p.room) {
+	if c.isCapped(&p.room) {
 		p.walk.fit.pop()
 		return
 	}
-	if !c.open() { // other tasks of the job's array have used up the throttle
+	if !c.isOpen() { // other tasks of the job's array have used up the throttle
 		p.walk.fit.reinsert(p.pass.seek(c))
 		return
 	}
-	mask := p.backfill.delayed(c)
+	mask := p.backfill.delayedMask(c)
 	fits := p.backfill.roomFor(c.bucket, mask)
 	switch {
 	case fits:
@@ -203,8 +203,7 @@ func (p *Planner) tryFirst() {
 	}
 }
 
-// This method moves a bucket whose jobs no longer fit: it becomes one of the buckets that may get
-// reservations.
+// block moves a bucket whose jobs no longer fit to the buckets that may get reservations.
 func (p *Planner) block(c *cursor) {
 	if p.backfill.keepsMore() {
 		p.walk.blocked.push(c)
@@ -241,8 +240,8 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 // so the later job may fit. The last job of the bucket delays the fewest reservations. passOver
 // returns false if no job of the bucket fits.
 func (p *Planner) passOver(c *cursor) bool {
-	mask := p.backfill.delayed(c)
-	if p.backfill.keepsMore() && !c.given && !p.hopeless(c.bucket) {
+	mask := p.backfill.delayedMask(c)
+	if p.backfill.keepsMore() && !c.given && !p.isHopeless(c.bucket) {
 		if p.limits.behindOwn(c).hold != nil {
 			return false
 		}
@@ -253,11 +252,11 @@ func (p *Planner) passOver(c *cursor) bool {
 		p.giveUp(c.bucket)
 	}
 	last := p.pass.cursor(c.bucket, c.bucket.tail)
-	if !p.backfill.roomFor(c.bucket, p.backfill.delayed(&last)) {
+	if !p.backfill.roomFor(c.bucket, p.backfill.delayedMask(&last)) {
 		return false
 	}
 	for p.pass.next(c) {
-		if p.backfill.delayed(c)&mask != mask {
+		if p.backfill.delayedMask(c)&mask != mask {
 			return true
 		}
 	}
@@ -266,13 +265,13 @@ func (p *Planner) passOver(c *cursor) bool {
 
 // place adds a placement of the job at the cursor to the plan, and takes the job's resources.
 func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
-	grants = p.stored(grants)
+	grants = p.storeGrants(grants)
 	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, CPUs: h.cpus, Guarded: c.guarded})
 	p.room.now.take(grants, h)
-	p.backfill.placed(c, grants, h)
-	p.limits.give(c, h)
+	p.backfill.subtractPlaced(c, grants, h)
+	p.limits.countPlaced(c, h)
 	c.used++
-	c.entry.start(p.pass.number)
+	c.entry.noteStart(p.pass.number)
 }
 
 // reserve makes a reservation for the job at the cursor. The reservation starts at the first moment
@@ -283,23 +282,23 @@ func (p *Planner) reserve(c *cursor) bool {
 	if len(p.backfill.list) >= maxDepth || !p.room.fitsEver(c.bucket.shape) {
 		return false
 	}
-	p.backfill.releases()
+	p.backfill.listReleases()
 	q := c.query(p.pass.s.Now, whenAhead)
-	if p.room.fits(&q, &p.backfill.ahead) {
+	if p.room.hasRoomFor(&q, &p.backfill.ahead) {
 		return false
 	}
 	r := p.backfill.find(c, &q)
 	if r == nil {
 		return false
 	}
-	p.backfill.keep(r, p.stored(p.choice.chooseLatest(&q, &r.spare)), c.bucket.shape.gpuMem > 0)
+	p.backfill.commit(r, p.storeGrants(p.choice.chooseLatest(&q, &r.spare)), c.bucket.shape.gpuMem > 0)
 	p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: r.id, At: r.at})
-	p.limits.hold(c, r.at)
+	p.limits.keepPlace(c, r.at)
 	return true
 }
 
-// stored copies grants to memory that stays valid as long as the plan.
-func (p *Planner) stored(grants []Grant) []Grant {
+// storeGrants copies grants to memory that stays valid as long as the plan.
+func (p *Planner) storeGrants(grants []Grant) []Grant {
 	at := len(p.grants)
 	p.grants = append(p.grants, grants...)
 	return p.grants[at:len(p.grants):len(p.grants)]

@@ -51,57 +51,57 @@ func TestReference(t *testing.T) {
 }
 
 // compare makes a plan, carries it out, and plans again.
-func compare(p *Planner, d *drawn, c *tally) error {
+func compare(p *Planner, d *randomMachine, c *tally) error {
 	r := newReference(&d.s, d.waiting)
 	p.maxFailedShapes, r.most = d.most, d.most
 	p.walk.siftAfter = d.sift
 	r.placeAll()
 	c.held += len(r.held)
-	if err := r.conserved(); err != nil {
+	if err := r.checkConserved(); err != nil {
 		return err
 	}
 	r.preemptAll()
 	plan := p.Plan(&d.s, d.q)
 	c.add(plan)
-	if err := same(p, plan, r); err != nil {
+	if err := comparePlan(p, plan, r); err != nil {
 		return err
 	}
-	if err := d.victims(plan); err != nil {
+	if err := d.checkVictims(plan); err != nil {
 		return err
 	}
-	if again := same(p, p.Plan(&d.s, d.q), r); again != nil {
+	if again := comparePlan(p, p.Plan(&d.s, d.q), r); again != nil {
 		return fmt.Errorf("planned once more: %w", again)
 	}
 	if err := d.carryOut(plan.Place); err != nil {
 		return err
 	}
-	return d.second(p, r)
+	return d.planAgain(p, r)
 }
 
-// This method makes a second plan at the same moment, after the first plan was carried out.
-func (d *drawn) second(p *Planner, before *reference) error {
-	r := newReference(&d.s, d.left())
+// planAgain makes a second plan at the same moment, after the first plan was carried out.
+func (d *randomMachine) planAgain(p *Planner, before *reference) error {
+	r := newReference(&d.s, d.waitingJobs())
 	r.most = d.most
 	r.decide()
 	plan := p.Plan(&d.s, d.q)
-	if err := same(p, plan, r); err != nil {
+	if err := comparePlan(p, plan, r); err != nil {
 		return fmt.Errorf("second pass: %w", err)
 	}
 	if len(plan.Place) > 0 && len(before.kept) == 0 && len(before.held) == 0 {
 		return fmt.Errorf("a second pass places %+v", plan.Place)
 	}
-	if err := d.undelayed(before, r); err != nil {
+	if err := d.checkReservation(before, r); err != nil {
 		return err
 	}
 	if len(plan.Place) > 0 {
 		return nil // Explain is only defined if nothing is left to carry out
 	}
-	return explained(p, r)
+	return checkReasons(p, r)
 }
 
-// This function compares a plan with the reference's.
-func same(p *Planner, plan *Plan, r *reference) error {
-	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normal(plan.Place), normal(r.place)) {
+// comparePlan compares a plan with the reference's.
+func comparePlan(p *Planner, plan *Plan, r *reference) error {
+	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normalize(plan.Place), normalize(r.place)) {
 		return fmt.Errorf("placed\n%+v, the reference\n%+v", plan.Place, r.place)
 	}
 	var kept []BackfillReservation
@@ -123,8 +123,8 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	return nil
 }
 
-// This function gives placements without GPUs an empty list of grants.
-func normal(list []Placement) []Placement {
+// normalize gives placements without GPUs an empty list of grants.
+func normalize(list []Placement) []Placement {
 	list = slices.Clone(list)
 	for i := range list {
 		if len(list[i].Grants) == 0 {
@@ -134,31 +134,31 @@ func normal(list []Placement) []Placement {
 	return list
 }
 
-// This method checks invariant 4 after all placements. A job that neither a limit nor another job
-// of its account holds back must not fit into what is free. This means free now, and also at the
-// starts of those reservations that the job would delay.
-func (r *reference) conserved() error {
+// checkConserved checks invariant 4 after all placements. A job that neither a limit nor another
+// job of its account holds back must not fit into what is free. This means free now, and also at
+// the starts of those reservations that the job would delay.
+func (r *reference) checkConserved() error {
 	for _, j := range r.jobs {
-		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
+		if r.stillWaits(j) && r.hasRoomFor(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
 			return fmt.Errorf("job %d fits and is not placed", j.ID)
 		}
 	}
 	return nil
 }
 
-// This method checks invariant 5 for the first reservation. The reservation may move later, but not
-// beyond the late ends of jobs. Another job may take its place only if that job goes before. It may
-// vanish if the placements used up the job's quota or throttle, or left these to an earlier job of
-// its account. The check leaves out states with preemptible jobs, and jobs that start on GPUs of an
-// advance reservation of their own.
-func (d *drawn) undelayed(before, now *reference) error {
+// checkReservation checks invariant 5 for the first reservation. The reservation may move later,
+// but not beyond the late ends of jobs. Another job may take its place only if that job goes
+// before. It may vanish if the placements used up the job's quota or throttle, or left these to an
+// earlier job of its account. The check leaves out states with preemptible jobs, and jobs that
+// start on GPUs of an advance reservation of their own.
+func (d *randomMachine) checkReservation(before, now *reference) error {
 	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil
 	}
 	k := before.kept[0]
 	for _, x := range before.place {
 		for _, g := range x.Grants {
-			if before.owns(d.waiting[x.Job-1].Account, g.GPU) && !before.owns(k.then.Account, g.GPU) {
+			if before.ownsGPU(d.waiting[x.Job-1].Account, g.GPU) && !before.ownsGPU(k.then.Account, g.GPU) {
 				return nil
 			}
 		}
@@ -179,7 +179,7 @@ func (d *drawn) undelayed(before, now *reference) error {
 // latestStart returns the latest start that a reservation may get when jobs pass it. That is its
 // start with late ends, the moment until which late ends count, or the end of an advance
 // reservation that is in the way then.
-func (d *drawn) latestStart(k refKept) Instant {
+func (d *randomMachine) latestStart(k refKept) Instant {
 	at := max(k.late, k.until)
 	for _, v := range d.s.Reserved {
 		if at > k.at {
@@ -189,9 +189,9 @@ func (d *drawn) latestStart(k refKept) Instant {
 	return at
 }
 
-// This method checks four things: each stopped job is preemptible, has run for its slice and is
+// checkVictims checks four things: each stopped job is preemptible, has run for its slice and is
 // stopped only once, and the job for which it is stopped does not start.
-func (d *drawn) victims(plan *Plan) error {
+func (d *randomMachine) checkVictims(plan *Plan) error {
 	var seen []job.ID
 	for _, v := range plan.Preempt {
 		r, w, starts := &d.s.Running[v.Victim-1000], d.waiting[v.For-1], 0
@@ -208,15 +208,15 @@ func (d *drawn) victims(plan *Plan) error {
 	return nil
 }
 
-// This function checks that exactly the jobs that do not fit have reasons.
-func explained(p *Planner, r *reference) error {
+// checkReasons checks that exactly the jobs that do not fit have reasons.
+func checkReasons(p *Planner, r *reference) error {
 	behind := map[job.ID]bool{}
 	for _, j := range r.jobs {
 		behind[j.ID] = r.behindOwn(j)
 	}
 	clear(r.news) // drop the starts of jobs that preempt
 	for _, j := range r.jobs {
-		fits := !r.cutOff(j) && !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
+		fits := !r.cutOff(j) && !r.capped(j.Waiting) && r.hasRoomFor(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {
 			return fmt.Errorf("job %d %+v fits: %v, reasons %+v", j.ID, j.Request, fits, why)
 		}

@@ -33,16 +33,16 @@ func readPolicy(t *testing.T) *policy {
 	return &policy{t, string(data)}
 }
 
-// This method checks that the page has this table.
-func (p *policy) shows(rows ...[]string) {
+// hasTable checks that the page has this table.
+func (p *policy) hasTable(rows ...[]string) {
 	p.Helper()
 	if want := table(rows); !strings.Contains(p.text, "\n\n"+want+"\n\n") {
 		p.Errorf("the page lacks this table:\n%s", want)
 	}
 }
 
-// This method checks that the page has this sentence, however its lines are broken.
-func (p *policy) says(format string, args ...any) {
+// hasSentence checks that the page has this sentence, however its lines are broken.
+func (p *policy) hasSentence(format string, args ...any) {
 	p.Helper()
 	want := fmt.Sprintf(format, args...)
 	if !strings.Contains(strings.Join(strings.Fields(p.text), " "), want) {
@@ -67,8 +67,8 @@ func table(rows [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// This function formats a duration as people write it, such as 2h 17m, in whole minutes.
-func short(d time.Duration) string {
+// formatDuration formats a duration as people write it, such as 2h 17m, in whole minutes.
+func formatDuration(d time.Duration) string {
 	if d = d.Round(minute); d == 0 {
 		return "0m"
 	}
@@ -88,8 +88,8 @@ func example(t *testing.T, gpus int) *scene {
 	return sc
 }
 
-// This method returns the account of a user who has used this number of GPU-hours.
-func (sc *scene) had(name string, hours int) *Account {
+// userWithUse returns the account of a user who has used this number of GPU-hours.
+func (sc *scene) userWithUse(name string, hours int) *Account {
 	sc.user(name).Restore(time.Duration(hours)*time.Hour, noon)
 	return sc.user(name)
 }
@@ -98,9 +98,9 @@ func (sc *scene) had(name string, hours int) *Account {
 func TestTheExamplesAreOfTheDefaults(t *testing.T) {
 	page, p := readPolicy(t), example(t, 1).s.Policy
 	days := func(d time.Duration) string { return fmt.Sprintf("%.0fd", d.Hours()/24) }
-	page.says("half_life = %q guard_after = %q guard_percent = %d reservation_depth = %d slice = %q",
-		days(p.HalfLife), days(p.GuardAfter), p.GuardPercent, p.ReservationDepth, short(p.Slice))
-	page.says("the due part of one hour of the whole machine")
+	page.hasSentence("half_life = %q guard_after = %q guard_percent = %d reservation_depth = %d slice = %q",
+		days(p.HalfLife), days(p.GuardAfter), p.GuardPercent, p.ReservationDepth, formatDuration(p.Slice))
+	page.hasSentence("the due part of one hour of the whole machine")
 	if even := p.HalfLife.Hours() * evenPart; even != 1 {
 		t.Errorf("it is %v hours", even)
 	}
@@ -116,7 +116,7 @@ func (sc *scene) queue() (rows [][]string) {
 	for _, id := range sc.p.Ordered(&sc.s, sc.q, -1) {
 		e := sc.q.entries[id]
 		rows = append(rows, []string{fmt.Sprint(id), e.bucket.account.Name,
-			short(e.Expected), short(e.bucket.effort), short(time.Duration(noon - e.Since)),
+			formatDuration(e.Expected), formatDuration(e.bucket.effort), formatDuration(time.Duration(noon - e.Since)),
 			decimals(e.bucket.account.factor), decimals(sc.p.pass.cursor(e.bucket, e).rank.score)})
 	}
 	return rows
@@ -124,14 +124,14 @@ func (sc *scene) queue() (rows [][]string) {
 
 func TestExampleOfShortAndLong(t *testing.T) {
 	sc, page := example(t, 1), readPolicy(t)
-	sc.waits(1, 1000, expected(8*time.Hour), waited(6*time.Hour))
-	sc.waits(2, 1000, of(sc.user("ben")), expected(10*minute), waited(15*minute))
-	page.shows(sc.queue()...)
+	sc.queueJob(1, 1000, expected(8*time.Hour), waited(6*time.Hour))
+	sc.queueJob(2, 1000, of(sc.user("ben")), expected(10*minute), waited(15*minute))
+	page.hasTable(sc.queue()...)
 	sc.expect("start 2 on 0, keep 0 for 1 at +17m4s")
 	at := ago(-3 * time.Hour)
 	a, b := sc.q.entries[1].bucket.score(ago(6*time.Hour), at), sc.q.entries[2].bucket.score(at-Instant(15*minute), at)
-	page.says("After %s of waiting it has %s, and goes before another such test that has waited %s, which has %s.",
-		short(9*time.Hour), decimals(a), short(15*minute), decimals(b))
+	page.hasSentence("After %s of waiting it has %s, and goes before another such test that has waited %s, which has %s.",
+		formatDuration(9*time.Hour), decimals(a), formatDuration(15*minute), decimals(b))
 	if a <= b {
 		t.Errorf("%.2f is not more than %.2f", a, b)
 	}
@@ -142,38 +142,38 @@ func TestExampleOfTheFactor(t *testing.T) {
 	rows := [][]string{{"ann had of it"}, {"factor"}}
 	for _, part := range []int{0, 25, 50, 75, 100} {
 		sc := example(t, 8)
-		sc.waits(1, 1000, of(sc.had("ann", 4*part)))
-		sc.waits(2, 1000, of(sc.had("ben", 400-4*part)))
+		sc.queueJob(1, 1000, of(sc.userWithUse("ann", 4*part)))
+		sc.queueJob(2, 1000, of(sc.userWithUse("ben", 400-4*part)))
 		sc.p.Ordered(&sc.s, sc.q, 0)
 		rows[0], rows[1] = append(rows[0], fmt.Sprintf("%d %%", part)), append(rows[1], decimals(sc.user("ann").factor))
 	}
-	page.shows(rows...)
+	page.hasTable(rows...)
 }
 
 func TestExampleOfANewcomer(t *testing.T) {
 	sc, page := example(t, 8), readPolicy(t)
-	sc.had("ann", 400)
-	sc.runs(101, time.Hour, on(0, 1, 2, 3, 4, 5, 6)...)
-	sc.waits(1, 1000, waited(3*time.Hour))
-	sc.waits(2, 1000, of(sc.user("ben")), waited(time.Hour))
-	page.shows(sc.queue()...)
+	sc.userWithUse("ann", 400)
+	sc.runJob(101, time.Hour, onGPUs(0, 1, 2, 3, 4, 5, 6)...)
+	sc.queueJob(1, 1000, waited(3*time.Hour))
+	sc.queueJob(2, 1000, of(sc.user("ben")), waited(time.Hour))
+	page.hasTable(sc.queue()...)
 	sc.expect("start 2 on 7, keep 0 for 1 at +1h0m0s")
-	page.says("ben's hour counts %s times as much as one of ann's", decimals(sc.user("ben").factor/sc.user("ann").factor))
+	page.hasSentence("ben's hour counts %s times as much as one of ann's", decimals(sc.user("ben").factor/sc.user("ann").factor))
 }
 
 func TestExampleOfGroups(t *testing.T) {
 	sc, page := example(t, 8), readPolicy(t)
 	lab := &Account{UID: -1, Name: "lab", Share: 3}
 	for name, hours := range map[string]int{"ann": 180, "ben": 60} {
-		sc.had(name, hours).Groups = []*Account{lab}
+		sc.userWithUse(name, hours).Groups = []*Account{lab}
 	}
 	lab.Restore(240*time.Hour, noon)
-	sc.had("eve", 160)
+	sc.userWithUse("eve", 160)
 	for i, name := range []string{"ann", "ben", "eve"} {
-		sc.waits(job.ID(i+1), 1000, of(sc.user(name)))
+		sc.queueJob(job.ID(i+1), 1000, of(sc.user(name)))
 	}
 	sc.p.Ordered(&sc.s, sc.q, 0)
-	page.shows([]string{"user", "group", "had", "factor"},
+	page.hasTable([]string{"user", "group", "had", "factor"},
 		[]string{"ann", "lab", "180", decimals(sc.user("ann").factor)},
 		[]string{"ben", "lab", "60", decimals(sc.user("ben").factor)},
 		[]string{"eve", "-", "160", decimals(sc.user("eve").factor)})
@@ -202,12 +202,12 @@ func TestExampleOfReservations(t *testing.T) {
 		{3, "start 2 on 3, start 3 on 2, keep 0+1+2 for 1 at +2h0m0s"},
 	} {
 		sc := example(t, 4)
-		sc.runs(101, 2*time.Hour, on(0, 1)...)
-		sc.waits(1, c.gpus*job.WholeGPU, expected(2*time.Hour), waited(5*time.Hour))
-		sc.waits(2, 1000, of(sc.user("ben")), expected(4*time.Hour), waited(2*time.Hour))
-		sc.waits(3, 1000, of(sc.user("eve")), expected(30*minute), waited(minute))
+		sc.runJob(101, 2*time.Hour, onGPUs(0, 1)...)
+		sc.queueJob(1, c.gpus*job.WholeGPU, expected(2*time.Hour), waited(5*time.Hour))
+		sc.queueJob(2, 1000, of(sc.user("ben")), expected(4*time.Hour), waited(2*time.Hour))
+		sc.queueJob(3, 1000, of(sc.user("eve")), expected(30*minute), waited(minute))
 		if c.gpus == 4 {
-			page.shows(sc.withGPUs()...)
+			page.hasTable(sc.withGPUs()...)
 		}
 		sc.expect(c.want)
 	}
@@ -216,7 +216,7 @@ func TestExampleOfReservations(t *testing.T) {
 // For jobs of about two hours, four in five have ended by their late end.
 func TestThePageOnLateEnds(t *testing.T) {
 	page, e, ended := readPolicy(t), kindOf(100, between(110*minute, 130*minute)), 0.0
-	page.says("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[predict.LateTail])
+	page.hasSentence("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[predict.LateTail])
 	for u := 0.005; u < 1; u += 0.01 {
 		if e.Draw(u, 0) <= e.Late(0) {
 			ended += 0.01
@@ -230,46 +230,46 @@ func TestThePageOnLateEnds(t *testing.T) {
 // Once a job has waited for twice its expected run time, its start is computed as if running jobs
 // ended at their median: here in one hour instead of three.
 func TestExampleOfPatience(t *testing.T) {
-	readPolicy(t).says("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
+	readPolicy(t).hasSentence("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
 		map[int]string{2: "twice"}[DefaultPatience])
 	for waits, at := range map[time.Duration]string{30 * minute: "+3h0m0s", 2 * time.Hour: "+2h0m0s", 4 * time.Hour: "+1h0m0s"} {
 		sc := example(t, 1)
-		sc.runs(101, time.Hour, on(0)...).Late = noon.Add(3 * time.Hour)
-		sc.waits(1, 1000, expected(2*time.Hour), waited(waits))
+		sc.runJob(101, time.Hour, onGPUs(0)...).Late = noon.Add(3 * time.Hour)
+		sc.queueJob(1, 1000, expected(2*time.Hour), waited(waits))
 		sc.expect("keep 0 for 1 at " + at)
 	}
 }
 
 func TestExampleOfAPlaceInAQuota(t *testing.T) {
 	sc, page := example(t, 8), readPolicy(t)
-	sc.runs(101, time.Hour, on(0)...)
+	sc.runJob(101, time.Hour, onGPUs(0)...)
 	ann := sc.s.Running[0].Account
 	ann.MaxMilli = 4 * job.WholeGPU
 	sc.count()
-	sc.waits(1, 4*job.WholeGPU, expected(2*time.Hour), waited(5*time.Hour))
-	sc.waits(2, 1000, expected(4*time.Hour), waited(2*time.Hour))
-	sc.waits(3, 1000, expected(30*minute), waited(minute))
-	page.shows(sc.withGPUs()...)
+	sc.queueJob(1, 4*job.WholeGPU, expected(2*time.Hour), waited(5*time.Hour))
+	sc.queueJob(2, 1000, expected(4*time.Hour), waited(2*time.Hour))
+	sc.queueJob(3, 1000, expected(30*minute), waited(minute))
+	page.hasTable(sc.withGPUs()...)
 	sc.expect("start 3 on 1")
 }
 
 func TestExampleOfClasses(t *testing.T) {
 	sc, page := example(t, 1), readPolicy(t)
-	sc.waits(1, 1000, waited(5*24*time.Hour))
-	sc.waits(2, 1000, of(sc.user("ben")), waited(0), asks(func(r *job.Request) { r.Priority.Number = 1 }))
-	sc.waits(3, 1000, of(sc.user("eve")), waited(0), asks(func(r *job.Request) { r.Priority.Class = job.High }))
+	sc.queueJob(1, 1000, waited(5*24*time.Hour))
+	sc.queueJob(2, 1000, of(sc.user("ben")), waited(0), asks(func(r *job.Request) { r.Priority.Number = 1 }))
+	sc.queueJob(3, 1000, of(sc.user("eve")), waited(0), asks(func(r *job.Request) { r.Priority.Class = job.High }))
 	if got := sc.p.Ordered(&sc.s, sc.q, -1); !slices.Equal(got, []job.ID{3, 2, 1}) {
 		t.Errorf("the order is %v", got)
 	}
-	page.says("A job of class high that has just come goes before one of class normal with --priority 1, " +
+	page.hasSentence("A job of class high that has just come goes before one of class normal with --priority 1, " +
 		"and that one goes before one with --priority 0 that has waited for five days.")
 }
 
 func TestExampleOfTheGuard(t *testing.T) {
 	sc, page := example(t, 1), readPolicy(t)
-	sc.waits(1, 1000, expected(72*time.Hour), waited(week+time.Hour))
-	sc.waits(2, 1000, of(sc.user("ben")), expected(10*minute), waited(2*time.Hour))
-	page.shows(sc.queue()...)
+	sc.queueJob(1, 1000, expected(72*time.Hour), waited(week+time.Hour))
+	sc.queueJob(2, 1000, of(sc.user("ben")), expected(10*minute), waited(2*time.Hour))
+	page.hasTable(sc.queue()...)
 	sc.s.GuardOpen = false
 	if got := sc.p.Ordered(&sc.s, sc.q, -1); !slices.Equal(got, []job.ID{2, 1}) {
 		t.Errorf("while the guard is shut the order is %v", got)
@@ -283,7 +283,7 @@ func TestExampleOfPredictions(t *testing.T) {
 	}
 	rows := [][]string{{"ann's next job", "expected"}}
 	expect := func(what string, k predict.Kind) {
-		rows = append(rows, []string{what, short(p.Estimate(k).Median)})
+		rows = append(rows, []string{what, formatDuration(p.Estimate(k).Median)})
 	}
 	expect("before any has ended", ann(1000, "train.py", "a"))
 	for _, d := range []time.Duration{5 * time.Hour, 6 * time.Hour, 7 * time.Hour} {
@@ -295,20 +295,20 @@ func TestExampleOfPredictions(t *testing.T) {
 	expect("-- test.py b", ann(1000, "test.py", "b"))
 	expect("-- new.py", ann(1000, "new.py", ""))
 	expect("-g 4 -- train.py a", ann(4000, "train.py", "a"))
-	page.shows(rows...)
+	page.hasTable(rows...)
 	e := p.Estimate(ann(1000, "test.py", "a"))
-	page.says("ann has run train.py a (5h, 6h and 7h) and test.py a (5m, 6m and 7m)")
-	page.says("When test.py a has run for %s, which it never did, it is expected to take %s in all.",
-		short(20*minute), short(e.Total(20*minute)))
+	page.hasSentence("ann has run train.py a (5h, 6h and 7h) and test.py a (5m, 6m and 7m)")
+	page.hasSentence("When test.py a has run for %s, which it never did, it is expected to take %s in all.",
+		formatDuration(20*minute), formatDuration(e.Total(20*minute)))
 }
 
 func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
 }
 
-// This function draws a time from a minute to a day. Each order of magnitude comes equally often in
-// any run of draws.
-func anything() func(*rand.Rand) time.Duration {
+// anyRunTime returns a function that draws a time from a minute to a day. Each order of magnitude
+// comes equally often in any run of draws.
+func anyRunTime() func(*rand.Rand) time.Duration {
 	n := 0.0
 	return func(*rand.Rand) time.Duration {
 		_, part := math.Modf(n * math.Phi)
@@ -328,7 +328,7 @@ func kindOf(runs int, draw func(*rand.Rand) time.Duration) predict.Estimate {
 
 // kindsOfEffort returns estimates for runs that are alike, and for runs that are not.
 func kindsOfEffort() (alike, wild predict.Estimate) {
-	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anything())
+	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anyRunTime())
 }
 
 func TestExampleOfEfforts(t *testing.T) {
@@ -336,12 +336,12 @@ func TestExampleOfEfforts(t *testing.T) {
 	alike, wild := kindsOfEffort()
 	rows := [][]string{{"such jobs take"}, {rowsOfEffort[0]}, {rowsOfEffort[1]}}
 	for _, ran := range []time.Duration{0, 30 * minute, time.Hour, 90 * minute} {
-		rows[0] = append(rows[0], "ran "+short(ran))
+		rows[0] = append(rows[0], "ran "+formatDuration(ran))
 		for i, e := range []predict.Estimate{alike, wild} {
-			rows[i+1] = append(rows[i+1], short(e.Effort(ran, 30*minute)))
+			rows[i+1] = append(rows[i+1], formatDuration(e.Effort(ran, 30*minute)))
 		}
 	}
-	page.shows(rows...)
+	page.hasTable(rows...)
 }
 
 func TestExampleOfPreemption(t *testing.T) {
@@ -350,10 +350,10 @@ func TestExampleOfPreemption(t *testing.T) {
 	rows := [][]string{{"such jobs take", "score of ann's", "score of ben's", "ann's"}}
 	for i, e := range []predict.Estimate{alike, wild} {
 		sc := example(t, 1)
-		r := sc.runs(101, time.Hour, on(0)...)
+		r := sc.runJob(101, time.Hour, onGPUs(0)...)
 		r.Preemptible, r.Since = true, ago(3*time.Hour)
 		r.Effort = e.Effort(time.Hour, 30*minute)
-		sc.waits(1, 1000, of(sc.user("ben")), waited(90*minute), preemptible, func(w *Waiting) {
+		sc.queueJob(1, 1000, of(sc.user("ben")), waited(90*minute), preemptible, func(w *Waiting) {
 			w.Effort = e.Effort(0, 30*minute)
 		})
 		becomes, want := "runs on", "keep 0 for 1 at +1h0m0s"
@@ -364,9 +364,9 @@ func TestExampleOfPreemption(t *testing.T) {
 		rows = append(rows, []string{rowsOfEffort[i], decimals(sc.p.pass.runningRank(&sc.s.Running[0]).score),
 			decimals(sc.p.pass.cursor(sc.q.entries[1].bucket, sc.q.entries[1]).rank.score), becomes})
 	}
-	page.shows(rows...)
-	page.says("ann's job had waited for %s and has run for %s.", short(2*time.Hour), short(time.Hour))
-	page.says("has waited for %s:", short(90*minute))
+	page.hasTable(rows...)
+	page.hasSentence("ann's job had waited for %s and has run for %s.", formatDuration(2*time.Hour), formatDuration(time.Hour))
+	page.hasSentence("has waited for %s:", formatDuration(90*minute))
 }
 
 var rowsOfEffort = []string{"about 2h", "1m to 24h"}
@@ -378,26 +378,26 @@ func TestExampleOfThresholds(t *testing.T) {
 		rows[1] = append(rows[1], decimals(preemptionThreshold(gpus*job.WholeGPU, job.WholeGPU)))
 	}
 	page := readPolicy(t)
-	page.shows(rows...)
-	page.says("none more than %d times the job's", togetherAbove)
-	turn := (&Policy{Slice: 30 * minute}).guaranteed(time.Hour)
+	page.hasTable(rows...)
+	page.hasSentence("none more than %d times the job's", togetherAbove)
+	turn := (&Policy{Slice: 30 * minute}).protectedTime(time.Hour)
 	if turn != 2*time.Hour {
 		t.Errorf("a turn is %s", turn)
 	}
-	page.says("has run for half an hour (longer once it has been stopped, see below)")
-	page.says("has a turn of two hours, or four times as long as it had run if that is less")
-	page.says("only if that has waited for a week, or is wider and asks more than half of the GPUs in service of its kind")
+	page.hasSentence("has run for half an hour (longer once it has been stopped, see below)")
+	page.hasSentence("has a turn of two hours, or four times as long as it had run if that is less")
+	page.hasSentence("only if that has waited for a week, or is wider and asks more than half of the GPUs in service of its kind")
 }
 
 func TestExampleOfQuotas(t *testing.T) {
 	sc, page := example(t, 4), readPolicy(t)
 	ann := sc.user("ann")
 	ann.MaxMilli, ann.Milli = 2000, 2000
-	sc.runs(101, time.Hour, on(0, 1)...)
-	sc.waits(1, 1000, waited(5*time.Hour))
-	sc.waits(2, 1000, of(sc.user("ben")), waited(minute))
+	sc.runJob(101, time.Hour, onGPUs(0, 1)...)
+	sc.queueJob(1, 1000, waited(5*time.Hour))
+	sc.queueJob(2, 1000, of(sc.user("ben")), waited(minute))
 	sc.expect("start 2 on 2")
-	page.says("ann has a quota of 2 GPUs and uses both: her next job is passed over, " +
+	page.hasSentence("ann has a quota of 2 GPUs and uses both: her next job is passed over, " +
 		"whatever its score, and ben's starts.")
 }
 
@@ -408,7 +408,7 @@ func TestExampleOfBatches(t *testing.T) {
 		sc := example(t, 2)
 		for id := range job.ID(4) {
 			hours := []time.Duration{3, 1, 1, 1}[id]
-			sc.waits(id+1, 1000, waited(minute), expected(hours*time.Hour), func(w *Waiting) { w.Batch = batch })
+			sc.queueJob(id+1, 1000, waited(minute), expected(hours*time.Hour), func(w *Waiting) { w.Batch = batch })
 		}
 		var first, then []string
 		done := time.Duration(0)
@@ -416,13 +416,13 @@ func TestExampleOfBatches(t *testing.T) {
 		for id := range job.ID(4) {
 			e, at := sc.q.entries[id+1], time.Duration(starts[id+1]-noon)
 			if done = max(done, at+e.Expected); at == 0 {
-				first = append(first, short(e.Expected))
+				first = append(first, formatDuration(e.Expected))
 			} else {
-				then = append(then, short(e.Expected))
+				then = append(then, formatDuration(e.Expected))
 			}
 		}
 		name := map[string]string{"": "by score", "sweep": "as a batch"}[batch]
-		rows = append(rows, []string{name, strings.Join(first, " + "), strings.Join(then, ", "), short(done)})
+		rows = append(rows, []string{name, strings.Join(first, " + "), strings.Join(then, ", "), formatDuration(done)})
 	}
-	page.shows(rows...)
+	page.hasTable(rows...)
 }

@@ -24,10 +24,10 @@ func preemptionThreshold(victim, milli int32) float64 {
 // most half of the GPUs. Such jobs can mostly be served on other GPUs.
 const guaranteedSlices = 4
 
-// guaranteed returns how long a job is protected once it runs again. The argument served is its run
-// time so far. The result is at least a slice, and at most guaranteedSlices times served, so that
-// nobody gains by being requeued right after a start.
-func (p *Policy) guaranteed(served time.Duration) time.Duration {
+// protectedTime returns how long a job is protected once it runs again. served is its run time so
+// far. The result is at least a slice, and at most guaranteedSlices times served, so that nobody
+// gains by being requeued right after a start.
+func (p *Policy) protectedTime(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
@@ -73,7 +73,7 @@ func (p *Planner) walkAgain() {
 	p.walk.begin()
 	p.pass.work += len(p.pass.q.buckets)
 	for _, b := range p.pass.q.buckets {
-		if p.room.capped(b.account, &b.shape.amount) || p.pass.s.cutsOff(b) {
+		if p.room.isCapped(b.account, &b.shape.amount) || p.pass.s.cutsOff(b) {
 			continue
 		}
 		if p.pass.open(b.shape.footprint); p.room.fitsEver(b.shape) {
@@ -91,9 +91,9 @@ func (p *Planner) firstLeft() *cursor {
 		p.pass.work++
 		c := blocked.first()
 		switch {
-		case c.capped(&p.room):
+		case c.isCapped(&p.room):
 			blocked.pop()
-		case !c.open(): // other tasks of the job's array have used up the throttle
+		case !c.isOpen(): // other tasks of the job's array have used up the throttle
 			blocked.reinsert(p.pass.seek(c))
 		case p.limits.behindOwn(c).hold != nil:
 			blocked.pop()
@@ -169,31 +169,31 @@ func (vs *victims) find() {
 		}
 	}
 	slices.SortFunc(vs.list, func(a, b victim) int {
-		if a.before(&b.rank) {
+		if a.isBefore(&b.rank) {
 			return 1
 		}
 		return -1
 	})
 }
 
-// This method reports whether a running job of rank v may be stopped for a job of rank r. A job of
-// a lower class or number always yields. Among jobs of one class and number, a guarded job yields
-// to none, and every other job yields to a guarded job. If the job of v is protected, or the job of
-// r ran before, v yields only to a wider job that asks for more than half of the GPUs: otherwise
-// one stop would cause the next. A job does not yield to a job of the same program while the run
-// time of either is unknown. Otherwise the scores decide.
-func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
+// yieldsTo reports whether a running job of rank v may be stopped for a job of rank r. A job of a
+// lower class or number always yields. Among jobs of one class and number, a guarded job yields to
+// none, and every other job yields to a guarded job. If the job of v is protected, or the job of r
+// ran before, v yields only to a wider job that asks for more than half of the GPUs: otherwise one
+// stop would cause the next. A job does not yield to a job of the same program while the run time
+// of either is unknown. Otherwise the scores decide.
+func (v *rank) yieldsTo(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove limits the scores of victims that are stopped together: each score may be at most
 // this many times the score of the wider job. See lowerTogether.
 const togetherAbove = 8
 
-// yieldsWithOthers does the same as yields for a victim that may be stopped together with others.
+// yieldsWithOthers does the same as yieldsTo for a victim that may be stopped together with others.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
 	if v.milli < r.milli {
 		return v.yieldsAt(r, fifo, togetherAbove)
 	}
-	return v.yields(r, fifo)
+	return v.yieldsTo(r, fifo)
 }
 
 func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
@@ -237,7 +237,7 @@ func (vs *victims) victimOf(q Preemption) *victim {
 // that leaves late, other victims that leave sooner are chosen as well: a long notice neither
 // protects a job nor delays another job.
 func (vs *victims) stopFor(c *cursor) bool {
-	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayed(c), c: c}
+	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayedMask(c), c: c}
 	for i := range vs.backfill.list {
 		if vs.backfill.list[i].preemptedFor { // the reserved job has its victims and no longer needs the reservation
 			w.mask &^= 1 << i
@@ -290,7 +290,7 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 }
 
 func (vs *victims) enough(w *demand, from *capacity) bool {
-	return vs.room.fits(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
+	return vs.room.hasRoomFor(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
 }
 
 // ofVictim calls a function for each capacity that a victim affects. These capacities are vs.freed,
@@ -327,11 +327,11 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 		switch k := &vs.backfill.list[i]; {
 		case k.id == c.entry.ID:
 			k.preemptedFor = true
-		case vs.backfill.delays(c, k):
+		case vs.backfill.mayDelay(c, k):
 			k.spare.take(grants, sh.hostShare)
 		}
 	}
-	vs.limits.give(c, sh.hostShare)
+	vs.limits.countPlaced(c, sh.hostShare)
 }
 
 // dropUnneeded drops those victims that the job does not need, the highest-ranked first. It leaves

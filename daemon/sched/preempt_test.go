@@ -8,10 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This method puts a preemptible job on GPUs. It has run for an hour, which is more than the slice,
-// and ends in five hours.
-func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) {
-	r := sc.runs(id, 5*time.Hour, grants...)
+// runPreemptible puts a preemptible job on GPUs. It has run for an hour, which is more than the
+// slice, and ends in five hours.
+func (sc *scene) runPreemptible(id job.ID, change func(*Running), grants ...Grant) {
+	r := sc.runJob(id, 5*time.Hour, grants...)
 	r.Preemptible, r.Expected = true, 6*time.Hour
 	if change != nil {
 		change(r)
@@ -43,8 +43,8 @@ func TestWhoYields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy.Slice = 30 * time.Minute
-			sc.preemptible(101, c.change, on(0)...)
-			sc.waits(1, 1000, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			sc.runPreemptible(101, c.change, onGPUs(0)...)
+			sc.queueJob(1, 1000, asks(func(r *job.Request) { r.Priority.Class = job.High }))
 			sc.expect(c.want)
 		})
 	}
@@ -72,10 +72,10 @@ func TestHysteresis(t *testing.T) {
 		sc.s.Policy.FIFO = false
 		var held []Grant
 		for gpu := range c.gpus {
-			held = append(held, on(gpu)...)
+			held = append(held, onGPUs(gpu)...)
 		}
-		sc.preemptible(101, nil, held...)
-		sc.waits(1, 1000, func(w *Waiting) { w.Since = ago(c.waited) })
+		sc.runPreemptible(101, nil, held...)
+		sc.queueJob(1, 1000, func(w *Waiting) { w.Since = ago(c.waited) })
 		want := kept
 		if c.stops {
 			want += ", stop 101 for 1"
@@ -113,14 +113,14 @@ func TestLowerTogether(t *testing.T) {
 				if score == free {
 					continue
 				}
-				sc.preemptible(job.ID(101+i), func(r *Running) {
+				sc.runPreemptible(job.ID(101+i), func(r *Running) {
 					if score == higher {
 						r.Priority.Number = 1
 					}
 					r.Since = r.Start - Instant((score-1)*float64(5*time.Hour))
-				}, on(i)...)
+				}, onGPUs(i)...)
 			}
-			sc.waits(1, c.milli, func(w *Waiting) { w.Since = ago(4096 * time.Second) })
+			sc.queueJob(1, c.milli, func(w *Waiting) { w.Since = ago(4096 * time.Second) })
 			if stops := strings.Contains(sc.plan(), "stop"); stops != c.stops {
 				t.Errorf("jobs are stopped: %t", stops)
 			}
@@ -155,8 +155,8 @@ func TestGuaranteedTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := example(t, c.gpus)
-			sc.preemptible(101, func(r *Running) { r.Served, r.Start, r.Since = c.served, ago(c.ran), ago(c.ran) }, on(0)...)
-			sc.waits(1, c.gpus*job.WholeGPU, waited(time.Hour), func(w *Waiting) {
+			sc.runPreemptible(101, func(r *Running) { r.Served, r.Start, r.Since = c.served, ago(c.ran), ago(c.ran) }, onGPUs(0)...)
+			sc.queueJob(1, c.gpus*job.WholeGPU, waited(time.Hour), func(w *Waiting) {
 				if c.change != nil {
 					c.change(w)
 				}
@@ -185,9 +185,9 @@ func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 		{2, 1, 0, 1, true},
 	} {
 		sc := example(t, 4)
-		sc.preemptible(101, func(r *Running) { r.Served, r.Since = time.Hour, r.Start }, on(0)...)
+		sc.runPreemptible(101, func(r *Running) { r.Served, r.Since = time.Hour, r.Start }, onGPUs(0)...)
 		for gpu := range c.used {
-			sc.runs(job.ID(102+gpu), 5*time.Hour, on(1+gpu)...)
+			sc.runJob(job.ID(102+gpu), 5*time.Hour, onGPUs(1+gpu)...)
 		}
 		for i := 4 - c.drained; i < 4; i++ {
 			sc.s.GPUs[i].State = Drained
@@ -195,7 +195,7 @@ func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 		for i := 4 - c.old; i < 4; i++ {
 			sc.s.GPUs[i].Model = "Tesla T4"
 		}
-		sc.waits(1, c.asks*job.WholeGPU, waited(time.Hour), asks(func(r *job.Request) { r.GPUType = "a100" }))
+		sc.queueJob(1, c.asks*job.WholeGPU, waited(time.Hour), asks(func(r *job.Request) { r.GPUType = "a100" }))
 		if stops := strings.Contains(sc.plan(), "stop 101 for 1"); stops != c.stops {
 			t.Errorf("%+v: it is stopped: %t", c, stops)
 		}
@@ -209,9 +209,9 @@ func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)
 		sc.s.Host.MemBytes, sc.s.Host.PromisedMem = 8*gib, 8*gib
-		sc.runs(101, time.Hour).MemBytes = 8 * gib
-		sc.waits(1, 1000, waited(9*time.Hour), asks(func(r *job.Request) { r.MemBytes = 8 * gib }))
-		sc.waits(2, 1000, waited(time.Minute), preemptible, expected(9*time.Hour), func(w *Waiting) { w.Served = served })
+		sc.runJob(101, time.Hour).MemBytes = 8 * gib
+		sc.queueJob(1, 1000, waited(9*time.Hour), asks(func(r *job.Request) { r.MemBytes = 8 * gib }))
+		sc.queueJob(2, 1000, waited(time.Minute), preemptible, expected(9*time.Hour), func(w *Waiting) { w.Served = served })
 		if got := strings.Contains(sc.plan(), "start 2 on 0"); got != starts {
 			t.Errorf("one that ran for %s starts: %t", served, got)
 		}
@@ -243,8 +243,8 @@ func TestGuardAndVictims(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, GuardPercent: 50}
 			sc.s.GuardOpen = c.open
-			sc.preemptible(101, func(r *Running) { r.Guarded, r.Since = c.guarded, r.Start-Instant(c.waited) }, on(0)...)
-			sc.waits(1, 1000, c.change)
+			sc.runPreemptible(101, func(r *Running) { r.Guarded, r.Since = c.guarded, r.Start-Instant(c.waited) }, onGPUs(0)...)
+			sc.queueJob(1, 1000, c.change)
 			want := "wait"
 			if c.stops {
 				want = "stop 101 for 1"
@@ -271,11 +271,11 @@ func TestWhichVictims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 5)
 			sc.s.Policy.ReservationDepth = 0
-			sc.preemptible(101, nil, on(0, 1)...)
-			sc.preemptible(102, number(-1), on(2)...)
-			sc.preemptible(103, class(job.Scavenger), on(3)...)
-			sc.runs(104, time.Hour, on(4)...)
-			sc.waits(1, c.milli, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			sc.runPreemptible(101, nil, onGPUs(0, 1)...)
+			sc.runPreemptible(102, number(-1), onGPUs(2)...)
+			sc.runPreemptible(103, class(job.Scavenger), onGPUs(3)...)
+			sc.runJob(104, time.Hour, onGPUs(4)...)
+			sc.queueJob(1, c.milli, asks(func(r *job.Request) { r.Priority.Class = job.High }))
 			sc.expect(c.want)
 		})
 	}
@@ -287,12 +287,12 @@ func TestWhichVictims(t *testing.T) {
 func TestNoUselessVictim(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.ReservationDepth = 0
-	sc.preemptible(101, class(job.Scavenger), on(0)...)
-	sc.preemptible(102, nil, on(2, 3)...)
-	sc.runs(103, time.Hour, on(1)...)
-	sc.waits(1, 2000, asks(func(r *job.Request) { r.Priority.Class, r.GPUsFrom = job.High, []int{0, 2, 3} }))
+	sc.runPreemptible(101, class(job.Scavenger), onGPUs(0)...)
+	sc.runPreemptible(102, nil, onGPUs(2, 3)...)
+	sc.runJob(103, time.Hour, onGPUs(1)...)
+	sc.queueJob(1, 2000, asks(func(r *job.Request) { r.Priority.Class, r.GPUsFrom = job.High, []int{0, 2, 3} }))
 	sc.expect("stop 102 for 1")
-	sc.waits(2, 2000, asks(func(r *job.Request) { r.Priority.Class, r.GPUIDs = job.Interactive, []int{2, 3} }))
+	sc.queueJob(2, 2000, asks(func(r *job.Request) { r.Priority.Class, r.GPUIDs = job.Interactive, []int{2, 3} }))
 	sc.expect("stop 102 for 2")
 }
 
@@ -319,12 +319,12 @@ func TestLateVictims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 3)
 			sc.s.Policy.ReservationDepth, sc.s.Policy.Slice = 0, 30*time.Minute
-			sc.preemptible(101, func(r *Running) {
+			sc.runPreemptible(101, func(r *Running) {
 				r.Priority.Class, r.Notice, r.Stopping = job.Scavenger, c.notice, c.told
-			}, on(0)...)
-			sc.preemptible(102, func(r *Running) { r.Priority.Number, r.Notice = -1, c.other }, on(1)...)
-			sc.preemptible(103, func(r *Running) { r.Notice = c.other }, on(2)...)
-			sc.waits(1, c.asked, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			}, onGPUs(0)...)
+			sc.runPreemptible(102, func(r *Running) { r.Priority.Number, r.Notice = -1, c.other }, onGPUs(1)...)
+			sc.runPreemptible(103, func(r *Running) { r.Notice = c.other }, onGPUs(2)...)
+			sc.queueJob(1, c.asked, asks(func(r *job.Request) { r.Priority.Class = job.High }))
 			sc.expect(c.want)
 		})
 	}
@@ -335,18 +335,18 @@ func TestStoppingCountsAsFree(t *testing.T) {
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 0
-	sc.preemptible(101, func(r *Running) { r.Stopping, r.End = true, noon.Add(30*time.Second) }, on(0)...)
-	sc.preemptible(102, nil, on(1)...)
-	sc.waits(1, 1000, high)
+	sc.runPreemptible(101, func(r *Running) { r.Stopping, r.End = true, noon.Add(30*time.Second) }, onGPUs(0)...)
+	sc.runPreemptible(102, nil, onGPUs(1)...)
+	sc.queueJob(1, 1000, high)
 	sc.expect("wait")
-	sc.waits(2, 1000, high) // the first job gets that GPU
+	sc.queueJob(2, 1000, high) // the first job gets that GPU
 	sc.expect("stop 102 for 2")
 
 	sc = newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 0
 	sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Cleaning, noon.Add(time.Second)
-	sc.preemptible(102, nil, on(1)...)
-	sc.waits(1, 1000, high)
+	sc.runPreemptible(102, nil, onGPUs(1)...)
+	sc.queueJob(1, 1000, high)
 	sc.expect("wait")
 	sc.s.GPUs[0].ReadyAt = 0 // unknown
 	sc.expect("stop 102 for 1")
@@ -359,18 +359,18 @@ func TestWake(t *testing.T) {
 		set  func(*scene)
 		want Instant
 	}{
-		"nobody may be stopped": {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, Never},
+		"nobody may be stopped": {func(sc *scene) { sc.runJob(101, time.Hour, onGPUs(0)...) }, Never},
 		"has not had its slice": {func(sc *scene) {
-			sc.preemptible(101, func(r *Running) { r.Start = ago(10 * time.Minute) }, on(0)...)
+			sc.runPreemptible(101, func(r *Running) { r.Start = ago(10 * time.Minute) }, onGPUs(0)...)
 		}, noon.Add(20 * time.Minute)},
-		"has had it":             {func(sc *scene) { sc.preemptible(101, nil, on(0)...) }, noon.Add(time.Minute)},
+		"has had it":             {func(sc *scene) { sc.runPreemptible(101, nil, onGPUs(0)...) }, noon.Add(time.Minute)},
 		"a reservation to begin": {func(sc *scene) { sc.reserve(2*time.Hour, 3*time.Hour, "", 0) }, noon.Add(2 * time.Hour)},
 		"one to end":             {func(sc *scene) { sc.reserve(-2*time.Hour, 3*time.Hour, "", 0) }, noon.Add(3 * time.Hour)},
 	} {
 		sc := newScene(t, 1)
 		sc.s.Policy.FIFO, sc.s.Policy.Slice = false, 30*time.Minute
 		c.set(sc)
-		sc.waits(1, 2000)
+		sc.queueJob(1, 2000)
 		if got := sc.p.Plan(&sc.s, sc.q).Wake; got != c.want {
 			t.Errorf("%s: wake at +%s, want +%s", name, time.Duration(got-noon), time.Duration(c.want-noon))
 		}

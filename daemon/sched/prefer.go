@@ -1,29 +1,29 @@
 package sched
 
-// This method removes worse candidates while enough are left for n whole GPUs. First it removes
-// GPUs with foreign processes, then small GPUs. Then it removes all models but one: the first model
-// with enough GPUs.
-func (c *chooser) preferred(list []int, n int) []int {
-	list, enough := c.only(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
+// dropWorse removes worse candidates while enough are left for n whole GPUs. First it removes GPUs
+// with foreign processes, then small GPUs. Then it removes all models but one: the first model with
+// enough GPUs.
+func (c *chooser) dropWorse(list []int, n int) []int {
+	list, enough := c.goodOrAll(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
 	if !enough {
 		return list
 	}
-	list, _ = c.only(list, n, func(i int) bool { return !c.isSmall(i) })
+	list, _ = c.goodOrAll(list, n, func(i int) bool { return !c.isSmall(i) })
 	for at, i := range list {
 		model := c.pass.s.GPUs[i].Model
 		if n < 2 || at > 0 && c.pass.s.GPUs[list[at-1]].Model == model {
 			continue // a single GPU needs no common model, or this model was tried
 		}
-		if alike, enough := c.only(list, n, func(i int) bool { return c.pass.s.GPUs[i].Model == model }); enough {
+		if alike, enough := c.goodOrAll(list, n, func(i int) bool { return c.pass.s.GPUs[i].Model == model }); enough {
 			return alike
 		}
 	}
 	return list
 }
 
-// This method returns the good elements of a list, or the whole list if fewer than n elements are
+// goodOrAll returns the good elements of a list, or the whole list if fewer than n elements are
 // good. The result is valid until the next call with another list.
-func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
+func (c *chooser) goodOrAll(list []int, n int, good func(int) bool) (some []int, enough bool) {
 	count := 0
 	for _, i := range list {
 		if good(i) {

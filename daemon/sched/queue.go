@@ -66,8 +66,8 @@ func newEntry(w *Waiting, b *bucket) *entry {
 	}
 }
 
-// waiting returns the job as it was pushed, without its request.
-func (e *entry) waiting() Waiting {
+// waitingJob returns the job as it was pushed, without its request.
+func (e *entry) waitingJob() Waiting {
 	b := e.bucket
 	w := Waiting{
 		ID: e.ID, Account: b.account, Since: e.Since, Capped: e.Capped, Expected: e.Expected, Late: e.Late,
@@ -79,8 +79,8 @@ func (e *entry) waiting() Waiting {
 	return w
 }
 
-// This method notes that the pass with this number starts the job once.
-func (e *entry) start(pass uint64) {
+// noteStart notes that the pass with this number starts the job once.
+func (e *entry) noteStart(pass uint64) {
 	e.started = int32(e.startedBy(pass)) + 1
 	e.pass = pass
 }
@@ -98,7 +98,7 @@ type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
-	lateLog   int  // logarithm of Late; not less than the field log
+	lateLog   int  // logarithm of Late; not less than log
 	known     bool // only of jobs without a time limit
 	priority  job.Priority
 	batch     string
@@ -185,9 +185,9 @@ func (q *Queue) Push(w Waiting) {
 	q.push(w, sh, w.Request.Priority)
 }
 
-// push adds a job whose shape equals the shape like, which may belong to another queue.
-func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
-	key := keyOf(&w, q.shape(like), priority)
+// push adds a job. The job's shape equals template, which may belong to another queue.
+func (q *Queue) push(w Waiting, template *resourceShape, priority job.Priority) {
+	key := keyOf(&w, q.shape(template), priority)
 	b := q.byKey[key]
 	if b == nil {
 		b = newBucket(key)
@@ -266,19 +266,19 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-// shape returns the queue's own shape with the same needs as like, and counts one more job of that
+// shape returns the queue's own shape with the needs of template, and counts one more job of that
 // shape.
-func (q *Queue) shape(like *resourceShape) *resourceShape {
-	sh := q.shapes[like.needs]
+func (q *Queue) shape(template *resourceShape) *resourceShape {
+	sh := q.shapes[template.needs]
 	if sh == nil {
-		f := q.feet[like.key]
+		f := q.feet[template.key]
 		if f == nil {
-			f = &footprint{key: like.key, whole: like.whole, part: like.part, alone: like.alone}
-			q.feet[like.key] = f
+			f = &footprint{key: template.key, whole: template.whole, part: template.part, alone: template.alone}
+			q.feet[template.key] = f
 		}
 		f.shapes++
-		sh = &resourceShape{needs: like.needs, footprint: f}
-		q.shapes[like.needs] = sh
+		sh = &resourceShape{needs: template.needs, footprint: f}
+		q.shapes[template.needs] = sh
 	}
 	sh.refs++
 	return sh
@@ -320,9 +320,9 @@ func runTime(log int, limit time.Duration) time.Duration {
 	return run
 }
 
-// since returns the moment from which the wait counts. It is moved by the time during which quotas
-// held back jobs of this size, by the same time for all jobs of a bucket.
-func (e *entry) since(now Instant) Instant {
+// waitStart returns the moment from which the wait counts. It is moved by the time during which
+// quotas held back jobs of this size, by the same time for all jobs of a bucket.
+func (e *entry) waitStart(now Instant) Instant {
 	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }
 

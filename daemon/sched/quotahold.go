@@ -56,10 +56,10 @@ type quotaEnd struct {
 	quotaUse
 }
 
-// This method reports whether the account's jobs count in the quotas of the other account: the
+// belongsTo reports whether the account's jobs count in the quotas of the other account: the
 // account itself or one of its groups.
-func (a *Account) belongs(to *Account) bool {
-	return a == to || a != nil && slices.Contains(a.Groups, to)
+func (a *Account) belongsTo(other *Account) bool {
+	return a == other || a != nil && slices.Contains(a.Groups, other)
 }
 
 // ownJobsAhead says how earlier jobs of the same account or group restrict a job.
@@ -84,7 +84,7 @@ func (m *limits) begin() { m.given = m.given[:0] }
 // behindOwn returns how earlier jobs of the same account and groups restrict the job at the cursor.
 func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	ends, all := m.pass.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: unlimited}
-	for q := range c.bucket.account.quotas {
+	for q := range c.bucket.account.quotaAccounts {
 		ahead := m.aheadIn(q, c, ends)
 		if ahead.cpus = min(ahead.cpus, all.cpus); ahead.hold != nil {
 			return ahead
@@ -98,7 +98,7 @@ func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 // assumes that the job at the cursor ends at the given moment.
 func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	ahead := ownJobsAhead{cpus: unlimited}
-	if !q.bounded() {
+	if !q.hasQuota() {
 		return ahead
 	}
 	k := m.holdBefore(q, c)
@@ -112,7 +112,7 @@ func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	if place.at == Never || ends <= place.at {
 		return ahead
 	}
-	if !q.holds(&place.use, &c.bucket.shape.amount) {
+	if !q.allowsJob(&place.use, &c.bucket.shape.amount) {
 		return ownJobsAhead{hold: k, quotas: q}
 	}
 	if q.MaxCPUs > 0 {
@@ -129,10 +129,10 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 		m.findCapped(q)
 	}
 	first, other := &q.place.capped, &q.place.reserved
-	if first.asks == nil || other.asks != nil && other.before(&first.rank) {
+	if first.asks == nil || other.asks != nil && other.isBefore(&first.rank) {
 		first = other
 	}
-	if first.asks == nil || !first.before(&c.rank) {
+	if first.asks == nil || !first.isBefore(&c.rank) {
 		return nil
 	}
 	return first
@@ -143,7 +143,7 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 func (m *limits) findCapped(q *Account) {
 	m.pass.work += len(m.pass.q.buckets)
 	for _, b := range m.pass.q.buckets {
-		if !b.account.belongs(q) || !b.keptBack(q) || m.pass.s.cutsOff(b) {
+		if !b.account.belongsTo(q) || !b.keptBack(q) || m.pass.s.cutsOff(b) {
 			continue
 		}
 		e := b.firstOpen()
@@ -152,7 +152,7 @@ func (m *limits) findCapped(q *Account) {
 		}
 		var r rank
 		m.pass.rank(&r, b, e)
-		if k := &q.place.capped; k.asks == nil || r.before(&k.rank) {
+		if k := &q.place.capped; k.asks == nil || r.isBefore(&k.rank) {
 			*k = quotaHold{rank: r, asks: &b.shape.amount, account: b.account}
 		}
 	}
@@ -172,23 +172,25 @@ func (b *bucket) firstOpen() *entry {
 // them start once running jobs have ended. For a group, only its own quotas count.
 func (b *bucket) keptBack(q *Account) bool {
 	a, n, full := b.account, &b.shape.amount, false
-	for of := range a.quotas {
+	for of := range a.quotaAccounts {
 		if !of.mayEver(n) {
 			return false
 		}
-		full = full || (of == q || a == q) && !of.holds(of.running(), n)
+		full = full || (of == q || a == q) && !of.allowsJob(of.runningUse(), n)
 	}
 	return full && a.Barred == ""
 }
 
 // mayEver reports whether the quotas allow a job of this amount when nothing else runs.
-func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
+func (a *Account) mayEver(n *amount) bool {
+	return !(a.over && n.milli > 0) && a.allowsJob(&quotaUse{}, n)
+}
 
 // findPlace finds the moment at which all quotas of a job let it start. It also finds how much of
 // q's quotas jobs use at that moment, including this job.
 func (m *limits) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, m.pass.s.Now)
-	for of := range k.account.quotas {
+	for of := range k.account.quotaAccounts {
 		at = max(at, m.letsStart(of, k.asks))
 	}
 	use := *q.inUse()
@@ -205,13 +207,13 @@ func (m *limits) findPlace(q *Account, k *quotaHold) {
 // end when expected. It returns Never if there is no such moment.
 func (m *limits) letsStart(q *Account, n *amount) Instant {
 	use := *q.inUse()
-	if !q.bounded() || q.holds(&use, n) {
+	if !q.hasQuota() || q.allowsJob(&use, n) {
 		return m.pass.s.Now
 	}
 	ends := m.quotaEnds(q)
 	slices.SortFunc(ends, func(a, b quotaEnd) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range ends {
-		if use.add(e.quotaUse, -1); q.holds(&use, n) {
+		if use.add(e.quotaUse, -1); q.allowsJob(&use, n) {
 			return e.at
 		}
 	}
@@ -222,31 +224,31 @@ func (m *limits) letsStart(q *Account, n *amount) Instant {
 func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	m.backs = m.backs[:0]
 	for i := range m.pass.s.Running {
-		if r := &m.pass.s.Running[i]; r.Account.belongs(q) {
+		if r := &m.pass.s.Running[i]; r.Account.belongsTo(q) {
 			m.backs = append(m.backs, quotaEnd{max(r.End, m.pass.s.Now), r.Account, quotaUse{1, r.Quota, r.hostShare()}})
 		}
 	}
 	for _, e := range m.given {
-		if e.account.belongs(q) {
+		if e.account.belongsTo(q) {
 			m.backs = append(m.backs, e)
 		}
 	}
 	return m.backs
 }
 
-// This method notes that the job at the cursor, which has a reservation, keeps its place in its
+// keepPlace notes that the job at the cursor, which has a reservation, keeps its place in its
 // quotas.
-func (m *limits) hold(c *cursor, at Instant) {
-	for q := range c.bucket.account.quotas {
-		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {
+func (m *limits) keepPlace(c *cursor, at Instant) {
+	for q := range c.bucket.account.quotaAccounts {
+		if k := &q.place.reserved; k.asks == nil || c.isBefore(&k.rank) {
 			*k = quotaHold{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
 			q.place.found.of = nil
 		}
 	}
 }
 
-// The method give counts a job that the pass starts: in its account, its groups and its array.
-func (m *limits) give(c *cursor, h hostShare) {
+// countPlaced counts a job that the pass starts: in its account, its groups and its array.
+func (m *limits) countPlaced(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)
 	m.given = append(m.given, quotaEnd{m.pass.s.Now.Add(b.run), b.account, quotaUse{1, b.shape.quota, h}})

@@ -38,17 +38,17 @@ func TestOwnWideJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 6)
-			r := sc.runs(90, time.Hour, on(0)...)
+			r := sc.runJob(90, time.Hour, onGPUs(0)...)
 			r.MemBytes, r.CPUs = 10, 2
 			c.quota(sc)
 			sc.count()
 			small := asks(func(r *job.Request) { r.MemBytes, r.CPUs = 10, 2 })
-			sc.waits(1, 4000, asks(c.wide))
-			sc.waits(2, 1000, small, expected(2*time.Hour)) // would still run then
-			sc.waits(3, 1000, small, expected(30*time.Minute))
+			sc.queueJob(1, 4000, asks(c.wide))
+			sc.queueJob(2, 1000, small, expected(2*time.Hour)) // would still run then
+			sc.queueJob(3, 1000, small, expected(30*time.Minute))
 			if name == "group's GPUs" {
 				sc.user("bob").Groups = sc.user("ann").Groups
-				sc.waits(4, 1000, small, of(sc.user("bob")), expected(2*time.Hour))
+				sc.queueJob(4, 1000, small, of(sc.user("bob")), expected(2*time.Hour))
 			}
 			sc.expect("start 3 on 1")
 			w := Waiting{ID: 2, Request: &job.Request{GPUMilli: 1000, MemBytes: 10, CPUs: 2}, Account: sc.user("ann"), Expected: 2 * time.Hour, Count: 1, Since: ago(98 * time.Second)}
@@ -68,13 +68,13 @@ func TestOwnWideJob(t *testing.T) {
 func TestBesideOwnWideJob(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.user("ann").MaxMilli = 5000
-	sc.runs(90, time.Hour, on(0)...)
-	sc.runs(91, time.Hour, on(1)...)
+	sc.runJob(90, time.Hour, onGPUs(0)...)
+	sc.runJob(91, time.Hour, onGPUs(1)...)
 	sc.count()
-	sc.waits(1, 4000)
-	sc.waits(2, 1000, expected(9*time.Hour))
-	sc.waits(3, 1000, expected(9*time.Hour))
-	sc.waits(4, 1000, expected(9*time.Hour), of(sc.user("bob")))
+	sc.queueJob(1, 4000)
+	sc.queueJob(2, 1000, expected(9*time.Hour))
+	sc.queueJob(3, 1000, expected(9*time.Hour))
+	sc.queueJob(4, 1000, expected(9*time.Hour), of(sc.user("bob")))
 	sc.expect("start 2 on 2, start 4 on 3")
 }
 
@@ -91,16 +91,16 @@ func TestNoPlaceInQuotas(t *testing.T) {
 			sc.s.Policy.HalfLife = week
 			ann := sc.user("ann")
 			ann.MaxMilli = 4000
-			sc.runs(90, time.Hour, on(0)...)
+			sc.runJob(90, time.Hour, onGPUs(0)...)
 			sc.count()
-			sc.waits(1, 4000, func(w *Waiting) { change(sc, w) })
+			sc.queueJob(1, 4000, func(w *Waiting) { change(sc, w) })
 			if name == "hours" {
 				ann.Restore(2*time.Hour, noon)
-				sc.waits(2, 0, expected(2*time.Hour))
+				sc.queueJob(2, 0, expected(2*time.Hour))
 				sc.expect("start 2 on none")
 				return
 			}
-			sc.waits(2, 1000, expected(2*time.Hour))
+			sc.queueJob(2, 1000, expected(2*time.Hour))
 			sc.expect("start 2 on 1")
 		})
 	}
@@ -112,13 +112,13 @@ func TestReservedKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	ann, bob := sc.user("ann"), sc.user("bob")
 	ann.MaxJobs = 1
-	sc.runs(90, time.Hour, on(0, 1)...).Account = bob
+	sc.runJob(90, time.Hour, onGPUs(0, 1)...).Account = bob
 	sc.count()
-	sc.waits(1, 5000)
-	sc.waits(2, 1000, expected(2*time.Hour))
-	sc.waits(3, 0, expected(9*time.Hour))
+	sc.queueJob(1, 5000)
+	sc.queueJob(2, 1000, expected(2*time.Hour))
+	sc.queueJob(3, 0, expected(9*time.Hour))
 	sc.expect("keep 0+1+2+3+4 for 1 at +1h0m0s")
-	sc.waits(4, 1000, expected(30*time.Minute))
+	sc.queueJob(4, 1000, expected(30*time.Minute))
 	sc.expect("start 4 on 2, keep 0+1+2+3+4 for 1 at +1h0m0s")
 }
 
@@ -127,11 +127,11 @@ func TestReservedKeepsItsPlace(t *testing.T) {
 func TestArrayKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	sc.user("ann").MaxMilli = 4000
-	sc.runs(90, time.Hour, on(0)...)
+	sc.runJob(90, time.Hour, onGPUs(0)...)
 	sc.count()
 	gate := &Throttle{}
-	sc.waits(1, 4000, func(w *Waiting) { w.Throttle, w.Count = gate, 3 })
-	sc.waits(2, 1000, expected(2*time.Hour))
+	sc.queueJob(1, 4000, func(w *Waiting) { w.Throttle, w.Count = gate, 3 })
+	sc.queueJob(2, 1000, expected(2*time.Hour))
 	sc.expect("start 2 on 1")
 	gate.Left = 1
 	sc.expect("wait")
@@ -142,12 +142,12 @@ func TestImpliedCPUsBesideOwnJob(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.user("ann").MaxCPUs = 8
 	sc.s.Host.CPUs, sc.s.Host.GPUCPUs = 16, 16
-	r := sc.runs(90, time.Hour, on(0)...)
+	r := sc.runJob(90, time.Hour, onGPUs(0)...)
 	r.CPUs = 4
 	sc.s.Host.PromisedCPUs = 4
 	sc.count()
-	sc.waits(1, 1000, asks(func(r *job.Request) { r.CPUs = 6 }))
-	sc.waits(2, 1000, expected(2*time.Hour))
+	sc.queueJob(1, 1000, asks(func(r *job.Request) { r.CPUs = 6 }))
+	sc.queueJob(2, 1000, expected(2*time.Hour))
 	if plan := sc.p.Plan(&sc.s, sc.q); len(plan.Place) != 1 || plan.Place[0].CPUs != 2 {
 		t.Errorf("%+v", plan.Place)
 	}
@@ -158,14 +158,14 @@ func TestNoStopForAJobBehindItsOwn(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.Slice = 30 * time.Minute
 	sc.user("ann").MaxMilli = 3000
-	sc.runs(90, 2*time.Hour, on(0)...)
-	r := sc.runs(91, 9*time.Hour, on(1, 2, 3)...)
+	sc.runJob(90, 2*time.Hour, onGPUs(0)...)
+	r := sc.runJob(91, 9*time.Hour, onGPUs(1, 2, 3)...)
 	r.Account, r.Preemptible, r.Priority.Class = sc.user("bob"), true, job.Scavenger
 	sc.count()
-	sc.waits(1, 3000)
-	sc.waits(2, 1000, expected(9*time.Hour))
+	sc.queueJob(1, 3000)
+	sc.queueJob(2, 1000, expected(9*time.Hour))
 	sc.expect("wait")
-	sc.waits(3, 1000, expected(time.Hour))
+	sc.queueJob(3, 1000, expected(time.Hour))
 	sc.expect("keep 0 for 3 at +2h0m0s, stop 91 for 3")
 }
 
@@ -191,7 +191,7 @@ func TestStartsDespiteOwnStream(t *testing.T) {
 				}
 				l.add(time.Duration(i)*10*time.Minute, ann, job.Request{GPUMilli: 1000, MemBytes: gib}, time.Hour)
 			}
-			l.until(noon.Add(100 * time.Hour))
+			l.runUntil(noon.Add(100 * time.Hour))
 			if waited := time.Duration(wide.first - wide.came); wide.first == 0 || waited > 48*time.Hour {
 				t.Errorf("it waited for %s", waited)
 			}

@@ -17,9 +17,9 @@ const noon = Instant(1_700_000_000_000_000_000)
 // ago returns a moment before noon. Instant.Add gives only later moments.
 func ago(d time.Duration) Instant { return noon - Instant(d) }
 
-// This type is a random machine with a queue. Values come from small sets, so that ties are
-// frequent.
-type drawn struct {
+// randomMachine is a machine with a queue, both drawn at random. Values come from small sets, so
+// that ties are frequent.
+type randomMachine struct {
 	*rand.Rand
 	s        Snapshot
 	accounts []*Account
@@ -31,8 +31,8 @@ type drawn struct {
 	stoppable bool // a preemptible job was started
 }
 
-func draw(seed uint64) *drawn {
-	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue(), most: maxFailedShapes}
+func draw(seed uint64) *randomMachine {
+	d := &randomMachine{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue(), most: maxFailedShapes}
 	if seed%4 == 0 {
 		d.most = 1
 	}
@@ -44,7 +44,7 @@ func draw(seed uint64) *drawn {
 	}
 	d.links()
 	for i := range d.IntN(6) {
-		d.run(job.ID(1000 + i))
+		d.addRunning(job.ID(1000 + i))
 	}
 	d.host()
 	for range max(0, d.IntN(6)-3) {
@@ -54,8 +54,8 @@ func draw(seed uint64) *drawn {
 		d.s.Reserved = append(d.s.Reserved, d.s.Reserved...)
 	}
 	d.sift = pick(d, 0, 0, 8)
-	d.queue()
-	d.end()
+	d.drawQueue()
+	d.drawEnd()
 	return d
 }
 
@@ -68,22 +68,22 @@ func drawing(seeds uint64) uint64 {
 	return seeds
 }
 
-func pick[T any](d *drawn, list ...T) T { return list[d.IntN(len(list))] }
+func pick[T any](d *randomMachine, list ...T) T { return list[d.IntN(len(list))] }
 
-// This method returns true n times in ten.
-func (d *drawn) often(n int) bool { return d.IntN(10) < n }
+// chance returns true n times in ten.
+func (d *randomMachine) chance(n int) bool { return d.IntN(10) < n }
 
-func (d *drawn) policy() {
+func (d *randomMachine) policy() {
 	d.s.Policy = Policy{
-		FIFO: d.often(3), HalfLife: pick(d, 0, time.Hour, 168*time.Hour), GuardAfter: pick(d, 0, time.Hour),
+		FIFO: d.chance(3), HalfLife: pick(d, 0, time.Hour, 168*time.Hour), GuardAfter: pick(d, 0, time.Hour),
 		ReservationDepth: pick(d, 0, 1, 1, 1, 2, 3), Slice: pick(d, 0, 30*time.Minute),
 		MaxLoadPercent: pick(d, 0, 0, 50), MaxUsedPercent: pick(d, 0, 0, 60), MinFreeBytes: pick(d, 0, 0, gib),
 	}
 	d.s.Policy.Patience = pick(d, 0, 1, 2, 50)
-	d.s.GuardOpen = d.often(5)
+	d.s.GuardOpen = d.chance(5)
 }
 
-func (d *drawn) drawAccounts() {
+func (d *randomMachine) drawAccounts() {
 	group := &Account{UID: -1, Name: "lab", MaxJobs: pick(d, 0, 0, 3), MaxMilli: pick(d, 0, 0, 4000), Share: pick(d, 0, 0, 1, 3)}
 	group.MaxMem, group.MaxCPUs = pick(d, 0, 0, 16*gib), pick(d, 0, 0, 8)
 	group.Restore(pick(d, 0, 0, 10*time.Hour), ago(time.Hour))
@@ -92,7 +92,7 @@ func (d *drawn) drawAccounts() {
 			UID: 1001 + i, Name: string(rune('a' + i)), Share: d.IntN(3),
 			MaxJobs: pick(d, 0, 0, 0, 2), MaxMilli: pick(d, 0, 0, 0, 1500, 3000), MaxUsage: pick(d, 0, 0, 0, 2*time.Hour),
 		}
-		if d.often(3) {
+		if d.chance(3) {
 			a.Groups = []*Account{group}
 		}
 		if d.IntN(25) == 0 {
@@ -100,14 +100,14 @@ func (d *drawn) drawAccounts() {
 		}
 		a.MaxMem, a.MaxCPUs = pick(d, 0, 0, 0, 12*gib), pick(d, 0, 0, 0, 6)
 		a.Restore(pick(d, 0, 0, time.Hour, 5*time.Hour), ago(time.Hour))
-		d.capped(a)
+		d.drawCapped(a)
 		d.accounts = append(d.accounts, a)
 	}
 }
 
-// This method records that the account was at its quotas for some time, for some sizes.
-func (d *drawn) capped(a *Account) {
-	if d.often(6) {
+// drawCapped records that the account was at its quotas for some time, for some sizes.
+func (d *randomMachine) drawCapped(a *Account) {
+	if d.chance(6) {
 		return
 	}
 	had := a.MaxMilli
@@ -118,31 +118,31 @@ func (d *drawn) capped(a *Account) {
 	a.MaxMilli = had
 }
 
-func (d *drawn) gpu(i int) {
+func (d *randomMachine) gpu(i int) {
 	g := GPU{
 		Index: i, Model: pick(d, "NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB", "NVIDIA H100"), State: OK,
 		MemTotalBytes: 80 * gib, MemFreeBytes: pick[int64](d, 80, 80, 80, 79, 40, 10) * gib, SlackBytes: pick(d, 0, gib),
 		LoadPercent: pick(d, 0, 0, 0, 70),
 	}
-	if g.Foreign = d.often(3); g.Foreign {
+	if g.Foreign = d.chance(3); g.Foreign {
 		g.ForeignBytes = min(pick(d, gib, 0, 30*gib), g.MemTotalBytes-g.MemFreeBytes)
-		g.ForeignComputes, g.Occupied = d.often(5), d.often(5)
+		g.ForeignComputes, g.Occupied = d.chance(5), d.chance(5)
 	}
-	g.WholeOnly = d.often(1)
+	g.WholeOnly = d.chance(1)
 	g.UsableBytes = g.MemTotalBytes - pick(d, 0, gib)
-	if d.often(2) {
+	if d.chance(2) {
 		g.State = pick(d, Paused, Drained, Unknown, Lost, Cleaning, Suspect)
 		g.CleaningAfter = 9
-		if g.State == Cleaning || d.often(3) {
+		if g.State == Cleaning || d.chance(3) {
 			g.ReadyAt = noon.Add(pick(d, 0, time.Second, 10*time.Minute))
 		}
 	}
 	d.s.GPUs = append(d.s.GPUs, g)
 }
 
-func (d *drawn) links() {
+func (d *randomMachine) links() {
 	n := len(d.s.GPUs)
-	if d.often(4) {
+	if d.chance(4) {
 		return
 	}
 	d.s.Links = make([]int32, n*n)
@@ -154,14 +154,14 @@ func (d *drawn) links() {
 	}
 }
 
-// run puts a running job on GPUs that have room.
-func (d *drawn) run(id job.ID) {
+// addRunning puts a running job on GPUs that have room.
+func (d *randomMachine) addRunning(id job.ID) {
 	r := Running{
-		ID: id, MemBytes: pick(d, 0, 4*gib), CPUs: pick(d, 0, 0, 2, 4), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.often(1),
-		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
-		Served: pick(d, 0, 0, time.Hour), Guarded: d.often(1),
+		ID: id, MemBytes: pick(d, 0, 4*gib), CPUs: pick(d, 0, 0, 2, 4), End: noon.Add(time.Duration(d.IntN(8)) * 100 * time.Second), Stopping: d.chance(1),
+		Preemptible: d.chance(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
+		Served: pick(d, 0, 0, time.Hour), Guarded: d.chance(1),
 	}
-	r.Effort, r.Program, r.Untried = d.effort()
+	r.Effort, r.Program, r.Untried = d.drawEffort()
 	r.Start, r.Notice = ago(pick(d, 0, time.Minute, time.Hour)), pick(d, 0, 0, time.Minute, time.Hour)
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	r.Late = r.End.Add(pick(d, -time.Hour, 0, time.Minute, 5*time.Minute, time.Hour))
@@ -169,7 +169,7 @@ func (d *drawn) run(id job.ID) {
 	asked := 0
 	for i := range d.s.GPUs {
 		g := &d.s.GPUs[i]
-		if left == 0 || g.share() < milli || d.often(3) {
+		if left == 0 || g.share() < milli || d.chance(3) {
 			continue
 		}
 		promise := pick(d, 0, int64(milli)*gib*8/1000)
@@ -191,7 +191,7 @@ func (d *drawn) run(id job.ID) {
 	d.s.Running = append(d.s.Running, r)
 }
 
-func (d *drawn) host() {
+func (d *randomMachine) host() {
 	d.s.Host = Host{MemBytes: pick(d, 0, 32*gib), Running: len(d.s.Running), MaxRunning: pick(d, 0, 0, 0, 4, 8), GPUsSeen: true}
 	d.s.Host.NoGPUSlots, d.s.Host.NoGPUMem = pick(d, 0, 0, 1, 3), pick(d, 0, 0, 8*gib, 16*gib)
 	d.s.Host.CPUs, d.s.Host.NoGPUCPUs = pick(d, 0, 8, 8, 4), pick(d, 0, 0, 6, 2)
@@ -204,46 +204,46 @@ func (d *drawn) host() {
 	}
 }
 
-func (d *drawn) reserved() {
+func (d *randomMachine) reserved() {
 	r := AdvanceReservation{From: noon + Instant(pick(d, -time.Hour, 5*time.Minute, time.Hour)), Detail: job.Text("for tests")}
 	r.To = r.From.Add(pick(d, 30*time.Minute, 2*time.Hour))
 	for range d.s.GPUs {
-		r.GPUs = append(r.GPUs, d.often(4))
+		r.GPUs = append(r.GPUs, d.chance(4))
 	}
-	if d.often(3) {
+	if d.chance(3) {
 		r.UIDs = []int{1001}
 	}
-	if d.often(3) {
+	if d.chance(3) {
 		r.Groups = []string{"lab"}
 	}
 	d.s.Reserved = append(d.s.Reserved, r)
 }
 
-// end draws a planned end of the machine, in a few states.
-func (d *drawn) end() {
-	if d.often(2) {
+// drawEnd draws a planned end of the machine, in a few states.
+func (d *randomMachine) drawEnd() {
+	if d.chance(2) {
 		d.s.End = AdvanceReservation{From: noon + Instant(pick(d, -time.Minute, 5*time.Minute, 30*time.Minute, 7*time.Hour))}
 		d.s.End.To = pick(d, d.s.End.From.Add(10*time.Minute), Never, noon-Instant(time.Second))
 	}
 }
 
-func (d *drawn) priority() job.Priority {
+func (d *randomMachine) priority() job.Priority {
 	return job.Priority{Class: pick(d, job.Normal, job.Normal, job.Normal, job.High, job.Scavenger), Number: pick(d, 0, 0, 0, 5)}
 }
 
-func (d *drawn) expected() time.Duration {
+func (d *randomMachine) expected() time.Duration {
 	return pick(d, 30*time.Second, 100*time.Second, 128*time.Second, 500*time.Second, time.Hour)
 }
 
-// This method draws the values that rank preemptible jobs.
-func (d *drawn) effort() (time.Duration, predict.Kind, bool) {
+// drawEffort draws the values that rank preemptible jobs.
+func (d *randomMachine) drawEffort() (time.Duration, predict.Kind, bool) {
 	effort := pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour)
-	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.often(5)
+	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.chance(5)
 }
 
-// This method draws the waiting jobs. Some of them share a throttle, as tasks of an array do that
+// drawQueue draws the waiting jobs. Some of them share a throttle, as tasks of an array do that
 // wait again.
-func (d *drawn) queue() {
+func (d *randomMachine) drawQueue() {
 	var gate *Throttle
 	for i := range d.IntN(14) {
 		w := &Waiting{
@@ -251,31 +251,31 @@ func (d *drawn) queue() {
 			Late:  pick(d, 0, 200*time.Second, 900*time.Second, 3*time.Hour),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
-		if w.Effort, w.Program, w.Untried = d.effort(); i%3 == 0 {
+		if w.Effort, w.Program, w.Untried = d.drawEffort(); i%3 == 0 {
 			w.Served = w.Expected / 2
 		}
 		w.Capped = w.Account.Capped(w.Request.QuotaMilli(), w.Since)
-		if d.often(2) {
+		if d.chance(2) {
 			w.Count = 1 + d.IntN(4)
-			if gate == nil || d.often(5) {
+			if gate == nil || d.chance(5) {
 				gate = &Throttle{Left: d.IntN(4)}
 			}
 			w.Throttle = gate
 		}
-		if i > 0 && d.often(3) {
+		if i > 0 && d.chance(3) {
 			last := d.waiting[i-1]
 			w.Request, w.Account, w.Expected = last.Request, last.Account, last.Expected
 			w.Effort, w.Program, w.Untried = last.Effort, last.Program, last.Untried
 		}
 		w.Owed = pick(d, false, false, false, true)
 		w.Batch = pick(d, "", "", "a", "a", "b")
-		w.Known = d.often(5)
+		w.Known = d.chance(5)
 		d.waiting = append(d.waiting, w)
 		d.q.Push(*w)
 	}
 }
 
-func (d *drawn) request() *job.Request {
+func (d *randomMachine) request() *job.Request {
 	r := &job.Request{
 		GPUMilli: pick(d, 0, 250, 300, 500, 700, 1000, 1000, 1000, 1500, 2000, 2000, 2250, 3000, 4000, 8000),
 		MemBytes: pick(d, 0, 0, 4*gib, 12*gib), CPUs: pick(d, 0, 0, 0, 1, 3, 8), Priority: d.priority(), TimeLimit: job.Span(pick(d, 0, 0, 90*time.Second, 10*time.Minute, 6*time.Hour)),
@@ -285,23 +285,23 @@ func (d *drawn) request() *job.Request {
 	}
 	r.GPUMemBytes = pick(d, 0, 0, 2*gib, 30*gib, 80*gib)
 	r.GPUType = pick(d, "", "", "", "a100")
-	if r.Spread, r.Preemptible = d.often(3), d.often(2); d.often(5) {
+	if r.Spread, r.Preemptible = d.chance(3), d.chance(2); d.chance(5) {
 		r.Requeue = new(true)
 	}
 	r.MaxLoadPercent, r.MaxUsedPercent = pick(d, 0, 0, 0, 30), pick(d, 0, 0, 0, 30)
 	switch n := len(d.s.GPUs); {
-	case d.often(1) && r.Devices() <= n:
+	case d.chance(1) && r.Devices() <= n:
 		for i := range r.Devices() {
 			r.GPUIDs = append(r.GPUIDs, n-r.Devices()+i)
 		}
-	case d.often(2):
+	case d.chance(2):
 		for i := range n {
-			if d.often(7) {
+			if d.chance(7) {
 				r.GPUsFrom = append(r.GPUsFrom, i)
 			}
 		}
 	}
-	if len(r.GPUIDs) == 0 && d.often(1) {
+	if len(r.GPUIDs) == 0 && d.chance(1) {
 		r.ExcludeGPUs = []int{0}
 	}
 	return r

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// why prints the reasons of a job that came last, such as "gpu-memory on 0: need 2 have 1" for a
-// GPU and "quota-jobs" for the machine.
-func (sc *scene) why(w Waiting) string {
+// printReasons prints the reasons of a job that came last, such as "gpu-memory on 0: need 2 have 1"
+// for a GPU and "quota-jobs" for the machine.
+func (sc *scene) printReasons(w Waiting) string {
 	sc.p.Plan(&sc.s, sc.q)
 	var list []string
 	for _, r := range sc.p.Explain(&w) {
@@ -34,8 +34,8 @@ func (sc *scene) why(w Waiting) string {
 	return strings.Join(list, "; ")
 }
 
-// last returns a job that came after all others.
-func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
+// lastJob returns a job that came after all others.
+func (sc *scene) lastJob(milli int, change ...func(*Waiting)) Waiting {
 	w := Waiting{ID: 99, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1, Since: noon}
 	for _, f := range change {
 		f(&w)
@@ -68,23 +68,23 @@ func TestReasonOfAGPU(t *testing.T) {
 		"gpu-cleaning on 0, job 9":           {state(Cleaning, ""), 1000, nil},
 		"gpu-suspect on 0, job 9, a process": {state(Suspect, "a process"), 1000, nil},
 		"gpu-busy on 0, job 103": {func(sc *scene) {
-			sc.runs(103, time.Hour, on(0)...)
+			sc.runJob(103, time.Hour, onGPUs(0)...)
 			state(Paused, "dust")(sc)
 		}, 1000, nil},
 		"gpu-paused on 0": {func(sc *scene) {
-			sc.runs(103, time.Hour, part(0, 500))
+			sc.runJob(103, time.Hour, gpuShare(0, 500))
 			state(Paused, "")(sc)
 		}, 500, nil},
 		"gpu-foreign on 0":                        {func(sc *scene) { sc.s.GPUs[0].Occupied = true }, 1000, nil},
-		"gpu-busy on 0, job 101":                  {func(sc *scene) { sc.runs(101, time.Hour, on(0)...) }, 1000, nil},
-		"gpu-busy on 0, job 102":                  {func(sc *scene) { sc.runs(102, time.Hour, on(0)...) }, 500, nil},
-		"gpu-share on 0, need 500 have 300":       {func(sc *scene) { sc.runs(101, time.Hour, part(0, 700)) }, 500, nil},
+		"gpu-busy on 0, job 101":                  {func(sc *scene) { sc.runJob(101, time.Hour, onGPUs(0)...) }, 1000, nil},
+		"gpu-busy on 0, job 102":                  {func(sc *scene) { sc.runJob(102, time.Hour, onGPUs(0)...) }, 500, nil},
+		"gpu-share on 0, need 500 have 300":       {func(sc *scene) { sc.runJob(101, time.Hour, gpuShare(0, 700)) }, 500, nil},
 		"gpu-memory on 0, need 30 have 20":        {func(sc *scene) { sc.s.GPUs[0].MemFreeBytes = 20 }, 1000, func(r *job.Request) { r.GPUMemBytes = 30 }},
 		"gpu-memory on 0, need 40000 have 39999":  {func(sc *scene) { sc.s.GPUs[0].UsableBytes, sc.s.GPUs[0].MemFreeBytes = 80_000, 39_999 }, 500, nil},
 		"gpu-memory on 0, need 7 have 6":          {func(sc *scene) { sc.s.Policy.MinFreeBytes, sc.s.GPUs[0].MemFreeBytes = 7, 6 }, 1000, nil},
 		"gpu-load on 0, need 30 have 31":          {func(sc *scene) { sc.s.GPUs[0].LoadPercent = 31 }, 1000, func(r *job.Request) { r.MaxLoadPercent = 30 }},
 		"gpu-used on 0, need 40 have 50":          {func(sc *scene) { sc.s.GPUs[0].MemFreeBytes = 40 * gib }, 1000, func(r *job.Request) { r.MaxUsedPercent = 40 }},
-		"gpu-kept on 0, job 1":                    {func(sc *scene) { sc.waits(1, 1000) }, 1000, nil},
+		"gpu-kept on 0, job 1":                    {func(sc *scene) { sc.queueJob(1, 1000) }, 1000, nil},
 		"gpu-reserved on 0, for the lab till one": {func(sc *scene) { sc.reserve(-time.Hour, time.Hour, "for the lab till one", 0) }, 1000, nil},
 		"": {nil, 1000, nil},
 	} {
@@ -92,11 +92,11 @@ func TestReasonOfAGPU(t *testing.T) {
 		if c.set != nil {
 			c.set(sc)
 		}
-		w := sc.last(c.milli)
+		w := sc.lastJob(c.milli)
 		if c.ask != nil {
 			c.ask(w.Request)
 		}
-		if got := sc.why(w); got != strings.TrimSpace(want) {
+		if got := sc.printReasons(w); got != strings.TrimSpace(want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -116,12 +116,12 @@ func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Ad
 // the GPU is free.
 func TestReasonIsTheReservation(t *testing.T) {
 	sc := newScene(t, 2)
-	sc.runs(101, time.Hour, on(0)...)
-	sc.waits(1, 2000)
-	if got, want := sc.why(sc.last(1000, expected(2*time.Hour))), "gpu-busy on 0, job 101; gpu-kept on 1, job 1"; got != want {
+	sc.runJob(101, time.Hour, onGPUs(0)...)
+	sc.queueJob(1, 2000)
+	if got, want := sc.printReasons(sc.lastJob(1000, expected(2*time.Hour))), "gpu-busy on 0, job 101; gpu-kept on 1, job 1"; got != want {
 		t.Errorf("of a long job: %s, want %s", got, want)
 	}
-	if got := sc.why(sc.last(1000, expected(30*time.Minute))); got != "" {
+	if got := sc.printReasons(sc.lastJob(1000, expected(30*time.Minute))); got != "" {
 		t.Errorf("a short job has the reasons %s", got)
 	}
 }
@@ -132,11 +132,11 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	sc := newScene(t, 3)
 	sc.s.Policy.HalfLife = week
 	sc.s.Host = Host{MemBytes: 10, PromisedMem: 8, Running: 2, MaxRunning: 2, GPUsSeen: true}
-	sc.runs(101, time.Hour, on(2)...)
+	sc.runJob(101, time.Hour, onGPUs(2)...)
 	lab := &Account{UID: -1, Name: "lab", MaxJobs: 1, Jobs: 1}
 	bob := &Account{UID: 1, Name: "bob", Groups: []*Account{lab}, MaxMilli: 1500, Milli: 500, MaxUsage: 2 * time.Hour}
 	bob.Restore(3*time.Hour, noon)
-	w := sc.last(2000, of(bob), asks(func(r *job.Request) { r.MemBytes = 3; r.GPUMemBytes = 1 }))
+	w := sc.lastJob(2000, of(bob), asks(func(r *job.Request) { r.MemBytes = 3; r.GPUMemBytes = 1 }))
 	sc.s.GPUs[1].MemFreeBytes = 0
 	want := []string{
 		"too-much, can never start: asks for 2 GPUs with 1B of memory, the quota of bob is 1.5 (ask for fewer, or an administrator for a larger quota)",
@@ -144,16 +144,16 @@ func TestReasonsOfTheMachine(t *testing.T) {
 		"max-running, need 2 have 0, ann's jobs hold 1", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
 		"gpu-free on 0", "gpu-memory on 1, need 1 have 0", "gpu-busy on 2, job 101",
 	}
-	if got := sc.why(w); got != strings.Join(want, "; ") {
+	if got := sc.printReasons(w); got != strings.Join(want, "; ") {
 		t.Errorf("reasons\n%s, want\n%s", strings.ReplaceAll(got, "; ", "\n"), strings.Join(want, "\n"))
 	}
 	w.Request.GPUMilli = 0
-	if got, want := sc.why(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0, ann's jobs hold 1; host-memory, need 3 have 2"; got != want {
+	if got, want := sc.printReasons(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0, ann's jobs hold 1; host-memory, need 3 have 2"; got != want {
 		t.Errorf("without a GPU: %s, want %s", got, want)
 	}
 	sc.s.GPUs, sc.s.Host = nil, Host{}
 	sc.s.Running = nil
-	if got := sc.why(sc.last(1000)); got != "starting-up" {
+	if got := sc.printReasons(sc.lastJob(1000)); got != "starting-up" {
 		t.Errorf("before the first look at the GPUs: %s", got)
 	}
 }
@@ -166,11 +166,11 @@ func TestReasonOfAQuota(t *testing.T) {
 	ann := sc.user("ann")
 	ann.Restore(2*time.Hour, noon)
 	ann.MaxUsage = 2 * time.Hour
-	if got, want := sc.why(sc.last(2000)), "quota-hours, need 2 have 2, ann; gpu-free on 0; gpu-free on 1"; got != want {
+	if got, want := sc.printReasons(sc.lastJob(2000)), "quota-hours, need 2 have 2, ann; gpu-free on 0; gpu-free on 1"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	ann.MaxUsage++
-	if got := sc.why(sc.last(2000)); got != "" {
+	if got := sc.printReasons(sc.lastJob(2000)); got != "" {
 		t.Errorf("with a moment more: %s", got)
 	}
 }
@@ -181,19 +181,19 @@ func TestReasonsWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Host = Host{MaxRunning: 10, Running: 4, MemBytes: 100, PromisedMem: 60, NoGPUSlots: 3, NoGPUMem: 20, GPUsSeen: true}
 	for i, mem := range []int64{40, 5, 5, 10} {
-		r := sc.runs(job.ID(101+i), time.Hour)
+		r := sc.runJob(job.ID(101+i), time.Hour)
 		r.MemBytes = mem
 		r.Account = sc.user([]string{"ann", "bob", "cid", "cid"}[i])
 		if i == 0 {
-			r.Grants = on(0)
+			r.Grants = onGPUs(0)
 		}
 	}
 	ask := asks(func(r *job.Request) { r.MemBytes = 2 })
-	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, cid's jobs hold 2; no-gpu-memory, need 2 have 0, cid's jobs hold 15B"; got != want {
+	if got, want := sc.printReasons(sc.lastJob(0, ask)), "no-gpu-jobs, need 3 have 0, cid's jobs hold 2; no-gpu-memory, need 2 have 0, cid's jobs hold 15B"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	sc.s.Running[3].Account = sc.user("dot")
-	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, bob's jobs hold 1; no-gpu-memory, need 2 have 0, dot's jobs hold 10B"; got != want {
+	if got, want := sc.printReasons(sc.lastJob(0, ask)), "no-gpu-jobs, need 3 have 0, bob's jobs hold 1; no-gpu-memory, need 2 have 0, dot's jobs hold 10B"; got != want {
 		t.Errorf("among equals: %s, want %s", got, want)
 	}
 }
@@ -201,8 +201,8 @@ func TestReasonsWithoutGPU(t *testing.T) {
 // A plan reports which jobs it starts.
 func TestPlaced(t *testing.T) {
 	sc := newScene(t, 1)
-	sc.waits(1, 1000)
-	sc.waits(2, 1000)
+	sc.queueJob(1, 1000)
+	sc.queueJob(2, 1000)
 	sc.plan()
 	if !sc.p.Placed(1) || sc.p.Placed(2) {
 		t.Errorf("job 1 is started: %t, job 2: %t", sc.p.Placed(1), sc.p.Placed(2))

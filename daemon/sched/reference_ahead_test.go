@@ -25,9 +25,9 @@ type refKept struct {
 // of five.
 type refEnds struct{ end, late Instant }
 
-// counted returns the end to plan with: the late end or, if the late end comes after the given
+// planEnd returns the end to plan with: the late end or, if the late end comes after the given
 // moment, that moment. It is never before the expected end.
-func (e refEnds) counted(until Instant) Instant { return max(e.end, min(e.late, until)) }
+func (e refEnds) planEnd(until Instant) Instant { return max(e.end, min(e.late, until)) }
 
 type refRun struct {
 	refEnds
@@ -36,9 +36,9 @@ type refRun struct {
 	cpus   int
 }
 
-// This method reports whether the job fits once all running jobs have ended and all expected GPUs
-// are ready. It ignores advance reservations.
-func (r *reference) ever(w *Waiting) bool {
+// everFits reports whether the job fits once all running jobs have ended and all expected GPUs are
+// ready. It ignores advance reservations.
+func (r *reference) everFits(w *Waiting) bool {
 	s := *r.s
 	s.Reserved = nil
 	then := newReference(&s, nil)
@@ -48,15 +48,15 @@ func (r *reference) ever(w *Waiting) bool {
 	for i, g := range s.GPUs {
 		then.now.gpus[i].ok = g.State == OK || g.ReadyAt > 0
 	}
-	return then.fits(w, then.now, s.Now, whenAhead)
+	return then.hasRoomFor(w, then.now, s.Now, whenAhead)
 }
 
-// keep makes a reservation if the job fits at a later moment. It skips a job that never fits. A job
-// gets no reservation if only load or an advance reservation keeps it from starting, and then
+// reserve makes a reservation if the job fits at a later moment. It skips a job that never fits. A
+// job gets no reservation if only load or an advance reservation keeps it from starting, and then
 // similar jobs get none either. If this happens too often for an account, none of its jobs gets
 // one.
-func (r *reference) keep(j refJob) {
-	if !r.ever(j.Waiting) {
+func (r *reference) reserve(j refJob) {
+	if !r.everFits(j.Waiting) {
 		return
 	}
 	if r.given[j.kind] || r.tries[j.Account] >= r.most || r.vain[j.kind.request] && len(r.s.Reserved) == 0 {
@@ -69,7 +69,7 @@ func (r *reference) keep(j refJob) {
 	for _, k := range r.kept {
 		base.add(-1, k.grants, k.mem, k.cpus)
 	}
-	if r.fits(j.Waiting, base, r.s.Now, whenAhead) {
+	if r.hasRoomFor(j.Waiting, base, r.s.Now, whenAhead) {
 		r.giveUp(j)
 		return
 	}
@@ -98,7 +98,7 @@ func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	}
 	k.id, k.mem, k.cpus = j.ID, j.Request.MemBytes, j.Request.CPUs
 	k.ends = refEnds{at.Add(j.run), k.late.Add(j.lateRun)}
-	k.grants, k.rest = r.latest(j.Waiting, m, at), m
+	k.grants, k.rest = r.latestGPUs(j.Waiting, m, at), m
 	k.rest.add(-1, k.grants, k.mem, k.cpus)
 	for _, g := range k.grants {
 		if j.Request.GPUMemBytes > 0 {
@@ -113,7 +113,7 @@ func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 
 func (r *reference) firstFit(j refJob, base machine, until Instant) (Instant, machine, bool) {
 	for _, at := range r.moments(until) {
-		if m := r.machineAt(base, at, until); r.fits(j.Waiting, m, at, whenAhead) {
+		if m := r.machineAt(base, at, until); r.hasRoomFor(j.Waiting, m, at, whenAhead) {
 			return at, m, true
 		}
 	}
@@ -125,8 +125,8 @@ func (r *reference) giveUp(j refJob) {
 	r.tries[j.Account]++
 }
 
-// This method lists everything that becomes free, except GPUs that become ready.
-func (r *reference) ends() (list []refRun) {
+// listEnds lists everything that becomes free, except GPUs that become ready.
+func (r *reference) listEnds() (list []refRun) {
 	for _, x := range r.s.Running {
 		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, x.MemBytes, x.CPUs})
 	}
@@ -138,8 +138,8 @@ func (r *reference) ends() (list []refRun) {
 }
 
 func (r *reference) moments(until Instant) (list []Instant) {
-	for _, e := range r.ends() {
-		list = append(list, e.counted(until))
+	for _, e := range r.listEnds() {
+		list = append(list, e.planEnd(until))
 	}
 	for _, g := range r.s.GPUs {
 		if g.State != OK && g.ReadyAt > 0 {
@@ -157,8 +157,8 @@ func (r *reference) moments(until Instant) (list []Instant) {
 
 func (r *reference) machineAt(base machine, at, until Instant) machine {
 	m := base.clone()
-	for _, e := range r.ends() {
-		end := e.counted(until)
+	for _, e := range r.listEnds() {
+		end := e.planEnd(until)
 		if end > at {
 			continue
 		}
@@ -176,12 +176,12 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 	return m
 }
 
-// latest chooses the GPUs that become free last: first the whole GPUs, then the part on one of the
-// remaining GPUs. If no remaining GPU has room for the part, the part goes to the last of the
+// latestGPUs chooses the GPUs that become free last: first the whole GPUs, then the part on one of
+// the remaining GPUs. If no remaining GPU has room for the part, the part goes to the last of the
 // chosen GPUs that has room, and the first remaining GPU becomes a whole GPU in its place.
-func (r *reference) latest(w *Waiting, m machine, at Instant) []Grant {
+func (r *reference) latestGPUs(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
-	whole, part := r.usable(w, m, at, whenAhead)
+	whole, part := r.usableGPUs(w, m, at, whenAhead)
 	byAge := func(a, b int) int {
 		if x, y := m.gpus[a].since, m.gpus[b].since; x != y {
 			return int(y - x)

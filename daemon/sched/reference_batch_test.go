@@ -37,8 +37,8 @@ func refExtentOf(w *Waiting) refExtent {
 	}
 }
 
-// larger reports whether o goes before j in their batch because of its size.
-func larger(o, j refJob) bool {
+// isLarger reports whether o goes before j in their batch because of its size.
+func isLarger(o, j refJob) bool {
 	sameBatch := o.Batch != "" && o.Batch == j.Batch && o.Account == j.Account && o.Request.Priority == j.Request.Priority
 	a, b := refExtentOf(o.Waiting), refExtentOf(j.Waiting)
 	return sameBatch && !o.Owed && !j.Owed && !o.guarded && !j.guarded && (a.area > b.area || a.area == b.area && a.length > b.length)
@@ -50,7 +50,7 @@ func (r *reference) standBehind() {
 	for i, j := range r.jobs {
 		places[i] = j.place
 		for _, o := range r.jobs {
-			if larger(o, j) && comparePlaces(o.place, places[i]) > 0 {
+			if isLarger(o, j) && comparePlaces(o.place, places[i]) > 0 {
 				places[i] = o.place
 			}
 		}
@@ -73,7 +73,7 @@ func (r *reference) scoreThen(j refJob, at Instant) float64 {
 	}
 	list := []float64{score(j)}
 	for _, o := range r.jobs {
-		if larger(o, j) {
+		if isLarger(o, j) {
 			list = append(list, score(o))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // choose applies rule "Choice".
 func (r *reference) choose(w *Waiting, m machine, when horizon) []Grant {
 	q := w.Request
-	whole, part := r.usable(w, m, r.s.Now, when)
+	whole, part := r.usableGPUs(w, m, r.s.Now, when)
 	var out []Grant
 	if q.Part() > 0 {
 		part = slices.DeleteFunc(part, func(i int) bool { return len(without(whole, i)) < q.Whole() })
@@ -136,14 +136,14 @@ func (r *reference) worthOf(list, set []int) (v [3]int64) {
 	return v
 }
 
-// subsets calls the function with for each subset of n elements of the list. Subsets with the
-// lowest positions come first.
-func subsets(list []int, n int, with func([]int)) {
+// subsets calls visit for each subset of n elements of the list. Subsets with the lowest positions
+// come first.
+func subsets(list []int, n int, visit func([]int)) {
 	set := make([]int, 0, n)
 	var grow func(from int)
 	grow = func(from int) {
 		if len(set) == n {
-			with(set)
+			visit(set)
 			return
 		}
 		for i := from; i < len(list); i++ {

@@ -51,13 +51,12 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	}
 }
 
-// This method lists the GPUs that could serve as whole GPUs, and the GPUs that could serve the
-// part.
-func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
+// usableGPUs lists the GPUs that could serve as whole GPUs, and the GPUs that could serve the part.
+func (r *reference) usableGPUs(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
 	q := w.Request
 	for i := range r.s.GPUs {
 		g, x := &r.s.GPUs[i], m.gpus[i]
-		if !x.ok || x.milli <= 0 || !r.allowed(w, g, i, at) || !r.calm(q, g, when) {
+		if !x.ok || x.milli <= 0 || !r.allowed(w, g, i, at) || !r.isCalm(q, g, when) {
 			continue
 		}
 		bare := q.GPUMemBytes == 0 && q.MaxUsedPercent == 0
@@ -75,8 +74,8 @@ func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (who
 	return whole, part
 }
 
-// This function reports whether the job may use the GPU.
-func could(w *Waiting, g *GPU) bool {
+// mayUseGPU reports whether the job may use the GPU.
+func mayUseGPU(w *Waiting, g *GPU) bool {
 	q := w.Request
 	if len(q.GPUIDs) > 0 && !slices.Contains(q.GPUIDs, g.Index) || len(q.GPUIDs) == 0 && len(q.GPUsFrom) > 0 && !slices.Contains(q.GPUsFrom, g.Index) {
 		return false
@@ -89,7 +88,7 @@ func could(w *Waiting, g *GPU) bool {
 
 func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	q := w.Request
-	if !could(w, g) {
+	if !mayUseGPU(w, g) {
 		return false
 	}
 	run := 24 * time.Hour
@@ -108,9 +107,9 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	return true
 }
 
-// calm reports whether load and memory in use are within all limits, as far as they are known at
+// isCalm reports whether load and memory in use are within all limits, as far as they are known at
 // the horizon.
-func (r *reference) calm(q *job.Request, g *GPU, when horizon) bool {
+func (r *reference) isCalm(q *job.Request, g *GPU, when horizon) bool {
 	load, bytes := g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if goes := when == whenAhead || when == whenFreed && len(g.Held) > 0; goes {
 		bytes = g.ForeignBytes
@@ -136,8 +135,8 @@ func without(list []int, x int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == x })
 }
 
-// This method reports whether the machine has what the job asks for.
-func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
+// hasRoomFor reports whether the machine has what the job asks for.
+func (r *reference) hasRoomFor(w *Waiting, m machine, at Instant, when horizon) bool {
 	mem, cpus := w.Request.MemBytes, w.Request.CPUs
 	if mem > 0 && mem > m.mem || cpus > 0 && cpus > m.cpus || m.slots < 1 {
 		return false
@@ -145,7 +144,7 @@ func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	if w.Request.GPUMilli == 0 && (mem > m.noGPUMem && m.noGPUJobs > 0 || cpus > 0 && cpus > m.noGPUCPUs || m.noGPUSlots < 1) {
 		return false
 	}
-	whole, part := r.usable(w, m, at, when)
+	whole, part := r.usableGPUs(w, m, at, when)
 	if w.Request.Part() == 0 {
 		return len(whole) >= w.Request.Whole()
 	}

@@ -22,12 +22,12 @@ func (u refUse) plus(v refUse, times int) refUse {
 }
 
 func useOf(w *Waiting) refUse {
-	return refUse{1, counts(w.Request), w.Request.CPUs, w.Request.MemBytes}
+	return refUse{1, quotaCount(w.Request), w.Request.CPUs, w.Request.MemBytes}
 }
 
-// This method reports whether an account's quotas allow one more job. Quotas of resources that the
+// allowsMore reports whether an account's quotas allow one more job. Quotas of resources that the
 // job does not ask for do not matter.
-func (u refUse) within(a *Account, w *Waiting) bool {
+func (u refUse) allowsMore(a *Account, w *Waiting) bool {
 	more := useOf(w)
 	sum := u.plus(more, 1)
 	return (a.MaxJobs == 0 || sum.jobs <= a.MaxJobs) &&
@@ -38,9 +38,9 @@ func (u refUse) within(a *Account, w *Waiting) bool {
 
 func quotasOf(a *Account) []*Account { return append([]*Account{a}, a.Groups...) }
 
-// runs returns the use of an account's running jobs. If started is true, it adds the jobs that the
-// pass starts.
-func (r *reference) runs(a *Account, started bool) refUse {
+// runningUse returns the use of an account's running jobs. If started is true, it adds the jobs
+// that the pass starts.
+func (r *reference) runningUse(a *Account, started bool) refUse {
 	mem, cpus := a.Promised()
 	u := refUse{a.Jobs, a.Milli, cpus, mem}
 	if n := r.new(a); started {
@@ -49,9 +49,9 @@ func (r *reference) runs(a *Account, started bool) refUse {
 	return u
 }
 
-// runsAt returns what the account's running jobs will use at a later moment.
-func (r *reference) runsAt(a *Account, at Instant) refUse {
-	u := r.runs(a, true)
+// runningUseAt returns what the account's running jobs will use at a later moment.
+func (r *reference) runningUseAt(a *Account, at Instant) refUse {
+	u := r.runningUse(a, true)
 	for _, x := range r.s.Running {
 		if x.End <= at && slices.Contains(quotasOf(x.Account), a) {
 			u = u.plus(refUse{1, x.Quota, x.CPUs, x.MemBytes}, -1)
@@ -75,7 +75,7 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	if slices.ContainsFunc(r.kept, func(k refKept) bool { return k.id == j.ID }) {
 		return true
 	}
-	if j.Account.Barred != "" || j.Count == 0 || j.Throttle != nil && j.Throttle.Left < 1 || !r.ever(j.Waiting) {
+	if j.Account.Barred != "" || j.Count == 0 || j.Throttle != nil && j.Throttle.Left < 1 || !r.everFits(j.Waiting) {
 		return false
 	}
 	full := false
@@ -84,10 +84,10 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 		if a.MaxUsage > 0 && half > 0 && j.Request.GPUMilli > 0 && a.GPUTime(r.s.Now, half) >= a.MaxUsage {
 			return false
 		}
-		if !(refUse{}).within(a, j.Waiting) {
+		if !(refUse{}).allowsMore(a, j.Waiting) {
 			return false
 		}
-		full = full || (in == j.Account || in == a) && !r.runs(a, false).within(a, j.Waiting)
+		full = full || (in == j.Account || in == a) && !r.runningUse(a, false).allowsMore(a, j.Waiting)
 	}
 	return full
 }
@@ -104,7 +104,7 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	}
 	slices.Sort(moments)
 	for _, at := range moments {
-		if !slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool { return !r.runsAt(a, at).within(a, j.Waiting) }) {
+		if !slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool { return !r.runningUseAt(a, at).allowsMore(a, j.Waiting) }) {
 			for _, k := range r.kept {
 				if k.id == j.ID {
 					at = max(at, k.at)
@@ -116,9 +116,9 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// This method returns what is left of an account's quotas after subtracting the job that keeps its
-// place there. It returns false if job j need not respect that place.
-func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
+// remainingQuota returns what is left of an account's quotas after subtracting the job that keeps
+// its place there. It returns false if job j need not respect that place.
+func (r *reference) remainingQuota(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return !r.cutOff(o) && r.keepsPlace(o, in) })
 	if first < 0 {
@@ -129,14 +129,14 @@ func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	if !ok || r.s.Now.Add(j.run) <= at {
 		return refUse{}, false
 	}
-	return r.runsAt(in, at).plus(useOf(k.Waiting), 1), true
+	return r.runningUseAt(in, at).plus(useOf(k.Waiting), 1), true
 }
 
 // behindOwn reports whether a job waits for an earlier job of its account or group that keeps its
 // place.
 func (r *reference) behindOwn(j refJob) bool {
 	return slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool {
-		use, ok := r.beside(j, a)
-		return ok && !use.within(a, j.Waiting)
+		use, ok := r.remainingQuota(j, a)
+		return ok && !use.allowsMore(a, j.Waiting)
 	})
 }

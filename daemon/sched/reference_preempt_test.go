@@ -33,17 +33,17 @@ func (j refJob) standing(s *Snapshot) refStanding {
 	serve := 0
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		if could(j.Waiting, g) && (g.State == OK || g.State == Cleaning || g.State == Suspect) {
+		if mayUseGPU(j.Waiting, g) && (g.State == OK || g.State == Cleaning || g.State == Suspect) {
 			serve++
 		}
 	}
-	x := j.running()
+	x := j.runningStanding()
 	x.again, x.score, x.most = j.kind.again && !s.Policy.FIFO, j.place.score, j.Request.GPUMilli > 500*serve
 	return x
 }
 
-// running returns the job's standing once it runs, regardless of its batch.
-func (j refJob) running() refStanding {
+// runningStanding returns the job's standing once it runs, regardless of its batch.
+func (j refJob) runningStanding() refStanding {
 	return refStanding{
 		Priority: j.Request.Priority, guarded: j.guarded, score: j.score, milli: j.Request.GPUMilli,
 		program: j.kind.program, untried: j.kind.untried,
@@ -58,7 +58,7 @@ func (r *reference) preemptAll() {
 		if x.Stopping {
 			r.freed.add(1, x.Grants, x.MemBytes, x.CPUs)
 		}
-		if x.Stopping && !r.late(&x) {
+		if x.Stopping && !r.stopsSlowly(&x) {
 			r.soon.add(1, x.Grants, x.MemBytes, x.CPUs)
 		}
 	}
@@ -67,14 +67,14 @@ func (r *reference) preemptAll() {
 			r.freed.gpus[i].ok, r.soon.gpus[i].ok = true, true
 		}
 	}
-	list := r.victims()
+	list := r.listVictims()
 	if len(list) == 0 {
 		return
 	}
 	futile := map[refKind]bool{}
 	for tries := 0; tries < maxPreemptors; {
 		at := slices.IndexFunc(r.jobs, func(j refJob) bool {
-			return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) && r.ever(j.Waiting) && !r.behindOwn(j)
+			return !futile[j.kind] && !r.looked[j.ID] && r.stillWaits(j) && r.everFits(j.Waiting) && !r.behindOwn(j)
 		})
 		if at < 0 {
 			return
@@ -93,8 +93,8 @@ func (r *reference) preemptAll() {
 	}
 }
 
-// This method reports whether a part of the job still waits and no limit holds it back.
-func (r *reference) waits(j refJob) bool {
+// stillWaits reports whether a part of the job still waits and no limit holds it back.
+func (r *reference) stillWaits(j refJob) bool {
 	starts := 0
 	for _, x := range r.place {
 		if x.Job == j.ID {
@@ -104,8 +104,8 @@ func (r *reference) waits(j refJob) bool {
 	return !r.cutOff(j) && starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
-// This method lists the preemptible jobs that have had their slice, the lowest-ranked first.
-func (r *reference) victims() (list []*refVictim) {
+// listVictims lists the preemptible jobs that have had their slice, the lowest-ranked first.
+func (r *reference) listVictims() (list []*refVictim) {
 	for i := range r.s.Running {
 		x := &r.s.Running[i]
 		ran := time.Duration(r.s.Now - x.Start)
@@ -153,12 +153,12 @@ func truth(b bool) int {
 	return 0
 }
 
-// This method applies rule "Preemption" to two jobs, v running and j waiting.
-func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
+// yieldsTo applies rule "Preemption" to two jobs, v running and j waiting.
+func (r *reference) yieldsTo(v, j refStanding) bool { return r.lower(v, j, 1) }
 
 // yieldsAmong applies the rule if v may be stopped together with other jobs.
 func (r *reference) yieldsAmong(v, j refStanding) bool {
-	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 8)
+	return r.yieldsTo(v, j) || v.milli < j.milli && r.lower(v, j, 8)
 }
 
 // lowerInTheMean reports whether the jobs that are stopped for job j score lower on average than j.
@@ -209,29 +209,29 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score
 }
 
-// This method reports whether the job takes so long to stop that other jobs should be stopped as
+// stopsSlowly reports whether the job takes so long to stop that other jobs should be stopped as
 // well.
-func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
+func (r *reference) stopsSlowly(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
 // preemptFor stops the set of jobs whose end makes room for the job. Then it also stops a set that
 // makes room soon, if there is such a set.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
-	gone, ok := r.set(j, all, nil, false)
+	gone, ok := r.firstSet(j, all, nil, false)
 	if !ok {
 		return false
 	}
-	more, soon := r.set(j, all, gone, true)
+	more, soon := r.firstSet(j, all, gone, true)
 	r.stop(j, append(gone, more...), soon)
 	return true
 }
 
-// This method tries all sets of the jobs that yield. It counts through them as binary numbers in
-// which the lowest-ranked job is the lowest bit. It returns the first set whose end lets the job
-// fit, if the jobs in gone have ended too. So the highest job of the set is as low as possible,
-// then the next highest job, and each job is needed.
-func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
+// firstSet tries all sets of the jobs that yield. It counts through them as binary numbers in which
+// the lowest-ranked job is the lowest bit. It returns the first set whose end lets the job fit, if
+// the jobs in gone have ended too. So the highest job of the set is as low as possible, then the
+// next highest job, and each job is needed.
+func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
-		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
+		return v.chosen || slices.Contains(gone, v) || soon && r.stopsSlowly(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
 	})
 	for set := range 1 << len(list) {
 		var more []*refVictim
@@ -240,11 +240,11 @@ func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVict
 				more = append(more, v)
 			}
 		}
-		freed, early, kept := r.gone(append(slices.Clone(gone), more...))
+		freed, early, kept := r.machineWithout(append(slices.Clone(gone), more...))
 		if soon {
 			freed = early
 		}
-		if r.fits(j.Waiting, r.less(freed, j, others(kept, j)), r.s.Now, whenFreed) {
+		if r.hasRoomFor(j.Waiting, r.reduce(freed, j, otherReservations(kept, j)), r.s.Now, whenFreed) {
 			if !r.lowerInTheMean(more, j.standing(r.s)) {
 				break
 			}
@@ -259,12 +259,12 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 		v.chosen = true
 		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID})
 	}
-	freed, early, kept := r.gone(gone)
+	freed, early, kept := r.machineWithout(gone)
 	from := freed
 	if soon {
 		from = early
 	}
-	grants := r.choose(j.Waiting, r.less(from, j, others(kept, j)), whenFreed)
+	grants := r.choose(j.Waiting, r.reduce(from, j, otherReservations(kept, j)), whenFreed)
 	freed.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
 	early.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
 	for i := range kept {
@@ -278,20 +278,20 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	r.count(j, j.Request.CPUs)
 }
 
-// This method returns the machine without these jobs, the part of it that is free soon, and what
+// machineWithout returns the machine without these jobs, the part of it that is free soon, and what
 // the reservations then leave.
-func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept) {
+func (r *reference) machineWithout(list []*refVictim) (freed, soon machine, kept []refKept) {
 	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {
 		kept[i].rest = kept[i].rest.clone()
 	}
 	for _, v := range list {
 		freed.add(1, v.Grants, v.MemBytes, v.CPUs)
-		if !r.late(v.Running) {
+		if !r.stopsSlowly(v.Running) {
 			soon.add(1, v.Grants, v.MemBytes, v.CPUs)
 		}
 		for i := range kept {
-			if ends := (refEnds{v.End, v.Late}); ends.counted(kept[i].until) > kept[i].at {
+			if ends := (refEnds{v.End, v.Late}); ends.planEnd(kept[i].until) > kept[i].at {
 				kept[i].rest.add(1, v.Grants, v.MemBytes, v.CPUs)
 			}
 		}
@@ -299,7 +299,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 	return freed, soon, kept
 }
 
-// This function returns the reservations that a job must respect in its search for victims.
-func others(kept []refKept, j refJob) []refKept {
+// otherReservations returns the reservations that a job must respect in its search for victims.
+func otherReservations(kept []refKept, j refJob) []refKept {
 	return slices.DeleteFunc(slices.Clone(kept), func(k refKept) bool { return k.id == j.ID || k.served })
 }

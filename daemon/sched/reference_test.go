@@ -139,10 +139,10 @@ func (r *reference) cutOff(j refJob) bool {
 // value applies rule "Order" to one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
-	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
+	atQuota := w.Account.Capped(quotaCount(w.Request), r.s.Now) - w.Capped
 	late := max(run, powerOfTwo(w.Late))
 	kind := refKind{
-		w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0,
+		w.Request.Priority, w.Account, requestText(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0,
 	}
 	if w.Request.Preemptible {
 		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0
@@ -171,8 +171,8 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// This function returns everything in a request but its priority, as text.
-func whole(r *job.Request) string {
+// requestText returns everything in a request but its priority, as text.
+func requestText(r *job.Request) string {
 	placeless := *r
 	placeless.Priority = job.Priority{}
 	text, err := json.Marshal(placeless)
@@ -225,9 +225,9 @@ func (r *reference) placeAll() {
 				break
 			}
 			left := r.leftFor(j)
-			if !r.fits(j.Waiting, left, r.s.Now, whenNow) {
+			if !r.hasRoomFor(j.Waiting, left, r.s.Now, whenNow) {
 				if len(r.kept) < r.s.Policy.ReservationDepth {
-					r.keep(j)
+					r.reserve(j)
 				}
 				break
 			}
@@ -252,7 +252,7 @@ func (r *reference) cpusFor(j refJob, left machine) int {
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		if _, has := a.Promised(); a.MaxCPUs > 0 {
 			n = min(n, a.MaxCPUs-has-r.new(a).cpus)
-			if use, ok := r.beside(j, a); ok {
+			if use, ok := r.remainingQuota(j, a); ok {
 				n = min(n, a.MaxCPUs-use.cpus)
 			}
 		}
@@ -278,7 +278,7 @@ func (r *reference) count(j refJob, cpus int) {
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
 		n := r.new(a)
 		n.jobs++
-		n.milli += counts(j.Request)
+		n.milli += quotaCount(j.Request)
 		n.cpus += cpus
 		n.mem += j.Request.MemBytes
 	}
@@ -306,7 +306,7 @@ func (r *reference) capped(w *Waiting) bool {
 		return true
 	}
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
-		n, milli := r.new(a), counts(w.Request)
+		n, milli := r.new(a), quotaCount(w.Request)
 		if a.MaxJobs > 0 && a.Jobs+n.jobs+1 > a.MaxJobs {
 			return true
 		}
@@ -330,7 +330,7 @@ func (r *reference) capped(w *Waiting) bool {
 // inWay reports whether the job, if started now, may still run at the reserved start.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
-	if j.Request.Preemptible && r.yields(j.running(), k.then.standing(r.s)) {
+	if j.Request.Preemptible && r.yieldsTo(j.runningStanding(), k.then.standing(r.s)) {
 		gone := r.s.Policy.Slice
 		if k.then.Request.Priority == j.Request.Priority && !k.then.guarded && k.then.Request.GPUMilli <= j.Request.GPUMilli {
 			gone = r.turn(j.Served)
@@ -342,19 +342,19 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 
 // leftFor returns what is free now and stays free at the start of each reservation that the job
 // would delay.
-func (r *reference) leftFor(j refJob) machine { return r.less(r.now, j, r.kept) }
+func (r *reference) leftFor(j refJob) machine { return r.reduce(r.now, j, r.kept) }
 
-// This method reduces a machine to what these reservations leave, as far as the job would delay
-// them. An advance reservation may now give GPUs to the job's account and not to the account of a
-// reserved job. Such GPUs are not withheld.
-func (r *reference) less(m machine, j refJob, kept []refKept) machine {
+// reduce reduces a machine to what these reservations leave, as far as the job would delay them. An
+// advance reservation may now give GPUs to the job's account and not to the account of a reserved
+// job. Such GPUs are not withheld.
+func (r *reference) reduce(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {
 		if !r.inWay(j, k) {
 			continue
 		}
 		for i := range left.gpus {
-			if a, b := &left.gpus[i], k.rest.gpus[i]; !r.owns(j.Account, i) || r.owns(k.then.Account, i) {
+			if a, b := &left.gpus[i], k.rest.gpus[i]; !r.ownsGPU(j.Account, i) || r.ownsGPU(k.then.Account, i) {
 				a.ok, a.milli, a.mem = a.ok && b.ok, min(a.milli, b.milli), min(a.mem, b.mem)
 			}
 		}
@@ -366,16 +366,16 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	return left
 }
 
-// This method reports whether an advance reservation gives the GPU to the account now.
-func (r *reference) owns(a *Account, gpu int) bool {
+// ownsGPU reports whether an advance reservation gives the GPU to the account now.
+func (r *reference) ownsGPU(a *Account, gpu int) bool {
 	return slices.ContainsFunc(r.s.Reserved, func(v AdvanceReservation) bool {
 		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)
 	})
 }
 
-// counts returns how much a request counts in quotas of GPUs: a part that no other job can share
-// counts as a whole GPU.
-func counts(q *job.Request) int {
+// quotaCount returns how much a request counts in quotas of GPUs: a part that no other job can
+// share counts as a whole GPU.
+func quotaCount(q *job.Request) int {
 	if q.GPUMilli%1000 == 0 {
 		return q.GPUMilli
 	}

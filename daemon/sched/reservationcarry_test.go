@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The method left returns the jobs that still wait.
-func (d *drawn) left() (list []*Waiting) {
+// waitingJobs returns the jobs that still wait.
+func (d *randomMachine) waitingJobs() (list []*Waiting) {
 	for _, w := range d.waiting {
 		if w.Count > 0 {
 			list = append(list, w)
@@ -18,14 +18,14 @@ func (d *drawn) left() (list []*Waiting) {
 }
 
 // carryOut carries out a plan and checks invariants 1 to 3 and 6.
-func (d *drawn) carryOut(place []Placement) error {
+func (d *randomMachine) carryOut(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]
-		if err := d.gang(w, x.Grants); err != nil {
+		if err := d.checkGang(w, x.Grants); err != nil {
 			return err
 		}
 		for _, g := range x.Grants {
-			if err := d.hold(w, g); err != nil {
+			if err := d.putPart(w, g); err != nil {
 				return err
 			}
 		}
@@ -35,15 +35,15 @@ func (d *drawn) carryOut(place []Placement) error {
 			return fmt.Errorf("job %d starts more often than it may", w.ID)
 		}
 	}
-	if err := d.roomy(place); err != nil {
+	if err := d.checkRoom(place); err != nil {
 		return err
 	}
-	return d.quotas(place)
+	return d.checkQuotas(place)
 }
 
-// This method checks that job slots, memory and CPUs suffice for the started jobs. It skips
-// resources that a job does not ask for.
-func (d *drawn) roomy(place []Placement) error {
+// checkRoom checks that job slots, memory and CPUs suffice for the started jobs. It skips resources
+// that a job does not ask for.
+func (d *randomMachine) checkRoom(place []Placement) error {
 	h := &d.s.Host
 	for _, x := range place {
 		w := d.waiting[x.Job-1]
@@ -60,8 +60,8 @@ func (d *drawn) roomy(place []Placement) error {
 	return nil
 }
 
-// This method checks invariant 2.
-func (d *drawn) gang(w *Waiting, grants []Grant) error {
+// checkGang checks invariant 2.
+func (d *randomMachine) checkGang(w *Waiting, grants []Grant) error {
 	sum, last := 0, -1
 	var indexes []int
 	for _, g := range grants {
@@ -78,8 +78,8 @@ func (d *drawn) gang(w *Waiting, grants []Grant) error {
 	return nil
 }
 
-// hold puts a part of the job on a GPU and checks invariants 1 and 3.
-func (d *drawn) hold(w *Waiting, grant Grant) error {
+// putPart puts a part of the job on a GPU and checks invariants 1 and 3.
+func (d *randomMachine) putPart(w *Waiting, grant Grant) error {
 	g := &d.s.GPUs[grant.GPU]
 	if g.State != OK || grant.Milli == job.WholeGPU && len(g.Held) > 0 || g.share() < grant.Milli {
 		return fmt.Errorf("job %d gets %+v of %+v", w.ID, grant, g)
@@ -88,14 +88,14 @@ func (d *drawn) hold(w *Waiting, grant Grant) error {
 	if w.Request.GPUMemBytes > 0 || grant.Milli == job.WholeGPU {
 		slack = 0
 	}
-	if g.free()+slack < grant.Bytes || grant.Bytes < w.Request.GPUMemBytes {
-		return fmt.Errorf("job %d gets %+v of %+v, which has %d bytes free", w.ID, grant, g, g.free())
+	if g.freeMem()+slack < grant.Bytes || grant.Bytes < w.Request.GPUMemBytes {
+		return fmt.Errorf("job %d gets %+v of %+v, which has %d bytes free", w.ID, grant, g, g.freeMem())
 	}
 	g.Held = append(slices.Clone(g.Held), Hold{Job: w.ID, Milli: grant.Milli, PromiseBytes: grant.Bytes})
 	return nil
 }
 
-func (d *drawn) started(w *Waiting, x Placement) {
+func (d *randomMachine) started(w *Waiting, x Placement) {
 	d.s.Host.Running++
 	d.s.Host.PromisedMem += w.Request.MemBytes
 	d.s.Host.PromisedCPUs += x.CPUs
@@ -115,8 +115,8 @@ func (d *drawn) started(w *Waiting, x Placement) {
 	}
 }
 
-// The method quotas checks invariant 6 for accounts whose jobs the plan starts.
-func (d *drawn) quotas(place []Placement) error {
+// checkQuotas checks invariant 6 for accounts whose jobs the plan starts.
+func (d *randomMachine) checkQuotas(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]
 		for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {

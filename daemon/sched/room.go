@@ -38,7 +38,7 @@ const (
 	whenEver          // in the future, after all advance reservations
 )
 
-// The type answer caches what a pass finds out about the GPUs of a footprint.
+// An answer caches what a pass finds out about the GPUs of a footprint.
 type answer uint8
 
 const (
@@ -54,12 +54,12 @@ func answerOf(is bool) answer {
 	return no
 }
 
-// This method reports whether the query's job may use GPU i at all.
-func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
+// mayUse reports whether the query's job may use GPU i at all.
+func (s *Snapshot) mayUse(q *query, l *capacity, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
 	}
-	if _, ok := q.shape.tolerates(&s.Policy, &s.GPUs[i], q.when); !ok {
+	if _, ok := q.shape.withinLimits(&s.Policy, &s.GPUs[i], q.when); !ok {
 		return false
 	}
 	return q.open || q.when == whenEver || s.advanceReservationFor(q, i) == nil
@@ -76,9 +76,9 @@ func (s *Snapshot) partFits(q *query, l *capacity, i int) bool {
 	return !s.GPUs[i].WholeOnly && l.gpus[i].milli >= q.shape.part && q.shape.partFits(&s.GPUs[i], l.gpus[i].mem)
 }
 
-// This method reports whether the capacity has what the query asks for.
-func (r *room) fits(q *query, l *capacity) bool {
-	return l.suffices(&q.shape.amount) && (q.shape.milli == 0 || r.gpusFit(q, l))
+// hasRoomFor reports whether the capacity has what the query asks for.
+func (r *room) hasRoomFor(q *query, l *capacity) bool {
+	return l.canTake(&q.shape.amount) && (q.shape.milli == 0 || r.gpusFit(q, l))
 }
 
 // gpusFit reports whether the capacity has the GPUs that the query asks for.
@@ -87,7 +87,7 @@ func (r *room) gpusFit(q *query, l *capacity) bool {
 	s, sh := r.pass.s, q.shape
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {
-		if g := &l.gpus[i]; !g.ok || g.milli <= 0 || !s.admits(q, l, i) { // most GPUs are not free
+		if g := &l.gpus[i]; !g.ok || g.milli <= 0 || !s.mayUse(q, l, i) { // most GPUs are not free
 			continue
 		}
 		w := s.wholeFits(q, l, i)
@@ -118,7 +118,7 @@ func (r *room) fitsAtStart(q query) bool {
 // fitsEver reports whether a job of the shape fits once all running jobs have ended, ignoring
 // advance reservations.
 func (r *room) fitsEver(sh *resourceShape) bool {
-	if !r.final.suffices(&sh.amount) {
+	if !r.final.canTake(&sh.amount) {
 		return false
 	}
 	if f := sh.footprint; f.ever == unasked {
@@ -144,8 +144,8 @@ func (r *room) openFinal() {
 	}
 }
 
-// This method reports whether the pass skips jobs of this amount, because a quota refuses them, or
+// isCapped reports whether the pass skips jobs of this amount, because a quota refuses them, or
 // because all slots for jobs without GPUs are taken.
-func (r *room) capped(a *Account, n *amount) bool {
-	return !a.unbounded && a.capped(n) || n.milli == 0 && r.now.noGPU.slots <= 0
+func (r *room) isCapped(a *Account, n *amount) bool {
+	return !a.unbounded && a.isCapped(n) || n.milli == 0 && r.now.noGPU.slots <= 0
 }

@@ -23,12 +23,12 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime returns the run time, in this future, of a job whose run time so far is ran. It stays the
-// same if the job is preempted.
-func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time.Duration {
+// runTime returns the run time, in this future, of a job that has run for elapsed so far. It stays
+// the same if the job is preempted.
+func (f *future) runTime(id job.ID, e *predict.Estimate, elapsed time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
-		d = e.Draw(f.sampling.quantile(id), ran)
+		d = e.Draw(f.sampling.quantile(id), elapsed)
 		f.runTimes[id] = d
 	}
 	return d
@@ -43,7 +43,7 @@ func (f *future) setEnd(r *Running, x *fate) {
 		x.ends = x.limit
 	case f.course != nil: // in a course, run times are as expected
 	default:
-		ran := r.Served + r.ran(f.machine.Now)
+		ran := r.Served + r.runTimeAt(f.machine.Now)
 		left := f.runTime(r.ID, x.estimate, ran) - ran
 		x.ends = min(f.machine.Now.Add(max(0, left)), x.limit)
 	}
@@ -59,7 +59,7 @@ func (f *future) extendEnd(r *Running, x *fate) {
 	if r.End > f.machine.Now || x.estimate == nil {
 		return
 	}
-	ran := r.Served + r.ran(f.machine.Now)
+	ran := r.Served + r.runTimeAt(f.machine.Now)
 	r.Expected = x.estimate.Total(ran)
 	r.End = min(f.machine.Now.Add(r.Expected-ran), x.limit)
 	r.Late = min(f.machine.Now.Add(x.estimate.Late(ran)-ran), x.limit)

@@ -38,9 +38,9 @@ func (sc *scene) user(name string) *Account {
 	return sc.users[name]
 }
 
-// This method puts a job of ann's on GPUs. It began an hour before noon, without a wait, and ends
-// at the given time after noon.
-func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
+// runJob puts a job of ann's on GPUs. It began an hour before noon, without a wait, and ends at the
+// given time after noon.
+func (sc *scene) runJob(id job.ID, end time.Duration, grants ...Grant) *Running {
 	for _, g := range grants {
 		held := &sc.s.GPUs[g.GPU].Held
 		*held = append(*held, Hold{Job: id, Milli: g.Milli, PromiseBytes: g.Bytes})
@@ -53,17 +53,17 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	return r
 }
 
-// This function returns grants of whole GPUs, by position.
-func on(gpus ...int) (list []Grant) {
+// onGPUs returns grants of whole GPUs, by position.
+func onGPUs(gpus ...int) (list []Grant) {
 	for _, g := range gpus {
 		list = append(list, Grant{GPU: g, Milli: job.WholeGPU})
 	}
 	return list
 }
 
-// This method queues a job of ann's that is expected to run for an hour. It came 100 - id seconds
+// queueJob queues a job of ann's that is expected to run for an hour. It came 100 - id seconds
 // before noon, so jobs come in the order of their ids.
-func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
+func (sc *scene) queueJob(id job.ID, milli int, change ...func(*Waiting)) {
 	w := Waiting{
 		ID: id, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1,
 		Since: ago(time.Duration(100-id) * time.Second),

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// This type has the parts of a request that placement reads.
+// needs are the parts of a request that placement reads.
 type needs struct {
 	amount
 	gpuNeeds
@@ -63,7 +63,7 @@ func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 		return sh.cpus
 	}
 	part := s.Host.cpusOf(sh.milli, len(s.GPUs))
-	for q := range a.quotas {
+	for q := range a.quotaAccounts {
 		part = min(part, q.cpusLeft())
 	}
 	return max(0, min(part, l.cpus))
@@ -122,8 +122,8 @@ func newShape(r *job.Request) *resourceShape {
 	return &resourceShape{needs: n, footprint: &f}
 }
 
-// This method returns a shape with the same needs that belongs to no queue.
-func (sh *resourceShape) like() *resourceShape {
+// detach returns a shape with the same needs that belongs to no queue.
+func (sh *resourceShape) detach() *resourceShape {
 	f := footprint{key: sh.key, whole: sh.whole, part: sh.part, alone: sh.alone}
 	return &resourceShape{needs: sh.needs, footprint: &f}
 }
@@ -181,18 +181,18 @@ func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	return free+g.SlackBytes >= sh.partBytes(g)
 }
 
-// This method reports whether the GPU's load and memory in use are within the limits of the job and
-// the site, as far as they are known at the horizon. If not, it returns the first reason.
-func (sh *resourceShape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
+// withinLimits reports whether the GPU's load and memory in use are within the limits of the job
+// and the site, as far as they are known at the horizon. If not, it returns the first reason.
+func (sh *resourceShape) withinLimits(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
 	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
-	load, bytes := g.use(at)
+	load, bytes := g.knownUse(at)
 	used, free := g.percent(bytes), g.MemTotalBytes-bytes
 	switch {
 	case maxLoad > 0 && load > maxLoad:
 		return job.Reason{Code: job.ReasonGPULoad, Need: int64(maxLoad), Have: int64(load)}, false
 	case maxUsed > 0 && used > maxUsed:
 		return job.Reason{Code: job.ReasonGPUUsed, Need: int64(maxUsed), Have: int64(used)}, false
-	case free < p.MinFreeBytes && !g.unified():
+	case free < p.MinFreeBytes && !g.usesHostMemory():
 		return job.Reason{Code: job.ReasonGPUMemory, Need: p.MinFreeBytes, Have: free}, false
 	}
 	return job.Reason{}, true

@@ -76,19 +76,19 @@ type GPU struct {
 	Occupied        bool  // these processes keep out jobs that ask for exclusive whole GPUs
 }
 
-// This method reports whether the driver has not yet told the GPU's model or memory size. An
-// example is a GPU that was lost from the beginning.
-func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
+// isUnread reports whether the driver has not yet told the GPU's model or memory size. An example
+// is a GPU that was lost from the beginning.
+func (g *GPU) isUnread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
-// This method reports whether the GPU uses only host memory. The driver reports nothing about that
-// memory: none of it can be promised, and no limit on it is checked.
-func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
+// usesHostMemory reports whether the GPU uses only host memory. The driver reports nothing about
+// that memory: none of it can be promised, and no limit on it is checked.
+func (g *GPU) usesHostMemory() bool { return g.MemTotalBytes == 0 && !g.isUnread() }
 
 // inService reports whether the GPU serves jobs now, or will once it is cleaned.
 func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
 
-// free returns the memory that can be promised to a new job.
-func (g *GPU) free() int64 {
+// freeMem returns the memory that can be promised to a new job.
+func (g *GPU) freeMem() int64 {
 	free := g.MemFreeBytes
 	for _, h := range g.Held {
 		free -= max(0, h.PromiseBytes-h.SeenBytes)
@@ -113,10 +113,10 @@ func (g *GPU) percent(bytes int64) int {
 	return int(bytes * 100 / g.MemTotalBytes)
 }
 
-// use returns the GPU's load and memory in use, as far as they are known at the horizon. A load of
-// -1 means unknown. Memory of foreign processes stays in use. After jobs have left the GPU its load
-// is unknown, unless a foreign process computes.
-func (g *GPU) use(at horizon) (load int, bytes int64) {
+// knownUse returns the GPU's load and memory in use, as far as they are known at the horizon. A
+// load of -1 means unknown. Memory of foreign processes stays in use. After jobs have left the GPU
+// its load is unknown, unless a foreign process computes.
+func (g *GPU) knownUse(at horizon) (load int, bytes int64) {
 	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if at == whenNow || at == whenFreed && len(g.Held) == 0 {
 		return load, bytes
@@ -163,9 +163,9 @@ type Running struct {
 	Throttle      *Throttle    // throttle of its array; nil: none
 }
 
-// goneBy returns when the job is expected to be gone. This is its late end or the moment until,
+// goneBy returns when the job is expected to be gone. This is its late end or the moment latest,
 // whichever is first, but not before its expected end.
-func (r *Running) goneBy(until Instant) Instant { return max(r.End, min(r.Late, until)) }
+func (r *Running) goneBy(latest Instant) Instant { return max(r.End, min(r.Late, latest)) }
 
 // milli returns the sum of the job's grants, in thousandths of a GPU.
 func (r *Running) milli() (sum int) {
@@ -175,8 +175,9 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
-// ran returns how long the job will have run at a moment, if a suspended job continues at once.
-func (r *Running) ran(at Instant) time.Duration {
+// runTimeAt returns how long the job will have run at a moment, if a suspended job continues at
+// once.
+func (r *Running) runTimeAt(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }
 

@@ -14,7 +14,7 @@ import (
 // as in the core.
 const fewRuns = 5
 
-// This method notes the run time of a job that has ended, for the predictions of its kind.
+// learn notes the run time of a job that has ended, for the predictions of its kind.
 func (l *loop) learn(j *loopJob) {
 	if l.learned != nil {
 		l.learned.Observe(j.kind, j.run, true, l.s.Now.Time())
@@ -42,7 +42,7 @@ func (l *loop) applyEstimates() {
 func (l *loop) believeRunning(r *Running, j *loopJob) {
 	if l.learned != nil {
 		e := l.learned.Estimate(j.kind)
-		r.Effort, r.Untried = e.Effort(j.served+r.ran(l.s.Now), l.s.Policy.Slice), e.Ended < fewRuns
+		r.Effort, r.Untried = e.Effort(j.served+r.runTimeAt(l.s.Now), l.s.Policy.Slice), e.Ended < fewRuns
 	}
 }
 
@@ -124,7 +124,7 @@ func (w *sweep) untried(j *loopJob) bool {
 // In TestRanBefore a preemptible job that ran before asks for some of four GPUs. Each GPU is held
 // by a job.
 func TestRanBefore(t *testing.T) {
-	readPolicy(t).says("A preemptible job that has run before and waits to run again does not stop another job of its class and number either, " +
+	readPolicy(t).hasSentence("A preemptible job that has run before and waits to run again does not stop another job of its class and number either, " +
 		"except in these two cases.")
 	for name, c := range map[string]struct {
 		gpus   int
@@ -141,9 +141,9 @@ func TestRanBefore(t *testing.T) {
 	} {
 		sc := example(t, 4)
 		for gpu := range 4 {
-			sc.preemptible(job.ID(101+gpu), nil, on(gpu)...)
+			sc.runPreemptible(job.ID(101+gpu), nil, onGPUs(gpu)...)
 		}
-		sc.waits(1, c.gpus*job.WholeGPU, waited(3*time.Hour), func(w *Waiting) { w.Served = time.Hour }, c.change)
+		sc.queueJob(1, c.gpus*job.WholeGPU, waited(3*time.Hour), func(w *Waiting) { w.Served = time.Hour }, c.change)
 		if stops := strings.Contains(sc.plan(), "stop"); stops != c.stops {
 			t.Errorf("%s: others are stopped: %t", name, stops)
 		}

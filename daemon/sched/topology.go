@@ -23,7 +23,7 @@ func (c *chooser) chooseSet(list []int, n int) []int {
 		return append(c.set, list[:n]...)
 	}
 	if len(c.pass.s.Links) == 0 {
-		return c.lowest(list, n)
+		return c.lowestSet(list, n)
 	}
 	c.degree = c.degree[:0]
 	for _, a := range list {
@@ -34,15 +34,15 @@ func (c *chooser) chooseSet(list []int, n int) []int {
 		c.degree = append(c.degree, sum)
 	}
 	if len(list) <= maxExact {
-		c.exact(list, n)
+		c.compareSets(list, n)
 	} else {
 		c.greedy(list, n)
 	}
 	return c.set
 }
 
-// lowest returns the set that chooseSet prefers if all links are alike.
-func (c *chooser) lowest(list []int, n int) []int {
+// lowestSet returns the set that chooseSet prefers if all links are alike.
+func (c *chooser) lowestSet(list []int, n int) []int {
 	for _, foreign := range [2]bool{false, true} {
 		for _, i := range list {
 			if c.pass.s.GPUs[i].Foreign == foreign && len(c.set) < n {
@@ -73,9 +73,9 @@ func (w setScore) better(o setScore) bool {
 	return w.inside > o.inside || w.inside == o.inside && w.degree < o.degree
 }
 
-// This method compares all sets of n among at most 16 candidates. A set is a bit mask. The masks
+// compareSets compares all sets of n among at most 16 candidates. A set is a bit mask. The masks
 // are counted down from the highest, so that the lowest positions come first.
-func (c *chooser) exact(list []int, n int) {
+func (c *chooser) compareSets(list []int, n int) {
 	var best setScore
 	k := len(list)
 	in, kept := make([]bool, k), make([]bool, k)

@@ -54,9 +54,9 @@ func TestIslands(t *testing.T) {
 				sc.link(9, i, i+1)
 			}
 			for i, g := range c.busy {
-				sc.runs(job.ID(101+i), time.Hour, on(g)...)
+				sc.runJob(job.ID(101+i), time.Hour, onGPUs(g)...)
 			}
-			sc.waits(1, c.milli, func(w *Waiting) {
+			sc.queueJob(1, c.milli, func(w *Waiting) {
 				if c.ask != nil {
 					c.ask(w.Request)
 				}
@@ -146,7 +146,7 @@ func TestSetOfSixteen(t *testing.T) {
 		}
 		chosen := slices.Clone(sc.p.choice.chooseSet(all, 4))
 		sc.p.choice.set = sc.p.choice.set[:0]
-		sc.p.choice.exact(all, 4)
+		sc.p.choice.compareSets(all, 4)
 		if !slices.Equal(chosen, sc.p.choice.set) {
 			t.Errorf("seed %d: %v, the best is %v", seed, chosen, sc.p.choice.set)
 		}

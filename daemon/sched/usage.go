@@ -119,20 +119,19 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge raises the rate at which running jobs are charged from now on. The argument more is the
-// difference.
-func (a *Account) Recharge(more int, now Instant, half time.Duration) {
+// Recharge raises the rate at which running jobs are charged from now on. extra is the difference.
+func (a *Account) Recharge(extra int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
-	a.usage.rate.Charge += more
+	a.usage.rate.Charge += extra
 }
 
-// Charge adds the use of a job that has ended. The argument ran is the job's run time, and ago is
-// the time since its end. Charge leaves out what Restore or Counted has charged.
-func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half time.Duration) {
+// Charge adds the use of a job that has ended. runTime is the job's run time, and ago is the time
+// since its end. Charge leaves out what Restore or Counted has charged.
+func (a *Account) Charge(rate Rate, runTime, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)
-	ran = min(ran, time.Duration(now-u.known)-ago)
-	u.add(rate, lifetime(ran, decay(ran, half), half)*decay(ago, half))
+	runTime = min(runTime, time.Duration(now-u.known)-ago)
+	u.add(rate, lifetime(runTime, decay(runTime, half), half)*decay(ago, half))
 }
 
 // Finish reverts Start or CountRunning, which must have been called with the same values. What the

@@ -37,7 +37,7 @@ type heap struct {
 type cursors []*cursor
 
 func (l cursors) Len() int           { return len(l) }
-func (l cursors) Less(i, j int) bool { return l[i].before(&l[j].rank) }
+func (l cursors) Less(i, j int) bool { return l[i].isBefore(&l[j].rank) }
 func (l cursors) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
 func (l *cursors) Push(c any)        { *l = append(*l, c.(*cursor)) }
 
@@ -68,12 +68,12 @@ func (h *heap) drop() bool {
 	return h.dead > h.walk.siftAfter+len(h.list)/32
 }
 
-// sift keeps the cursors for which the function stays returns true.
-func (h *heap) sift(stays func(*cursor) bool) {
+// sift keeps the cursors for which keep returns true.
+func (h *heap) sift(keep func(*cursor) bool) {
 	h.walk.pass.work += len(h.list)
 	kept := h.list[:0]
 	for _, c := range h.list {
-		if stays(c) {
+		if keep(c) {
 			kept = append(kept, c)
 		}
 	}

@@ -9,20 +9,20 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 		list = append(list, false)
 	}
 	for _, b := range q.buckets {
-		if b.shape.whole == 0 || b.account.capped(&b.shape.amount) || !b.waits() {
+		if b.shape.whole == 0 || b.account.isCapped(&b.shape.amount) || !b.hasWaiting() {
 			continue
 		}
 		b.shape.qualify(s)
 		for i, could := range b.shape.qual {
-			list[i] = list[i] || could && s.GPUs[i].serves()
+			list[i] = list[i] || could && s.GPUs[i].mayServe()
 		}
 	}
 	return list
 }
 
-// This method reports whether the bucket has a job that no throttle holds back. It must be called
+// hasWaiting reports whether the bucket has a job that no throttle holds back. It must be called
 // after the plan was carried out. Before that, callers use pass.leaves.
-func (b *bucket) waits() bool {
+func (b *bucket) hasWaiting() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {
 			return true
@@ -31,5 +31,5 @@ func (b *bucket) waits() bool {
 	return false
 }
 
-// This method reports whether the GPU is in service, as far as is known.
-func (g *GPU) serves() bool { return g.State == OK || g.State == Unknown || g.State == Cleaning }
+// mayServe reports whether the GPU is in service, as far as is known.
+func (g *GPU) mayServe() bool { return g.State == OK || g.State == Unknown || g.State == Cleaning }
