@@ -12,7 +12,7 @@ import (
 // spawn turns the next task of an array into a job, which is about to be placed.
 func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	a := array.Job
-	waits := c.queue.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
+	waits := c.queue.waitStart(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
 		ID: c.jobs.Next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
 		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
@@ -35,8 +35,8 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	return l
 }
 
-// This method counts a placed job's resources for its accounts and towards its array's limit.
-func (c *lifecycle) charge(l *tracked.Job, now time.Time) {
+// chargePlaced counts a placed job's resources for its accounts and towards its array's limit.
+func (c *lifecycle) chargePlaced(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
 	if l.Throttle != nil {
 		l.Throttle.Left--

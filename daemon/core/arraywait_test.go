@@ -51,7 +51,7 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 			core.queue.countWait(l, true, hour(4))
 		}
 		core.queue.settleCapped(l, hour(4))
-		if got := core.queue.since(l.Job); !got.Equal(hour(c.want)) {
+		if got := core.queue.waitStart(l.Job); !got.Equal(hour(c.want)) {
 			t.Errorf("%s: it waits from %s, want %s", name, got.Sub(noon), hour(c.want).Sub(noon))
 		}
 	}

@@ -68,7 +68,7 @@ func TestStartAgainAfterClock(t *testing.T) {
 // If a job is cancelled before the units are listed, it is charged for its own time, not for the
 // time since its owner's last job ended.
 func TestChargedBeforeListing(t *testing.T) {
-	w := running(t, 1, nil)
+	w := runningWorld(t, 1, nil)
 	w.units[1].Phase = core.Exited
 	w.step(core.Changed{Job: 1}, -1)
 	w.settle()
@@ -91,14 +91,14 @@ func TestChargedBeforeListing(t *testing.T) {
 func TestOthersAreChargedBeforeListing(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {
-			w := running(t, 2, nil)
+			w := runningWorld(t, 2, nil)
 			w.queue(nil)
 			w.settle()
 			w.now = w.now.Add(time.Minute)
 			w.revive()
 			w.step(core.Command{Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: 2}}, -1)
 			w.settle()
-			charged(t, w, 2*time.Minute)
+			checkUse(t, w, 2*time.Minute)
 			w.now = w.now.Add(time.Minute)
 			if dies {
 				w.revive()
@@ -108,13 +108,13 @@ func TestOthersAreChargedBeforeListing(t *testing.T) {
 			w.now = w.now.Add(time.Minute)
 			w.step(core.Command{Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
 			w.settle()
-			charged(t, w, 4*time.Minute)
+			checkUse(t, w, 4*time.Minute)
 		})
 	}
 }
 
-// This function checks the recorded use of the only user, to a second.
-func charged(t *testing.T, w *world, want time.Duration) {
+// checkUse checks the recorded use of the only user, to a second.
+func checkUse(t *testing.T, w *world, want time.Duration) {
 	t.Helper()
 	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; used < want-time.Second || used > want+time.Second {
 		t.Errorf("%v are charged, want %v", used, want)

@@ -29,8 +29,8 @@ func nth(i int) job.Submission {
 	}
 }
 
-// full returns a machine of eight busy GPUs with that many jobs waiting.
-func full(b *testing.B, waiting int) *world {
+// fullWorld returns a machine of eight busy GPUs with that many jobs waiting.
+func fullWorld(b *testing.B, waiting int) *world {
 	w := newWorld(8, func(string, ...any) {})
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
@@ -63,7 +63,7 @@ func BenchmarkMemory(b *testing.B) {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
 			for b.Loop() {
 				before := heap()
-				w := full(b, n)
+				w := fullWorld(b, n)
 				b.ReportMetric(float64(heap()-before)/float64(n), "B/job")
 				runtime.KeepAlive(w)
 			}
@@ -75,7 +75,7 @@ func BenchmarkMemory(b *testing.B) {
 func BenchmarkSubmit(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
-			w := full(b, n)
+			w := fullWorld(b, n)
 			i := 10_000_000
 			for b.Loop() {
 				i++
@@ -90,7 +90,7 @@ func BenchmarkSubmit(b *testing.B) {
 // The machine has the largest number of GPUs, one of them out of service. A listing and a sample
 // are timed as well.
 func BenchmarkSubmitDistinct(b *testing.B) {
-	w := full(b, 0)
+	w := fullWorld(b, 0)
 	admin := job.Actor{Admin: true}
 	w.core.Step(core.Command{Who: admin, What: job.Command{Kind: job.CommandDrainGPU, GPU: 7}}, w.now)
 	distinct := func(i int) core.Submit {
@@ -119,20 +119,20 @@ func BenchmarkSubmitDistinct(b *testing.B) {
 	})
 }
 
-// run feeds an event and answers all actions that follow, without the checks of a world's step.
-func (w *world) run(ev core.Event) {
+// feed feeds an event and answers all actions that follow, without the checks of a world's step.
+func (w *world) feed(ev core.Event) {
 	for _, a := range w.core.Step(ev, w.now).Actions {
 		switch a := a.(type) {
 		case core.Start:
 			w.units[a.Job.ID] = &unit{Unit: core.Unit{Job: a.Job.ID, Phase: core.Active}}
-			w.run(core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.units[a.Job.ID].Unit})
+			w.feed(core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.units[a.Job.ID].Unit})
 		case core.Stop:
 			delete(w.units, a.Job)
-			w.run(core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true})
+			w.feed(core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true})
 		case core.Inspect:
-			w.run(core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.units[a.Job].Unit, OK: true})
+			w.feed(core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.units[a.Job].Unit, OK: true})
 		case core.Sample:
-			w.run(w.sample(a.Number))
+			w.feed(w.sample(a.Number))
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (w *world) run(ev core.Event) {
 func BenchmarkFinish(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
-			w := full(b, n)
+			w := fullWorld(b, n)
 			for i := range w.gpus {
 				w.gpus[i].Processes = nil
 			}
@@ -149,7 +149,7 @@ func BenchmarkFinish(b *testing.B) {
 				w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now) // keeps the queue at the same length
 				id := slices.Min(slices.Collect(maps.Keys(w.units)))
 				w.units[id].Phase = core.Exited
-				w.run(core.Changed{Job: id})
+				w.feed(core.Changed{Job: id})
 			}
 			if len(w.units) == 0 {
 				b.Fatal("nothing runs any more")
@@ -162,7 +162,7 @@ func BenchmarkFinish(b *testing.B) {
 func BenchmarkShow(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
-			w := full(b, n)
+			w := fullWorld(b, n)
 			for b.Loop() {
 				if v := w.core.View(job.Query{IDs: []job.ID{20}, Reasons: true}, w.now); len(v.Jobs) != 1 {
 					b.Fatal("no job 20")
@@ -176,7 +176,7 @@ func BenchmarkShow(b *testing.B) {
 func BenchmarkDeadline(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
-			w := full(b, 0)
+			w := fullWorld(b, 0)
 			for i := range n {
 				s := nth(i + 8)
 				s.Request.Begin = w.now.Add(time.Hour + time.Duration(i)*time.Second)

@@ -21,7 +21,7 @@ func TestCheckNamesTheInvariant(t *testing.T) {
 		"4":  func(_ *Core, l *tracked.Job) { l.Attempt = &job.Attempt{Number: 1} },
 		"11": func(c *Core, l *tracked.Job) { c.jobs.EnterQueue(l) },
 	} {
-		c := started(site.Policy{}, job.Restored{})
+		c := startedCore(site.Policy{}, job.Restored{})
 		c.Step(Submit{Submission: job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU}}}, noon)
 		if err := c.Check(); err != nil || c.jobs.Count() != 1 {
 			t.Fatalf("%d jobs before the damage: %v", c.jobs.Count(), err)

@@ -34,7 +34,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		}
 		if l.State.Live() {
 			l.Lifetime().Shift(by, now)
-			c.edit(l, func(a *job.Attempt) {
+			c.editAttempt(l, func(a *job.Attempt) {
 				job.Shift(by, now, &a.PlacedAt, &a.StartedAt, &a.EligibleAt)
 			})
 			job.Shift(by, now, &l.StopAt, &l.SuspendedAt, &l.WarnsAt, &l.KillAt)
@@ -63,7 +63,7 @@ func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Tim
 	began, was := now.Add(-age), l.Attempt.StartedAt
 	switch off := began.Sub(was); {
 	case off > clockSlack || off < -clockSlack:
-		c.edit(l, func(a *job.Attempt) { a.StartedAt, a.PlacedAt = began, a.PlacedAt.Add(off) })
+		c.editAttempt(l, func(a *job.Attempt) { a.StartedAt, a.PlacedAt = began, a.PlacedAt.Add(off) })
 		l.QueuedAt = l.QueuedAt.Add(off)
 		if !l.StopAt.IsZero() {
 			l.StopAt = l.StopAt.Add(off)

@@ -23,7 +23,7 @@ func TestStartBySteadyClock(t *testing.T) {
 		"the clock was set": {steady.Add(-time.Hour), steady, steady.Add(-50 * time.Second)},
 	} {
 		l := &tracked.Job{Job: &job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
-		started(site.Policy{}, job.Restored{}).correctStart(l, 50*time.Second, c.now)
+		startedCore(site.Policy{}, job.Restored{}).correctStart(l, 50*time.Second, c.now)
 		if a := l.Attempt; a.StartedAt != c.want || a.StartedAt.Sub(a.PlacedAt) != time.Second {
 			t.Errorf("%s: placed %s, started %s, want %s", name, a.PlacedAt, a.StartedAt, c.want)
 		}
@@ -32,7 +32,7 @@ func TestStartBySteadyClock(t *testing.T) {
 
 // A job that fits, but that no plan has considered yet, waits with the reason "checking".
 func TestReasonOfAJobThatFits(t *testing.T) {
-	c := started(site.Policy{}, job.Restored{})
+	c := startedCore(site.Policy{}, job.Restored{})
 	c.queue.plan(noon)
 	l := &tracked.Job{Job: &job.Job{ID: 1, State: job.Queued}, Account: c.accounts.Of(job.Owner{UID: 1001}, nil)}
 	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {

@@ -44,7 +44,7 @@ type state struct {
 }
 
 // New makes a core from the stored state. The core places no job until a Listed event has said
-// which units exist. The argument boot is the id of the running boot.
+// which units exist. boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
 	c := &Core{lifecycle{step: newStepBuffer(), state: state{
 		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),
@@ -121,7 +121,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	if j.State.Live() {
 		c.gpus.RecordUnkillable(l)
 		c.jobs.Sort(l)
-		c.charge(l, time.Time{})
+		c.chargePlaced(l, time.Time{})
 	}
 	return l
 }
@@ -147,7 +147,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.apply(ev, now)
 	c.prove(now)
 	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend; then another pass is needed
-		c.queue.changed()
+		c.queue.noteChange()
 		c.schedule(now)
 		c.accounts.CountCapped(c.queue.Accounts(), now)
 		c.accounts.ChargeMachine(now)
@@ -167,13 +167,13 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 func (c *Core) apply(ev Event, now time.Time) {
 	switch e := ev.(type) {
 	case Submit:
-		c.step.reply(c.submit(e, now))
+		c.step.addReply(c.submit(e, now))
 	case Command:
-		c.step.reply(Reply{Token: e.Token, ID: e.What.Job, Refusal: c.command(e, now)})
+		c.step.addReply(Reply{Token: e.Token, ID: e.What.Job, Refusal: c.command(e, now)})
 	case Commands:
-		c.step.reply(c.commands(e, now))
+		c.step.addReply(c.commands(e, now))
 	case Sampled:
-		c.sampled((*gpus.Sample)(&e), now)
+		c.applySample((*gpus.Sample)(&e), now)
 	case Started:
 		c.started(e, now)
 	case StartFailed:
@@ -182,20 +182,20 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.holdGone(e.Was, e.Heir, now)
 	case StartSlow:
 		if s := c.starts.Find(e.Job); s != nil && s.Of.Attempt.Number == e.Attempt {
-			c.slowed(s, e.Why, now)
+			c.freeSlow(s, e.Why, now)
 		}
 	case Stopped:
 		c.stopped(e, now)
 	case Inspected:
 		c.inspected(e, now)
 	case Changed:
-		c.changed(e, now)
+		c.unitChanged(e, now)
 	case Signalled:
-		c.signalled(e, now)
+		c.warningSent(e, now)
 	case Listed:
 		c.list(e, now)
 	case Leaving:
-		c.leave(!e.Not, now)
+		c.noteShutdown(!e.Not, now)
 		c.noteAlive(now)
 	case Closing:
 		c.noteAlive(now)
@@ -205,12 +205,12 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.systemd.setEnd(&e.End)
 		c.step.replan()
 	case Measured:
-		c.measured(e)
+		c.keepPeaks(e)
 	case Faulted:
 		c.gpus.Faulted(gpus.ErrorReport(e))
 		c.applyFindings(now)
 	case Proved:
-		c.proved((*gpus.ProofEnded)(&e), now)
+		c.endTest((*gpus.ProofEnded)(&e), now)
 	case Tick:
 		c.tick(e, now)
 	case Delivered:
@@ -220,7 +220,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Configured:
 		c.configure(e.Policy)
 	case Enrolled:
-		c.enrolled(e, now)
+		c.enroll(e, now)
 	}
 }
 
@@ -228,7 +228,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 func (c *Core) finish(now time.Time) Effects {
 	out, over := c.step.end()
 	if len(out.Records) > 0 {
-		c.queue.changed()
+		c.queue.noteChange()
 	}
 	for i := range out.Replies {
 		c.answer(&out.Replies[i], now)
@@ -301,9 +301,9 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 }
 
-// This method changes the current attempt. It replaces the attempt by a changed copy, because
+// editAttempt changes the current attempt. It replaces the attempt by a changed copy, because
 // records and views may share the old one.
-func (c *lifecycle) edit(l *tracked.Job, change func(*job.Attempt)) {
+func (c *lifecycle) editAttempt(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()
 	a := *l.Attempt
 	change(&a)

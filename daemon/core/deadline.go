@@ -14,10 +14,10 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if e.Clock != 0 {
 		c.clockSet(e.Clock, now)
 	}
-	c.queue.due(now)
-	c.expire(now)
+	c.queue.considerDue(now)
+	c.endExpired(now)
 	for _, s := range c.starts.Since(now.Add(-starts.SlowStart)) {
-		c.slowed(s, "", now)
+		c.freeSlow(s, "", now)
 	}
 	if !c.queue.replanAt().IsZero() && !now.Before(c.queue.replanAt()) {
 		c.step.replan()
@@ -87,8 +87,8 @@ func stopAt(j *job.Job) time.Time {
 	return j.StopAt
 }
 
-// This method ends pauses and reservations whose time is over.
-func (c *Core) expire(now time.Time) {
+// endExpired ends pauses and reservations whose time is over.
+func (c *Core) endExpired(now time.Time) {
 	c.gpus.Expire(now)
 	c.applyFindings(now)
 	if c.gpus.EndRests(now) {

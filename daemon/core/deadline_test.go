@@ -55,7 +55,7 @@ func TestNextTick(t *testing.T) {
 			pause(in(6))(c)
 		}, in(5)},
 	} {
-		core := started(site.Policy{}, job.Restored{})
+		core := startedCore(site.Policy{}, job.Restored{})
 		c.set(core)
 		if got := core.Deadline(); !got.Equal(c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

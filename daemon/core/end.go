@@ -12,7 +12,7 @@ import (
 
 // endAttempt records the result of an attempt and tears its unit down.
 func (c *lifecycle) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
-	c.edit(l, func(a *job.Attempt) { a.Result = &r })
+	c.editAttempt(l, func(a *job.Attempt) { a.Result = &r })
 	c.teardown(l, now)
 }
 
@@ -25,21 +25,21 @@ func foundGone(l *tracked.Job) {
 		j.Stop, j.StopBy = "", ""
 		j.StopFor, j.Breach = 0, nil
 		a := *j.Attempt
-		a.Result = vanished(l)
+		a.Result = vanishedResult(l)
 		j.Attempt = &a
 	}
 }
 
-// vanished returns the result of a job whose unit is gone, so that nobody knows how it ended: it
-// was stopped, or it ended by itself and somebody made systemd forget it.
-func vanished(l *tracked.Job) *job.Result {
+// vanishedResult returns the result of a job whose unit is gone, so that nobody knows how it ended:
+// it was stopped, or it ended by itself and somebody made systemd forget it.
+func vanishedResult(l *tracked.Job) *job.Result {
 	l.Lifetime().Gone = true
 	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}
 }
 
 // recordExit records how the command ended.
 func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
-	c.edit(l, func(a *job.Attempt) {
+	c.editAttempt(l, func(a *job.Attempt) {
 		r := afterWarning(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
@@ -79,9 +79,9 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	return r
 }
 
-// This method closes an attempt whose unit has no processes left. The job gets its result, or goes
+// closeAttempt closes an attempt whose unit has no processes left. The job gets its result, or goes
 // back to the queue.
-func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
+func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
 	if c.awaitProof(l, over, now) {
 		return
@@ -101,7 +101,7 @@ func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	if r.Outcome == job.Completed && r.Left.IsZero() { // after a failure systemd kills the rest at once
 		r.Left = leftRunning(l.Lifetime().Left)
 	}
-	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
+	c.editAttempt(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
 	if onNone := l.Unasked && l.Left == ""; !onNone && len(l.Attempt.GPUs) > 0 {
 		c.gpus.Leave(l, c.requestSample(), now)
@@ -148,7 +148,7 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeue
 		return tail
 	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
 		return samePlace
-	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
+	case r.Outcome == job.Lost && c.systemd.isRebooted(j.Attempt):
 		if j.Request.MayRequeue() {
 			return samePlace
 		}

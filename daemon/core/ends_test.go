@@ -30,7 +30,7 @@ func TestEndAfterAFailedStop(t *testing.T) {
 		"its own exit 1":  {contract.Exit{Code: 1}, job.Failed},
 		"its own SIGTERM": {contract.Exit{Signal: 15}, job.Failed},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
+		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.now = w.now.Add(time.Minute)
 		w.step(core.Tick{}, -1)
 		next[core.Stop](t, w)
@@ -60,12 +60,12 @@ func TestProcessesLeftRunningAreCounted(t *testing.T) {
 		"two":     {left: 2, want: job.Say("detail/left-running", 2)},
 		"stopped": {left: 2, stopped: true},
 	} {
-		w := running(t, 1, func(*job.Request) {})
+		w := runningWorld(t, 1, func(*job.Request) {})
 		w.units[1].left = c.left
 		if c.stopped {
 			w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
 		}
-		leaves(w, contract.Exit{Code: c.code, Stopped: c.stopped})
+		exitNow(w, contract.Exit{Code: c.code, Stopped: c.stopped})
 		w.step(core.Changed{Job: 1}, -1)
 		w.settle()
 		j := w.jobs[1]
@@ -77,7 +77,7 @@ func TestProcessesLeftRunningAreCounted(t *testing.T) {
 
 // If the SIGKILL of a cancel reaches the job before the stop does, the job is still cancelled.
 func TestKilledBeforeItsStop(t *testing.T) {
-	w := running(t, 1, func(*job.Request) {})
+	w := runningWorld(t, 1, func(*job.Request) {})
 	at := job.Span(0)
 	w.step(core.Command{
 		Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1, Grace: &at},
@@ -116,7 +116,7 @@ func TestEndFoundAfterARestart(t *testing.T) {
 		"nobody":                 {func(*world) {}, "", job.Lost, 1},
 	} {
 		for _, exit := range []contract.Exit{{Code: 1}, {Code: 75}, {Signal: 15}, {Signal: 9}, {Signal: 10}} {
-			w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(time.Minute), c.then })
+			w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(time.Minute), c.then })
 			c.ask(w)
 			exit.Stopped = true
 			w.units[1].Phase, w.units[1].Exit = core.Exited, exit
@@ -140,8 +140,8 @@ func TestOutOfMemoryInTheGrace(t *testing.T) {
 		ask  func(*world)
 		want job.State
 	}{
-		"cancel":  {stops(job.CommandCancel), job.Cancelled},
-		"requeue": {stops(job.CommandRequeue), job.Running},
+		"cancel":  {sendStop(job.CommandCancel), job.Cancelled},
+		"requeue": {sendStop(job.CommandRequeue), job.Running},
 		"preempt": {func(w *world) {
 			w.now = w.now.Add(45 * time.Minute)
 			w.step(w.sample(0), -1)
@@ -151,11 +151,11 @@ func TestOutOfMemoryInTheGrace(t *testing.T) {
 		"outside":    {func(*world) {}, job.OutOfMemory},
 	} {
 		for _, away := range []bool{false, true} {
-			w := running(t, 1, func(r *job.Request) {
+			w := runningWorld(t, 1, func(r *job.Request) {
 				r.Priority.Class, r.TimeLimit, r.MemBytes = job.Scavenger, job.Span(time.Hour), gib
 			})
 			c.ask(w)
-			leaves(w, contract.Exit{Signal: 9, Stopped: true, OOM: true})
+			exitNow(w, contract.Exit{Signal: 9, Stopped: true, OOM: true})
 			if away {
 				w.revive()
 			}
@@ -182,10 +182,10 @@ func TestGoneBeforeItsStop(t *testing.T) {
 		want job.State
 	}{
 		"time limit": {func(w *world) { w.now = w.now.Add(time.Hour); w.step(core.Tick{}, -1) }, job.Lost},
-		"cancel":     {stops(job.CommandCancel), job.Cancelled},
-		"requeue":    {stops(job.CommandRequeue), job.Running},
+		"cancel":     {sendStop(job.CommandCancel), job.Cancelled},
+		"requeue":    {sendStop(job.CommandRequeue), job.Running},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
+		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.sweep(1)
 		w.revive()
 		w.step(w.listed(), -1) // the inspection that would find the end is under way
@@ -203,8 +203,8 @@ func TestGoneBeforeItsStop(t *testing.T) {
 // attempt.
 func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	for _, away := range []bool{false, true} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
-		stops(job.CommandRequeue)(w)
+		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
+		sendStop(job.CommandRequeue)(w)
 		next[core.Stop](t, w)
 		if away {
 			w.revive()
@@ -231,7 +231,7 @@ func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 
 // Another unit of the job's name is found: it is not the job's, so the job is lost.
 func TestNewUnitOfTheNameIsNotTheJobs(t *testing.T) {
-	w := running(t, 1, nil)
+	w := runningWorld(t, 1, nil)
 	w.units[1].Invocation = "another"
 	w.step(w.listed(), -1)
 	w.settle()
@@ -249,15 +249,15 @@ func TestRunTimesAreLearned(t *testing.T) {
 		ends  []func(*world)
 		want  time.Duration
 	}{
-		"completed":            {ends: ends(exits(contract.Exit{})), want: 10 * time.Minute},
-		"failed":               {ends: ends(exits(contract.Exit{Code: 1})), want: 10 * time.Minute},
+		"completed":            {ends: ends(exitWith(contract.Exit{})), want: 10 * time.Minute},
+		"failed":               {ends: ends(exitWith(contract.Exit{Code: 1})), want: 10 * time.Minute},
 		"at its limit":         {ends: ends(func(w *world) { w.now = w.now.Add(50 * time.Minute); w.step(core.Tick{}, -1) }), want: time.Hour},
-		"no memory":            {ends: ends(exits(contract.Exit{OOM: true}))},
-		"cancelled":            {ends: ends(stops(job.CommandCancel))},
-		"in two goes":          {ends: ends(stops(job.CommandRequeue), exits(contract.Exit{})), want: 20 * time.Minute},
-		"a launch that failed": {ends: ends(exits(contract.Exit{Code: 203, Launch: contract.StepExec}))},
-		"a run of a second":    {after: time.Second, ends: ends(exits(contract.Exit{}))},
-		"a run of two seconds": {after: 2 * time.Second, ends: ends(exits(contract.Exit{})), want: 2 * time.Second},
+		"no memory":            {ends: ends(exitWith(contract.Exit{OOM: true}))},
+		"cancelled":            {ends: ends(sendStop(job.CommandCancel))},
+		"in two goes":          {ends: ends(sendStop(job.CommandRequeue), exitWith(contract.Exit{})), want: 20 * time.Minute},
+		"a launch that failed": {ends: ends(exitWith(contract.Exit{Code: 203, Launch: contract.StepExec}))},
+		"a run of a second":    {after: time.Second, ends: ends(exitWith(contract.Exit{}))},
+		"a run of two seconds": {after: 2 * time.Second, ends: ends(exitWith(contract.Exit{})), want: 2 * time.Second},
 		"GPU lost": {ends: ends(func(w *world) {
 			w.gpus[0].Health = gpu.HealthLost
 			for range 2 {
@@ -266,7 +266,7 @@ func TestRunTimesAreLearned(t *testing.T) {
 			}
 		})},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
+		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
 		for _, end := range c.ends {
 			w.now = w.now.Add(cmp.Or(c.after, 10*time.Minute))
 			end(w)
@@ -288,16 +288,16 @@ func TestRunTimesAreLearned(t *testing.T) {
 
 func ends(list ...func(*world)) []func(*world) { return list }
 
-// This function ends the command of job 1.
-func exits(e contract.Exit) func(*world) {
+// exitWith ends the command of job 1.
+func exitWith(e contract.Exit) func(*world) {
 	return func(w *world) {
 		w.units[1].Phase, w.units[1].Exit = core.Exited, e
 		w.step(core.Changed{Job: 1}, -1)
 	}
 }
 
-// This function sends an administrator's command about job 1.
-func stops(kind job.CommandKind) func(*world) {
+// sendStop sends an administrator's command about job 1.
+func sendStop(kind job.CommandKind) func(*world) {
 	return func(w *world) {
 		c := job.Command{Kind: kind, Job: 1}
 		w.step(core.Command{Who: job.Actor{User: "root", Admin: true}, What: c}, -1)
@@ -308,14 +308,14 @@ func stops(kind job.CommandKind) func(*world) {
 // run at least that long. If it is stopped earlier, the scheduler learns nothing.
 func TestStopsTeachALowerBound(t *testing.T) {
 	for name, stop := range map[string]func(*world){
-		"cancelled": stops(job.CommandCancel),
+		"cancelled": sendStop(job.CommandCancel),
 		"preempted": func(w *world) {
 			w.step(w.sample(0), -1)
 			w.queue(nil)
 		},
 	} {
 		for _, ran := range []time.Duration{45 * time.Minute, 4 * time.Hour} {
-			w := running(t, 1, func(r *job.Request) { r.Priority.Class = job.Scavenger })
+			w := runningWorld(t, 1, func(r *job.Request) { r.Priority.Class = job.Scavenger })
 			w.now = w.now.Add(ran)
 			stop(w)
 			w.settle()

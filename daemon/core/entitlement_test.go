@@ -11,7 +11,7 @@ import (
 // An entitlement shows a user's use, compared with that of all users who have jobs, and what is
 // left of the quotas. A request about a user without jobs adds no account to the books.
 func TestEntitlement(t *testing.T) {
-	w := running(t, 2, func(r *job.Request) { r.GPUMilli, r.CPUs = 1500, 3 })
+	w := runningWorld(t, 2, func(r *job.Request) { r.GPUMilli, r.CPUs = 1500, 3 })
 	w.policy.Quotas.Default = job.Quota{GPUMilli: 4000, Queued: 5}
 	w.step(core.Configured{Policy: w.policy}, -1)
 	w.queue(nil)

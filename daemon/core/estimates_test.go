@@ -30,11 +30,11 @@ func (w *world) lastLesson() (last job.Prediction) {
 // it came after hours, it learns that such jobs run longer. The next attempt's run time counts
 // afresh.
 func TestRetriedFailure(t *testing.T) {
-	w := running(t, 1, func(r *job.Request) { r.Retries, r.Backoff = 2, job.Span(time.Second) })
+	w := runningWorld(t, 1, func(r *job.Request) { r.Retries, r.Backoff = 2, job.Span(time.Second) })
 	after := func(d time.Duration) {
 		w.now = w.now.Add(d)
 		w.exit(1)
-		w.after(time.Minute)
+		w.waitAndTick(time.Minute)
 		if j := w.jobs[1]; j.State != job.Running {
 			t.Fatalf("after a failure the job is %s", j.State)
 		}
@@ -59,8 +59,8 @@ func TestRetriedFailure(t *testing.T) {
 
 // A job that is requeued at its time limit counts as running at least that long.
 func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
-	w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue })
-	w.after(3 * time.Hour)
+	w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue })
+	w.waitAndTick(3 * time.Hour)
 	if p := w.lastLesson(); w.jobs[1].Served < 3*time.Hour || p.Runs != 0 || p.Typical <= 3*time.Hour {
 		t.Errorf("%s of 3h are served, and that teaches %+v", w.jobs[1].Served, p)
 	}
@@ -69,19 +69,19 @@ func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
 // When a job outlasts its expected run time, the scheduler learns that once, and once more each
 // time the run time has doubled. A restart of the daemon does not repeat these lessons.
 func TestRestartTeachesNothingTwice(t *testing.T) {
-	w := running(t, 1, nil)
+	w := runningWorld(t, 1, nil)
 	w.queue(nil)
-	w.after(3 * time.Hour)
+	w.waitAndTick(3 * time.Hour)
 	lessons := len(w.learned)
 	for range 20 {
 		w.revive()
 		w.step(w.listed(), -1)
-		w.after(time.Second)
+		w.waitAndTick(time.Second)
 	}
 	if lessons == 0 || len(w.learned) != lessons {
 		t.Errorf("%d lessons, and %d after restarts", lessons, len(w.learned))
 	}
-	w.after(3 * time.Hour)
+	w.waitAndTick(3 * time.Hour)
 	if len(w.learned) != 2*lessons {
 		t.Errorf("%d lessons after twice the time, want %d", len(w.learned), 2*lessons)
 	}

@@ -16,7 +16,7 @@ import (
 func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) time.Duration {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
-	w.after(0)
+	w.waitAndTick(0)
 	itself := func(w *world, id job.ID) {
 		w.units[id].Phase = core.Exited
 		w.step(core.Changed{Job: id}, -1)
@@ -27,14 +27,14 @@ func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) t
 		} else {
 			w.queue(nil)
 		}
-		w.after(time.Second)
+		w.waitAndTick(time.Second)
 		w.now = w.now.Add(d)
 		if end == nil {
 			end = itself
 		}
 		end(w, job.ID(len(w.jobs)))
 		w.settle()
-		w.after(time.Second)
+		w.waitAndTick(time.Second)
 	}
 	for range 20 {
 		run(time.Hour, nil, true)
@@ -46,10 +46,10 @@ func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) t
 	if w.jobs[46].State == job.Running { // the job was requeued, and runs again
 		itself(w, 46)
 		w.settle()
-		w.after(time.Second)
+		w.waitAndTick(time.Second)
 	}
 	w.queue(nil)
-	w.after(time.Second)
+	w.waitAndTick(time.Second)
 	w.queue(nil)
 	v := w.core.View(job.Query{Reasons: true, IDs: []job.ID{48}}, w.now)
 	if len(v.Jobs) != 1 || v.Jobs[0].State != job.Queued {

@@ -45,19 +45,19 @@ func (a *asker) submit(user string, r job.Request, change ...func(*job.Submissio
 		a.Fatal(words.Say(reply.Refusal.Message))
 	}
 	a.settle()
-	a.later(time.Minute)
+	a.waitAndSample(time.Minute)
 	return reply.ID
 }
 
-// This method lets time pass and then samples the GPUs.
-func (a *asker) later(d time.Duration) {
+// waitAndSample lets time pass and then samples the GPUs.
+func (a *asker) waitAndSample(d time.Duration) {
 	a.now = a.now.Add(d)
 	a.step(a.sample(0), -1)
 	a.settle()
 }
 
-// ahead describes the jobs that go before a job.
-func (a *asker) ahead(id job.ID) string {
+// printAhead describes the jobs that go before a job.
+func (a *asker) printAhead(id job.ID) string {
 	e, _ := a.core.Explained(id, a.now)
 	var list []string
 	for i := range e.Ahead {
@@ -69,8 +69,8 @@ func (a *asker) ahead(id job.ID) string {
 	return strings.Join(list, ", ")
 }
 
-// sooner describes the changes that would make a job start sooner, with the start times.
-func (a *asker) sooner(id job.ID) string {
+// printSooner describes the changes that would make a job start sooner, with the start times.
+func (a *asker) printSooner(id job.ID) string {
 	trial := a.core.Trial(id, a.now)
 	if trial == nil {
 		return "nothing to try"
@@ -117,9 +117,9 @@ func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	a.submit("cat", job.Request{GPUMilli: 1000, GPUIDs: []int{1}})
 	a.submit("zed", job.Request{MemBytes: gib})
 	last := a.submit("dan", job.Request{GPUMilli: 1000, GPUIDs: []int{0}})
-	a.want("in front of the last", a.ahead(last), "")
+	a.want("in front of the last", a.printAhead(last), "")
 	also := a.submit("eve", whole(1))
-	a.want("in front of one that takes any", a.ahead(also), "7 it has waited 3m longer; GPUs are kept for it, 9 it has waited 1m longer")
+	a.want("in front of one that takes any", a.printAhead(also), "7 it has waited 3m longer; GPUs are kept for it, 9 it has waited 1m longer")
 	if _, waits := a.core.Explained(first, a.now); waits {
 		t.Error("a running job is said to wait")
 	}
@@ -135,7 +135,7 @@ func TestAheadByTheOrder(t *testing.T) {
 		p.Predict = func(id job.ID) time.Duration { return time.Duration(id) * time.Hour }
 	})
 	a.submit("ann", whole(1))
-	a.later(12 * time.Hour)
+	a.waitAndSample(12 * time.Hour)
 	for range 2 {
 		a.submit("ann", whole(1))
 	}
@@ -143,8 +143,8 @@ func TestAheadByTheOrder(t *testing.T) {
 	a.submit("bob", whole(1), func(s *job.Submission) { s.Request.Priority.Number = 7 })
 	a.submit("bob", whole(1))
 	own := a.submit("ann", whole(1))
-	a.later(2 * time.Hour)
-	a.want("in order", a.ahead(own), "4 its class is high, job 7's is normal; GPUs are kept for it, 5 its priority is 7, job 7's is 0, "+
+	a.waitAndSample(2 * time.Hour)
+	a.want("in order", a.printAhead(own), "4 its class is high, job 7's is normal; GPUs are kept for it, 5 its priority is 7, job 7's is 0, "+
 		"2 it is shorter (counts as 2h17m, job 7 as 9h6m), "+
 		"6 bob has had nearly nothing lately, job 7's user 1.9 times a fair share, 3 it is shorter (counts as 4h33m, job 7 as 9h6m)")
 	for range 20 {
@@ -168,15 +168,15 @@ func TestSooner(t *testing.T) {
 	a.submit("ann", whole(1)) // ends after 1 h
 	a.submit("ann", whole(2)) // ends after 2 h
 	wide := a.submit("bob", whole(4))
-	a.want("a wide job", a.sooner(wide), "--gpus 1 +0s, --gpus 2 +57m0s of 4")
+	a.want("a wide job", a.printSooner(wide), "--gpus 1 +0s, --gpus 2 +57m0s of 4")
 	// A job behind the job with the backfill reservation must end before that job starts.
 	long := a.submit("cat", whole(1), limit(12*time.Hour))
-	a.want("behind one for which GPUs are kept", a.sooner(long), "--time 1h57m +0s, --preemptible +0s of 3")
+	a.want("behind one for which GPUs are kept", a.printSooner(long), "--time 1h57m +0s, --preemptible +0s of 3")
 	b := newAsker(t, 2, nil)
 	runs := b.submit("ann", whole(1))
 	named := b.submit("dan", job.Request{GPUMilli: 1000, GPUIDs: []int{0}, TimeLimit: job.Span(time.Hour)})
-	b.want("one that names its GPU", b.sooner(named), "without --gpu-ids --gpus-from --exclude-gpus +0s of 3")
-	b.want("one that runs", b.sooner(runs), "nothing to try")
+	b.want("one that names its GPU", b.printSooner(named), "without --gpu-ids --gpus-from --exclude-gpus +0s of 3")
+	b.want("one that runs", b.printSooner(runs), "nothing to try")
 }
 
 // A change that a quota or a rule of the site refuses is not offered.
@@ -187,13 +187,13 @@ func TestSoonerIsAllowed(t *testing.T) {
 		a.policy.SmallestPart = least
 		a.core.Step(core.Configured{Policy: a.policy}, a.now)
 		id := a.submit("bob", job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib, MemBytes: 2 * gib})
-		a.want("a whole GPU beside a part", a.sooner(id), want)
+		a.want("a whole GPU beside a part", a.printSooner(id), want)
 	}
 	// Half of a GPU with all of its memory counts as a whole GPU in quotas.
 	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{GPUMilli: 1000} })
 	a.submit("ann", whole(1))
 	id := a.submit("ann", whole(1))
-	a.want("at a quota", a.sooner(id), " of 3")
+	a.want("at a quota", a.printSooner(id), " of 3")
 }
 
 // A job that states how long it takes can start before a reservation.
@@ -202,7 +202,7 @@ func TestSoonerThanReserved(t *testing.T) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(3 * time.Hour), To: a.now.Add(9 * time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.core.Step(core.Command{Token: 1, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandReserve, Reservation: &res}}, a.now)
 	id := a.submit("bob", whole(1))
-	a.want("without a limit", a.sooner(id), "--time 2h59m +0s of 3")
+	a.want("without a limit", a.printSooner(id), "--time 2h59m +0s of 3")
 }
 
 // An array is tried as a whole.
@@ -212,5 +212,5 @@ func TestSoonerOfArrays(t *testing.T) {
 	id := a.submit("bob", whole(2), func(s *job.Submission) {
 		s.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}}
 	})
-	a.want("an array", a.sooner(id), "--gpus 1 +0s of 3")
+	a.want("an array", a.printSooner(id), "--gpus 1 +0s of 3")
 }

@@ -24,13 +24,15 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 }
 
 // delaysOthers returns a waiting job of another user whose planned start would be later if the
-// running job ended at `to` instead of `from`.
-func (q *queue) delaysOthers(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
-	if to <= from || q.Len() == 0 {
+// running job ended at newEnd instead of end.
+func (q *queue) delaysOthers(
+	l *tracked.Job, end, newEnd sched.Instant, now time.Time,
+) (sched.BackfillReservation, bool) {
+	if newEnd <= end || q.Len() == 0 {
 		return sched.BackfillReservation{}, false
 	}
-	before := slices.Clone(q.plannedStarts(l, from, now))
-	after := q.plannedStarts(l, to, now)
+	before := slices.Clone(q.plannedStarts(l, end, now))
+	after := q.plannedStarts(l, newEnd, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)
 		if q.jobs.Get(w.Job).Account != l.Account && was != sched.Never && lastOf(after, w.Job) > was {

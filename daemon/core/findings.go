@@ -60,13 +60,13 @@ func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	c.requestStop(l, f.Cause, "", now)
 }
 
-// This method handles a sample of the GPUs. The findings about one GPU are applied before the next
+// applySample handles a sample of the GPUs. The findings about one GPU are applied before the next
 // GPU is looked at.
-func (c *Core) sampled(e *gpus.Sample, now time.Time) {
+func (c *Core) applySample(e *gpus.Sample, now time.Time) {
 	c.step.replan()
 	c.gpus.Sampled(e, now)
 	c.applyFindings(now)
-	c.checked(e.Number, now)
+	c.startChecked(e.Number, now)
 	c.gpus.NoteStrays()
 	c.applyFindings(now)
 	c.gpus.GatherUses()
@@ -117,7 +117,7 @@ const xidRemoved = 45
 // addLeftover adds to the result of an ended attempt what the attempt left behind.
 func (c *lifecycle) addLeftover(f job.Leftover) {
 	if l := c.jobs.Get(f.Job); l != nil && l.Attempt != nil && l.Attempt.Number == f.Attempt {
-		c.edit(l, func(a *job.Attempt) {
+		c.editAttempt(l, func(a *job.Attempt) {
 			r := *a.Result
 			r.Left = f.What
 			a.Result = &r

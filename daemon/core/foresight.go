@@ -17,7 +17,7 @@ const forecastMaxAge = time.Second
 // foresights caches the last forecast.
 type foresights struct {
 	last    *foresight.Foresight
-	of      uint64 // the value of the field changes at the time of the forecast
+	of      uint64 // the value of changes at the time of the forecast
 	made    time.Time
 	changes uint64
 }
@@ -44,27 +44,27 @@ func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresi
 	return f
 }
 
-// foreseeAlone makes a forecast that is used for one request only. It may include a job that is
-// only tried.
-func (q *queue) foreseeAlone(now time.Time, tried *tracked.Job) *foresight.Foresight {
-	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(tried))
+// foreseeAlone makes a forecast that is used for one request only. It may include an extra job,
+// which is only tried.
+func (q *queue) foreseeAlone(now time.Time, extra *tracked.Job) *foresight.Foresight {
+	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(extra))
 	return &foresight.Foresight{Forecast: made}
 }
 
-// estimateOf returns a function that estimates the run times of jobs, including a job that is only
-// tried (nil: none).
-func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *predict.Estimate {
+// estimateOf returns a function that estimates the run times of jobs, including an extra job that
+// is only tried (nil: none).
+func (q *queue) estimateOf(extra *tracked.Job) func(job.ID) *predict.Estimate {
 	return func(id job.ID) *predict.Estimate {
-		if tried != nil && id == tried.ID {
-			return q.estimates.Of(tried)
+		if extra != nil && id == extra.ID {
+			return q.estimates.Of(extra)
 		}
 		return q.estimates.Of(q.jobs.Get(id))
 	}
 }
 
-// This method notes that the next forecast may differ, because a step has planned or has changed a
+// noteChange notes that the next forecast may differ, because a step has planned or has changed a
 // record.
-func (q *queue) changed() { q.ahead.changes++ }
+func (q *queue) noteChange() { q.ahead.changes++ }
 
 // Prospect is Foresee with the data for a course of the GPUs. While all starts are held back, it
 // covers only running jobs.
@@ -121,7 +121,7 @@ func (q *queue) otherStays(at int, v *job.GPUView, all *job.GPUControl, now time
 	case q.gpus.TakenOutside(at, now):
 		add(job.Stay{Kind: job.StayUnknown, From: now, Detail: job.Say("detail/used-outside")})
 	}
-	if e := q.ends(); e != nil {
+	if e := q.plannedEnd(); e != nil {
 		add(job.Stay{Kind: job.StayDrained, From: e.At, Until: e.Back(), Late: e.Back(), Detail: e.Say()})
 	}
 	for _, r := range q.gpus.Reservations.All() {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This function returns a query that asks why a job waits.
-func asked(id job.ID) job.Query { return job.Query{IDs: []job.ID{id}, Reasons: true} }
+// whyQuery returns a query that asks why a job waits.
+func whyQuery(id job.ID) job.Query { return job.Query{IDs: []job.ID{id}, Reasons: true} }
 
 // All clients share one forecast until something changes or a second has passed.
 func TestForesight(t *testing.T) {
@@ -27,7 +27,7 @@ func TestForesight(t *testing.T) {
 	second, third := submit(), submit()
 	look := func(after time.Duration) (*foresight.Foresight, time.Time) {
 		w.now = w.now.Add(after)
-		v, f := w.core.ViewAndForesight(asked(third), w.now)
+		v, f := w.core.ViewAndForesight(whyQuery(third), w.now)
 		f.Foretell(&v.Jobs[0])
 		return f, v.Jobs[0].Start.At
 	}
@@ -44,7 +44,7 @@ func TestForesight(t *testing.T) {
 	if next, told := look(0); next.Number <= later.Number || !told.Before(start) {
 		t.Errorf("once a job before it is cancelled: forecast %d after %d, start %v after %v", next.Number, later.Number, told, start)
 	}
-	if _, f := w.core.ViewAndForesight(asked(third), w.now.Add(-time.Hour)); f == nil || f.Number <= later.Number+1 {
+	if _, f := w.core.ViewAndForesight(whyQuery(third), w.now.Add(-time.Hour)); f == nil || f.Number <= later.Number+1 {
 		t.Error("a clock that is set back leaves the forecast of a time to come")
 	}
 }
@@ -76,7 +76,7 @@ func BenchmarkAsk(b *testing.B) {
 			for b.Loop() {
 				w.now = w.now.Add(time.Second)
 				for i := range clients {
-					v, f := w.core.ViewAndForesight(asked(job.ID(1000-i)), w.now)
+					v, f := w.core.ViewAndForesight(whyQuery(job.ID(1000-i)), w.now)
 					if all {
 						f.Foretell(&v.Jobs[0])
 					}

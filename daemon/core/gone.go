@@ -50,7 +50,7 @@ func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 // name.
 func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
 	first := map[int]*tracked.Job{}
-	selected, _ := c.selected(&q, now)
+	selected, _ := c.selectJobs(&q, now)
 	for _, l := range selected {
 		waits := l.State == job.Queued || l.State == job.Spawned
 		if o := first[l.Owner.UID]; waits && (o == nil || l.ID < o.ID) {

@@ -58,7 +58,7 @@ func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	q.markCapped(l, now)
 	q.step.markDirtyQuietly(l)
 	q.Remove(l.ID)
-	q.Push(q.waiting(l))
+	q.Push(q.waitingJob(l))
 	return true
 }
 

@@ -12,9 +12,9 @@ import (
 // jobs count.
 func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
-// This method adds groups to the accounts that were found to be in them, and records these groups
-// with all jobs of the accounts.
-func (c *Core) enrolled(e Enrolled, now time.Time) {
+// enroll adds groups to the accounts that were found to be in them, and records these groups with
+// all jobs of the accounts.
+func (c *Core) enroll(e Enrolled, now time.Time) {
 	found := map[*sched.Account]bool{}
 	for _, m := range e.Members {
 		if a := c.accounts.User(m.UID); a != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This method puts a process of alice on GPU 0, outside any job's unit. The process has the given
+// addOutside puts a process of alice on GPU 0, outside any job's unit. The process has the given
 // age.
-func (w *world) outside(pid int, age time.Duration) {
+func (w *world) addOutside(pid int, age time.Duration) {
 	g := &w.gpus[0]
 	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1001, Start: uint64(pid), Age: age, Kind: gpu.KindCompute})
 }
@@ -25,8 +25,8 @@ func (w *world) on(pid int) bool {
 // state returns the reported state of GPU 0.
 func (w *world) state() string { return string(w.core.View(job.Query{}, w.now).GPUs[0].State) }
 
-// This method lets time pass, ages the processes, and then samples the GPUs.
-func (w *world) looks(after time.Duration) {
+// waitAndSample lets time pass, ages the processes, and then samples the GPUs.
+func (w *world) waitAndSample(after time.Duration) {
 	w.now = w.now.Add(after)
 	for i := range w.gpus[0].Processes {
 		w.gpus[0].Processes[i].Age += after
@@ -37,8 +37,8 @@ func (w *world) looks(after time.Duration) {
 	w.settle()
 }
 
-// This method starts a job and returns the answer of systemd, which the core has not got yet.
-func (w *world) unanswered() core.Event {
+// startUnanswered starts a job and returns the answer of systemd, which the core has not got yet.
+func (w *world) startUnanswered() core.Event {
 	for {
 		if _, is := w.pending[0].(core.Start); is {
 			return w.answer(0)
@@ -67,13 +67,13 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 		{name: "gone", away: true, gone: true},
 		{name: "gone, a hint is lost", gone: true},
 	} {
-		w := running(t, 1, nil)
+		w := runningWorld(t, 1, nil)
 		w.policy.MaxForeignBytes = 0
 		w.now = w.now.Add(time.Hour)
 		if c.away {
 			w.revive()
 		}
-		leaves(w, contract.Exit{})
+		exitNow(w, contract.Exit{})
 		u := w.units[1]
 		if u.Spent = c.spent; !c.dated {
 			u.ended = time.Time{}
@@ -85,15 +85,15 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 			delete(w.units, 1)
 		}
 		w.now = w.now.Add(time.Minute)
-		w.outside(during, 90*time.Second)
-		w.outside(after, 30*time.Second)
+		w.addOutside(during, 90*time.Second)
+		w.addOutside(after, 30*time.Second)
 		if !c.away { // the daemon sees the processes while it believes that the job runs
-			w.looks(0)
+			w.waitAndSample(0)
 		}
 		w.step(w.listed(), -1)
 		w.settle()
 		for range 6 {
-			w.looks(time.Second)
+			w.waitAndSample(time.Second)
 		}
 		if j := w.jobs[1]; j.State != job.Completed && !c.gone || j.State != job.Queued && c.gone && j.State != job.Lost {
 			t.Errorf("%s: the job is %s", c.name, j.State)
@@ -105,7 +105,7 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 			t.Errorf("%s: what began before the end is there: %t", c.name, w.on(during))
 		}
 		w.drop(0, func(p gpu.Process) bool { return p.PID == during })
-		w.looks(time.Second)
+		w.waitAndSample(time.Second)
 		if got := w.jobs[1].Attempt.Result.Left; !c.during && !got.IsZero() {
 			t.Errorf("%s: the result says %v", c.name, got)
 		}
@@ -118,11 +118,11 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 // A job that is being stopped runs until the stop has finished. A process that begins during its
 // grace belongs to the job.
 func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
-	w := running(t, 1, nil)
+	w := runningWorld(t, 1, nil)
 	w.now = w.now.Add(time.Hour)
 	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
 	w.now = w.now.Add(20 * time.Second)
-	w.outside(7, 10*time.Second)
+	w.addOutside(7, 10*time.Second)
 	_, is := w.pending[0].(core.Stop)
 	stopped, ok := w.answer(0).(core.Stopped)
 	if !is || !ok {
@@ -131,7 +131,7 @@ func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	stopped.Before.Old = 20 * time.Second // the unit was read before the grace
 	w.step(stopped, -1)
 	for range 6 {
-		w.looks(time.Second)
+		w.waitAndSample(time.Second)
 	}
 	if w.on(7) {
 		t.Error("what the job began in its grace is still there")
@@ -146,13 +146,13 @@ func TestUnansweredStartIsInspected(t *testing.T) {
 		w.step(w.listed(), -1)
 		w.step(w.sample(0), -1)
 		w.queue(nil)
-		late := w.unanswered()
+		late := w.startUnanswered()
 		w.step(core.Changed{Job: 1}, -1)
 		if len(w.pending) > 0 {
 			t.Errorf("a quick start is inspected: %v", w.pending)
 		}
 		w.now = w.now.Add(2 * time.Second)
-		leaves(w, contract.Exit{})
+		exitNow(w, contract.Exit{})
 		if listed {
 			w.step(w.listed(), -1)
 		} else {
@@ -180,19 +180,19 @@ func TestUnansweredStartIsInspected(t *testing.T) {
 // the other's processes do not count as its strays.
 func TestUnansweredSharerIsNotAStray(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = 500 }
-	w := running(t, 1, half)
+	w := runningWorld(t, 1, half)
 	w.queue(half)
-	late := w.unanswered()
+	late := w.startUnanswered()
 	w.now = w.now.Add(10 * time.Second)
 	w.clear(w.units[2])
 	delete(w.units, 2) // the core does not notice its end
 	w.now = w.now.Add(10 * time.Second)
-	w.outside(7, 5*time.Second)
-	leaves(w, contract.Exit{})
+	w.addOutside(7, 5*time.Second)
+	exitNow(w, contract.Exit{})
 	w.step(core.Changed{Job: 1}, -1)
 	w.settle()
 	for range 4 {
-		w.looks(time.Second)
+		w.waitAndSample(time.Second)
 	}
 	if state := w.state(); state != "cleaning" {
 		t.Errorf("with what job 1 left the GPU is %s", state)

@@ -8,7 +8,7 @@ import (
 
 // BenchmarkList lists 10 000 waiting jobs, with and without the reasons why they wait.
 func BenchmarkList(b *testing.B) {
-	w := full(b, 10_000)
+	w := fullWorld(b, 10_000)
 	for _, q := range []struct {
 		name string
 		job.Query

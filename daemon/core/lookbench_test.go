@@ -13,7 +13,7 @@ import (
 // each change.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		w := full(b, n)
+		w := fullWorld(b, n)
 		w.core.Step(core.Tick{}, w.now)
 		for name, q := range map[string]job.Query{
 			"first":  {Reasons: true, Waiting: 200},

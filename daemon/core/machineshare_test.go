@@ -24,11 +24,11 @@ func TestChargedBeforeTheGPUsAreKnown(t *testing.T) {
 	if j := w.jobs[1]; j.Charge != 4*job.WholeGPU {
 		t.Errorf("of 8 GPUs it is charged for %d milli", j.Charge)
 	}
-	w.after(time.Hour)
+	w.waitAndTick(time.Hour)
 	w.revive()
 	w.step(w.listed(), -1)
-	w.after(time.Hour)
+	w.waitAndTick(time.Hour)
 	w.cancel(1)
 	w.settle()
-	counted(t, w, 0, 8*time.Hour)
+	checkGPUUse(t, w, 0, 8*time.Hour)
 }

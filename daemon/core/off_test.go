@@ -31,7 +31,7 @@ func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 			w.step(core.Command{Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandRequeue, Job: 1}}, -1)
 		}},
 	} {
-		w := running(t, 1, nil)
+		w := runningWorld(t, 1, nil)
 		began := w.now
 		w.now = w.now.Add(time.Minute)
 		w.step(w.listed(), -1)
@@ -70,7 +70,7 @@ func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 // last known to run.
 func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	for _, stop := range []job.Request{{}, {TimeLimit: job.Span(time.Hour)}, {Retries: 1}} {
-		w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })
+		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })
 		began := w.now
 		w.now = w.now.Add(30 * time.Minute)
 		w.step(core.Closing{}, -1)
@@ -113,7 +113,7 @@ func TestEndWhileNoDaemonRan(t *testing.T) {
 		"completed, out of bus":   {away: outOfBus, want: job.Completed},
 		"tried again, out of bus": {away: outOfBus, exit: contract.Exit{Code: 1}, retries: 1, want: job.Running},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.Retries = c.retries })
+		w := runningWorld(t, 1, func(r *job.Request) { r.Retries = c.retries })
 		began := w.now
 		w.now = w.now.Add(30 * time.Minute)
 		w.step(w.listed(), -1)
@@ -123,7 +123,7 @@ func TestEndWhileNoDaemonRan(t *testing.T) {
 			c.away(w)
 		}
 		w.now = w.now.Add(30 * time.Minute)
-		leaves(w, c.exit)
+		exitNow(w, c.exit)
 		w.units[1].Spent = true
 		w.clear(w.units[1])
 		w.now = w.now.Add(weekend)

@@ -47,8 +47,8 @@ func (w *world) send(a core.Deliver) {
 	w.sending = append(w.sending, a)
 }
 
-// This method ends the delivery of a message.
-func (w *world) over(e core.Delivered) {
+// endDelivery ends the delivery of a message.
+func (w *world) endDelivery(e core.Delivered) {
 	w.sending = slices.DeleteFunc(w.sending, func(a core.Deliver) bool {
 		return a.Job == e.Job && a.Event == e.Event && a.Which == e.Which
 	})
@@ -69,8 +69,8 @@ func newPostOffice(t *testing.T) *postOffice {
 	return &postOffice{world: w, t: t, next: 1}
 }
 
-// This method ends jobs of a user, so that messages are owed, and returns the jobs' ids.
-func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
+// oweMessages ends jobs of a user, so that messages are owed, and returns the jobs' ids.
+func (p *postOffice) oweMessages(uid, jobs int) (list []job.ID) {
 	for range jobs {
 		p.token++
 		p.step(core.Submit{Token: p.token, Submission: job.Submission{
@@ -100,7 +100,7 @@ func (p *postOffice) answerAll(sent bool) (uids []int) {
 		if !sent {
 			e.Why = job.Text("no")
 		}
-		p.over(e)
+		p.endDelivery(e)
 		p.step(e, -1)
 	}
 	return uids
@@ -141,13 +141,13 @@ func TestSiteWebhooksAreRateLimited(t *testing.T) {
 			t.Errorf("%s: %d given up and %d told of, want %d and %d", what, closed, leftOut, wantClosed, wantLeftOut)
 		}
 	}
-	check("a flood", p.owe(1002, 60), 40, 0)
-	check("another user", p.owe(1003, 5), 0, 0)
+	check("a flood", p.oweMessages(1002, 60), 40, 0)
+	check("another user", p.oweMessages(1003, 5), 0, 0)
 	p.now = p.now.Add(31 * time.Second)
-	check("after a while", p.owe(1002, 1), 0, 40)
-	check("and at once again", p.owe(1002, 1), 1, 0)
+	check("after a while", p.oweMessages(1002, 1), 0, 40)
+	check("and at once again", p.oweMessages(1002, 1), 1, 0)
 	p.wish = nil
-	check("by mail", p.owe(1002, 5), 0, 0)
+	check("by mail", p.oweMessages(1002, 5), 0, 0)
 }
 
 // However many users have slow deliveries, their messages take at most half of the places. So the
@@ -156,7 +156,7 @@ func TestSiteWebhooksAreRateLimited(t *testing.T) {
 func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 12 {
-		p.owe(2000+uid, 20)
+		p.oweMessages(2000+uid, 20)
 	}
 	for i := range 8 { // every user is known to be slow, though each second try is fast
 		p.now = p.now.Add([]time.Duration{time.Second, 30 * time.Second}[i%2])
@@ -166,16 +166,16 @@ func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 		t.Errorf("%d messages of slow users are sent at once", len(p.sending))
 	}
 	for uid := range 4 {
-		if id := p.owe(1001+uid, 1); !p.isSending(id[0]) {
+		if id := p.oweMessages(1001+uid, 1); !p.isSending(id[0]) {
 			t.Errorf("the message of user %d waits behind slow ones", 1001+uid)
 		}
 	}
 	p.now = p.now.Add(time.Second)
 	at := slices.IndexFunc(p.sending, func(a core.Deliver) bool { return a.UID == 1001 })
 	e := core.Delivered{Job: p.sending[at].Job, Event: job.NotifyEnd, Sent: true}
-	p.over(e)
+	p.endDelivery(e)
 	p.step(e, -1)
-	if again := p.owe(1001, 1); !p.isSending(again[0]) {
+	if again := p.oweMessages(1001, 1); !p.isSending(again[0]) {
 		t.Error("a fast user counts as slow")
 	}
 	p.done()
@@ -187,10 +187,10 @@ func TestUsersTakeTurns(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		p := newPostOffice(t)
 		for uid := range 10 {
-			p.owe(2000+uid, 90)
+			p.oweMessages(2000+uid, 90)
 		}
 		p.now = p.now.Add(time.Minute)
-		p.owe(1001, 3)
+		p.oweMessages(1001, 3)
 		if restart {
 			p.revive()
 			p.step(p.listed(), -1)
@@ -225,14 +225,14 @@ func TestMessagesBeyondTheBoundAreGivenUp(t *testing.T) {
 		}
 		return uids
 	}
-	p.owe(2000, 103)
+	p.oweMessages(2000, 103)
 	if got := closed("detail/notify-many"); got[2000] != 3 {
 		t.Errorf("given up: %v", got)
 	}
 	for uid := range 19 {
-		p.owe(2001+uid, 100)
+		p.oweMessages(2001+uid, 100)
 	}
-	few := p.owe(1001, 3)
+	few := p.oweMessages(1001, 3)
 	if got := closed("detail/notify-full"); got[1001] != 0 || len(got) == 0 {
 		t.Errorf("given up: %v", got)
 	}
@@ -265,11 +265,11 @@ func TestMessagesBeyondTheBoundAreGivenUp(t *testing.T) {
 func TestMessagesDelayNoJob(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 21 {
-		p.owe(2000+uid, 100)
+		p.oweMessages(2000+uid, 100)
 	}
 	var log strings.Builder
 	p.log = func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }
-	id := p.owe(1001, 1)[0]
+	id := p.oweMessages(1001, 1)[0]
 	if want := fmt.Sprintf("start job %d attempt 1", id); !strings.Contains(log.String(), want) || p.jobs[id].State != job.Completed {
 		t.Errorf("the log is %s", &log)
 	}

@@ -28,7 +28,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // reuse the memory of both slices
 	s := &q.snap
 	s.Now, s.Policy = sched.At(now), q.policy.Sched
-	s.Reserved, s.End = q.reserved(), q.end()
+	s.Reserved, s.End = q.reservations(), q.endReservation()
 	s.Host = sched.Host{MemBytes: q.policy.HostMemBytes, MaxRunning: q.policy.MaxRunning, Running: q.jobs.ActiveCount()}
 	s.Host.CPUs, s.Host.GPUCPUs = q.policy.HostCPUs, q.policy.GPUCPUs
 	if share := q.policy.NoGPUShare; q.gpus.MayHaveSome() && share > 0 && share < 100 {
@@ -40,7 +40,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	for l := range q.jobs.Live() {
 		s.Host.PromisedMem += l.Request.MemBytes
 		s.Host.PromisedCPUs += l.CPUs()
-		s.Running = append(s.Running, q.running(l, s, now))
+		s.Running = append(s.Running, q.runningJob(l, s, now))
 		if r := &s.Running[len(s.Running)-1]; q.policy.Sched.Patience > 0 && !r.Stopping {
 			r.Late = sched.At(q.estimates.LateEnd(l, now))
 		}
@@ -49,9 +49,9 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// running returns an active job in the form that placement reads, and adds the job's parts to the
-// GPUs.
-func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
+// runningJob returns an active job in the form that placement reads, and adds the job's parts to
+// the GPUs.
+func (q *queue) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
 	j := l.Job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
@@ -154,21 +154,21 @@ func (c *Core) schedule(now time.Time) {
 		l := c.jobs.Get(v.Victim)
 		l.StopFor = v.For
 		c.requestStop(l, job.StopPreempt, "", now)
-		c.queue.owe(waits)
+		c.queue.markOwed(waits)
 	}
 }
 
-// If other jobs are stopped for a job, this method gives that job precedence over all jobs of its
-// class and number until it starts. Otherwise another job could take what they gave up. An array
-// never gets this precedence, since all of its tasks would have it.
-func (q *queue) owe(l *tracked.Job) {
+// markOwed gives a job precedence over all jobs of its class and number until it starts, because
+// other jobs are stopped for it. Otherwise another job could take what they gave up. An array never
+// gets this precedence, since all of its tasks would have it.
+func (q *queue) markOwed(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return
 	}
 	l.Owed = true
 	q.step.markDirtyQuietly(l)
 	q.Remove(l.ID)
-	q.Push(q.waiting(l))
+	q.Push(q.waitingJob(l))
 }
 
 func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
@@ -198,7 +198,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	l.RecordGroups()
 	c.troubles.Tries(l)
 	c.move(l, job.Starting, now)
-	c.charge(l, now)
+	c.chargePlaced(l, now)
 	c.launch(l, now)
 }
 
@@ -241,7 +241,7 @@ func (q *queue) reestimate() {
 			continue
 		}
 		l := q.jobs.Get(id)
-		if w := q.waiting(l); q.Moves(w) {
+		if w := q.waitingJob(l); q.Moves(w) {
 			q.Remove(id)
 			q.Push(w)
 		}

@@ -38,7 +38,7 @@ func (c *Core) prove(now time.Time) {
 			c.unproved = append(c.unproved, id)
 		} else if l != nil && l.Action == tracked.Proving {
 			l.Action = tracked.NoAction
-			c.ended(l, now)
+			c.closeAttempt(l, now)
 		}
 	}
 	if !c.systemd.leaving() && c.systemd.listed() {
@@ -47,8 +47,8 @@ func (c *Core) prove(now time.Time) {
 	}
 }
 
-// proved handles the end of a test.
-func (c *Core) proved(e *gpus.ProofEnded, now time.Time) {
+// endTest handles the end of a test.
+func (c *Core) endTest(e *gpus.ProofEnded, now time.Time) {
 	c.gpus.Proved(e, now)
 	c.applyFindings(now)
 	c.step.replan()

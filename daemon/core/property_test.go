@@ -103,9 +103,9 @@ func (c *chaos) sameAfterReplay() {
 
 func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
 
-// This method draws a user. The user's groups with a quota, as the kernel reports them, may change
+// drawOwner draws a user. The user's groups with a quota, as the kernel reports them, may change
 // from job to job.
-func (c *chaos) owner() job.Owner {
+func (c *chaos) drawOwner() job.Owner {
 	return job.Owner{
 		UID: c.draw("uid", 1001, 1002), User: "u",
 		Groups: rapid.SampledFrom([][]string{nil, nil, {"lab"}, {"class"}, {"class", "lab"}}).Draw(c.t, "groups"),
@@ -115,7 +115,7 @@ func (c *chaos) owner() job.Owner {
 func (c *chaos) submit() {
 	c.token++
 	s := job.Submission{
-		Owner: c.owner(), Label: job.Label{Name: "j"}, Admin: true,
+		Owner: c.drawOwner(), Label: job.Label{Name: "j"}, Admin: true,
 		Request: job.Request{
 			GPUMilli: min(rapid.SampledFrom([]int{0, 250, 500, 1000, 1000, 1500, 2000, 3000}).Draw(c.t, "gpus"), len(c.gpus)*job.WholeGPU),
 			MemBytes: int64(c.draw("mem", 0, 20)) * gib, CPUs: max(0, c.draw("cpus", -8, 8)),
@@ -128,14 +128,14 @@ func (c *chaos) submit() {
 	if c.draw("limited", 0, 3) == 0 {
 		s.Request.TimeLimit = job.Span(c.draw("limit", 1, 100)) * job.Span(time.Second)
 	}
-	c.ornament(&s.Request)
+	c.drawOptions(&s.Request)
 	requeue := c.draw("requeue", 0, 1) == 1
 	s.Request.Requeue = &requeue
 	c.feed(core.Submit{Token: c.token, Submission: s})
 }
 
-// This method draws options about how a job starts, ends and is retried.
-func (c *chaos) ornament(r *job.Request) {
+// drawOptions draws options about how a job starts, ends and is retried.
+func (c *chaos) drawOptions(r *job.Request) {
 	switch c.draw("life", 0, 10) {
 	case 0:
 		r.Preemptible = true
@@ -218,8 +218,8 @@ func (c *chaos) control() {
 	c.feed(core.Command{Token: c.token, What: job.Command{Kind: kind, GPU: c.draw("gpu", 0, len(c.gpus)-1)}})
 }
 
-// This method changes what the driver reports about the GPUs.
-func (c *chaos) driver() {
+// changeReport changes what the driver reports about the GPUs.
+func (c *chaos) changeReport() {
 	c.problem = rapid.SampledFrom([]gpu.Problem{"", "", gpu.ProblemStale}).Draw(c.t, "problem")
 	if len(c.gpus) > 0 {
 		g := &c.gpus[c.draw("gpu", 0, len(c.gpus)-1)]
@@ -232,8 +232,8 @@ func (c *chaos) driver() {
 	c.feed(c.sample(0))
 }
 
-// This method makes the driver write an error to the kernel's log.
-func (c *chaos) report() {
+// logError makes the driver write an error to the kernel's log.
+func (c *chaos) logError() {
 	if len(c.gpus) == 0 {
 		return
 	}
@@ -265,7 +265,7 @@ func (c *chaos) act() {
 	case 6:
 		c.control()
 	case 7:
-		c.driver()
+		c.changeReport()
 	case 8:
 		c.pass()
 	case 9:
@@ -286,7 +286,7 @@ func (c *chaos) act() {
 		}
 		c.restart()
 	case 12:
-		c.report()
+		c.logError()
 	case 13, 14:
 		c.occupy()
 	case 15:

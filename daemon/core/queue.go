@@ -48,7 +48,7 @@ func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 // replanBy makes the next pass happen at a given time at the latest. The zero time changes nothing.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
 
-// enqueue counts a job as queued and calls the method consider for it.
+// enqueue counts a job as queued and calls consider for it.
 func (q *queue) enqueue(l *tracked.Job, now time.Time) {
 	q.jobs.EnterQueue(l)
 	q.markCapped(l, now)
@@ -86,7 +86,7 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 	if j.Expected == 0 {
 		j.Expected = q.estimates.ExpectedRun(l)
 	}
-	q.Push(q.waiting(l))
+	q.Push(q.waitingJob(l))
 	q.step.replan()
 }
 
@@ -142,10 +142,10 @@ func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.Tasks = &counts
 }
 
-// since returns the start of the counted wait of a job, or of an array's next task. Unless the site
-// uses strict order, a task's wait begins when the task before it starts. Otherwise an array would
-// go before all other jobs until its last task starts.
-func (q *queue) since(j *job.Job) time.Time {
+// waitStart returns the start of the counted wait of a job, or of an array's next task. Unless the
+// site uses strict order, a task's wait begins when the task before it starts. Otherwise an array
+// would go before all other jobs until its last task starts.
+func (q *queue) waitStart(j *job.Job) time.Time {
 	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
 	}
@@ -162,15 +162,15 @@ func (q *queue) restartWait(array *tracked.Job, now time.Time) {
 	q.step.markDirtyQuietly(array)
 	if q.Has(j.ID) {
 		q.Remove(j.ID)
-		q.Push(q.waiting(array))
+		q.Push(q.waitingJob(array))
 	}
 }
 
-// waiting returns the job in the form that the queue takes.
-func (q *queue) waiting(l *tracked.Job) sched.Waiting {
+// waitingJob returns the job in the form that the queue takes.
+func (q *queue) waitingJob(l *tracked.Job) sched.Waiting {
 	j := l.Job
 	w := sched.Waiting{
-		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(q.since(j)),
+		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(q.waitStart(j)),
 		Capped: j.Capped, Expected: q.estimates.ExpectedRun(l), Late: q.estimates.LateRun(l), Served: j.Served,
 		Known: q.estimates.Of(l).Known, Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
 	}
@@ -198,8 +198,8 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// This method calls the method consider for the jobs whose time has come.
-func (q *queue) due(now time.Time) {
+// considerDue calls consider for the jobs whose time has come.
+func (q *queue) considerDue(now time.Time) {
 	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
 		l := q.jobs.Get(a.ID)
 		q.consider(l, now)

@@ -17,8 +17,8 @@ func (c *state) needsSample(l *tracked.Job) bool {
 	return c.policy.MaxForeignBytes > 0 && l.Request.Alone()
 }
 
-// This method starts the jobs whose GPUs have been sampled, or returns them to the queue.
-func (c *lifecycle) checked(number uint64, now time.Time) {
+// startChecked starts the jobs whose GPUs have been sampled, or returns them to the queue.
+func (c *lifecycle) startChecked(number uint64, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.Action != tracked.Checking || number < l.Awaits {
 			continue

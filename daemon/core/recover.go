@@ -17,7 +17,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 		units[u.Job] = u
 	}
 	for i := range e.Recovered {
-		c.outdate(&e.Recovered[i], now)
+		c.endOutdated(&e.Recovered[i], now)
 	}
 	unrecorded := func(found job.Job) bool { // the attempt that a unit reports is not on record
 		l := c.jobs.Get(found.ID)
@@ -35,8 +35,8 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 }
 
-// This method requeues the placed jobs that have no unit. The records are an older copy, so other
-// jobs may have got the GPUs, CPUs and memory of these jobs since.
+// unplace requeues the placed jobs that have no unit. The records are an older copy, so other jobs
+// may have got the GPUs, CPUs and memory of these jobs since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
@@ -61,10 +61,10 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	c.jobs.Claim(j.ID)
 	c.jobs.Sort(l)
 	if j.Task == nil {
-		c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
+		c.step.storePayload(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
 	}
 	c.commandBegan(l, now)
-	c.charge(l, now)
+	c.chargePlaced(l, now)
 	c.step.markDirty(l)
 }
 
@@ -94,9 +94,9 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	}
 }
 
-// This method ends the recorded attempt of a job whose unit belongs to a later attempt, because an
+// endOutdated ends the recorded attempt of a job whose unit belongs to a later attempt, because an
 // older copy of the state file was put back. The job then waits until reclaim handles it.
-func (c *Core) outdate(found *job.Job, now time.Time) {
+func (c *Core) endOutdated(found *job.Job, now time.Time) {
 	l := c.jobs.Active(found.ID)
 	if l == nil || l.Action != tracked.NoAction || l.Attempt.Number >= found.Attempt.Number ||
 		l.Owner.UID != found.Owner.UID || l.Stop == job.StopCancel {
@@ -105,11 +105,11 @@ func (c *Core) outdate(found *job.Job, now time.Time) {
 	l.StopOrder = job.StopOrder{}
 	l.Unasked = true // before the later attempt began, its GPUs were checked already
 	taken := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}
-	c.edit(l, func(a *job.Attempt) { a.Result = &taken })
+	c.editAttempt(l, func(a *job.Attempt) { a.Result = &taken })
 	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
 	}
-	c.ended(l, now)
+	c.closeAttempt(l, now)
 	c.recordLast(l, now)
 	l.GPUError, l.Left = nil, ""
 }
@@ -130,7 +130,7 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	j.Shared = 0
 	j.Charge = c.accounts.LargestShare(j)
 	c.move(l, job.Starting, now)
-	c.charge(l, now)
+	c.chargePlaced(l, now)
 }
 
 // withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold. It
@@ -171,12 +171,12 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 			observeUnit(l, &u, now)
 			c.recordExit(l, u)
 		default:
-			c.edit(l, func(a *job.Attempt) { a.Result = vanished(l) })
+			c.editAttempt(l, func(a *job.Attempt) { a.Result = vanishedResult(l) })
 		}
 		if l.State != job.Ending {
 			c.move(l, job.Ending, now)
 		}
-		c.ended(l, now)
+		c.closeAttempt(l, now)
 	}
 }
 

@@ -33,9 +33,9 @@ func lostFile(t *testing.T) (*world, job.Job) {
 	return w, ran
 }
 
-// This function feeds the core a listing of the units, in which one unit reports a job that is not
-// on record.
-func recovered(w *world, j job.Job) {
+// listUnknown feeds the core a listing of the units, in which one unit reports a job that is not on
+// record.
+func listUnknown(w *world, j job.Job) {
 	ev := w.listed().(core.Listed)
 	ev.Recovered = []job.Job{j}
 	w.step(ev, -1)
@@ -48,7 +48,7 @@ func recovered(w *world, j job.Job) {
 // its GPU and can end, and its id is not used for another job.
 func TestRecoveredJobGoesOn(t *testing.T) {
 	w, ran := lostFile(t)
-	recovered(w, ran)
+	listUnknown(w, ran)
 	if j := w.jobs[1]; j.State != job.Running || !j.Recovered || !w.payloads[1] {
 		t.Fatalf("on record is %+v", j)
 	}
@@ -83,8 +83,8 @@ func TestRecoveryIsRepeated(t *testing.T) {
 		if !w.step(ev, death) {
 			w.revive()
 		}
-		recovered(w, ran)
-		recovered(w, ran)
+		listUnknown(w, ran)
+		listUnknown(w, ran)
 		if j := w.jobs[1]; j.State != job.Running || j.Attempt.InvocationID != ran.Attempt.InvocationID {
 			t.Errorf("death %d: on record is %+v", death, j)
 		}
@@ -97,7 +97,7 @@ func TestRecoveryIsRepeated(t *testing.T) {
 // A recovered job has no command, so it can't be requeued.
 func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	w, ran := lostFile(t)
-	recovered(w, ran)
+	listUnknown(w, ran)
 	w.token++
 	w.step(core.Command{Token: w.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandRequeue, Job: 1}}, -1)
 	if r := w.replies[w.token].Refusal; r == nil || r.Kind() != job.RefusedConflict {
@@ -180,9 +180,9 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 	}
 }
 
-// later returns a job that only its unit shows. It came to run on the first job's GPU after the
+// laterJob returns a job that only its unit shows. It came to run on the first job's GPU after the
 // first job had ended.
-func later(w *world, ran job.Job) job.Job {
+func laterJob(w *world, ran job.Job) job.Job {
 	ran.ID, ran.Attempt = 2, new(*ran.Attempt)
 	ran.Attempt.InvocationID = "inv2"
 	w.units[2] = &unit{Unit: core.Unit{Job: 2, Phase: core.Active, Invocation: "inv2"}, attempt: 1, gpus: []int{0}}
@@ -209,7 +209,7 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 			w.runs["1/1"] = 0
 			w.drop(0, func(gpu.Process) bool { return true }) // the running job has not opened its GPU yet
 			w.revive()
-			recovered(w, later(w, ran))
+			listUnknown(w, laterJob(w, ran))
 			if j := w.jobs[2]; j.State != job.Running || len(j.Attempt.GPUs) != 1 || j.Request.GPUMilli != job.WholeGPU {
 				t.Errorf("%s, left %t: the one that runs: %s, %+v", state, left, j.State, j.Attempt.GPUs)
 			}
@@ -245,7 +245,7 @@ func TestOldPlacementIsNotBelieved(t *testing.T) {
 	w.jobs[1], w.payloads[1] = old, true
 	delete(w.units, 1)
 	w.runs["1/1"] = 0
-	now := later(w, ran)
+	now := laterJob(w, ran)
 	w.revive()
 	ev := w.listed().(core.Listed)
 	ev.Recovered = []job.Job{now}
@@ -266,10 +266,10 @@ func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 	w, ran := lostFile(t)
 	w.jobs[1], w.payloads[1] = ran, true
 	delete(w.units, 1)
-	now := later(w, ran)
+	now := laterJob(w, ran)
 	w.gpus[0].Processes = []gpu.Process{{PID: 1002, UID: 1001, Start: 5, Age: time.Millisecond, Unit: "gpujob-2.service"}}
 	w.revive()
-	recovered(w, now)
+	listUnknown(w, now)
 	for i := range 20 {
 		w.now = w.now.Add(5 * time.Second)
 		w.gpus[0].Processes[0].Age += 5 * time.Second
@@ -305,8 +305,8 @@ func TestOldCopyOfARunningJob(t *testing.T) {
 			u.attempt, u.Invocation, u.gpus = 2, "inv9", []int{at}
 			w.gpus[0].Processes, w.gpus[at].Processes = nil, w.gpus[0].Processes
 			w.revive()
-			recovered(w, now)
-			recovered(w, now)
+			listUnknown(w, now)
+			listUnknown(w, now)
 			j := w.jobs[1]
 			if g := j.GPUIndexes(); w.units[1] == nil || j.State != job.Running || j.Attempt.Number != 2 || len(g) != 1 || g[0] != at {
 				t.Fatalf("%s, GPU %d: it is %s in attempt %d on %v, unit %v", state, at, j.State, j.Attempt.Number, g, w.units[1])

@@ -13,8 +13,8 @@ import (
 
 // Each of these tests reproduces a bug that daemon/dst found, in as few steps as possible.
 
-// running returns a world in which one job runs. The function change may alter the job's request.
-func running(t *testing.T, gpus int, change func(*job.Request)) *world {
+// runningWorld returns a world in which one job runs. change may alter the job's request.
+func runningWorld(t *testing.T, gpus int, change func(*job.Request)) *world {
 	w := newWorld(gpus, t.Logf)
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
@@ -58,7 +58,7 @@ func TestUnsampledGPUIsCleaned(t *testing.T) {
 		"before the restart": func(w *world) { w.step(w.listed(), -1); w.settle(); w.revive() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := running(t, 1, nil)
+			w := runningWorld(t, 1, nil)
 			w.linger = true
 			w.units[1].Phase = core.Exited
 			w.gpus[0].Processes = []gpu.Process{{PID: 1001, UsedBytes: gib, Dead: true}}
@@ -80,7 +80,7 @@ func TestUnsampledGPUIsCleaned(t *testing.T) {
 // The machine was off for longer than a running job's limit. The shutdown ended the job, not its
 // limit.
 func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
-	w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
+	w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 	w.now = w.now.Add(time.Hour)
 	w.reboot()
 	if d := w.core.Deadline(); !d.IsZero() {
@@ -98,7 +98,7 @@ func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
 // A failed job is cancelled while its unit is being stopped. Once the cancel is acknowledged, the
 // job gets no other attempt.
 func TestCancelOfAnEndingJob(t *testing.T) {
-	w := running(t, 1, func(r *job.Request) { r.Retries = 2 })
+	w := runningWorld(t, 1, func(r *job.Request) { r.Retries = 2 })
 	w.units[1].Phase, w.units[1].Exit.Code = core.Exited, 3
 	w.step(core.Changed{Job: 1}, -1)
 	w.step(w.answer(0), -1)
@@ -115,7 +115,7 @@ func TestCancelOfAnEndingJob(t *testing.T) {
 // A stop is decided for a job that has just ended by itself. Its end is on record before its unit
 // is collected.
 func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
-	w := running(t, 1, nil)
+	w := runningWorld(t, 1, nil)
 	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
 	next[core.Stop](t, w)
 	w.units[1].Phase = core.Exited
@@ -152,7 +152,7 @@ func TestBackoffEndsInTimeWhenTheClockIsSetBack(t *testing.T) {
 // The site withdraws a GPU while a job holds a part of it. No job gets the rest.
 func TestSharedGPUIsWithdrawn(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = job.WholeGPU / 2 }
-	w := running(t, 2, half)
+	w := runningWorld(t, 2, half)
 	p := w.policy
 	p.OnlyGPUs = []int{1 - w.jobs[1].Attempt.GPUs[0].Index}
 	w.step(core.Configured{Policy: p}, -1)
@@ -173,7 +173,7 @@ func TestSharedGPUIsWithdrawn(t *testing.T) {
 // A GPU that is not clean is withdrawn and offered again. It is still not clean, even if only
 // memory without a process is left.
 func TestWithdrawnGPUStaysUnclean(t *testing.T) {
-	w := running(t, 2, nil)
+	w := runningWorld(t, 2, nil)
 	at := w.jobs[1].Attempt.GPUs[0].Index
 	w.linger = true
 	w.units[1].Phase = core.Exited
@@ -211,7 +211,7 @@ func TestDeadProcessAtTheDaemonsStart(t *testing.T) {
 }
 
 func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState) {
-	w := running(t, 2, change)
+	w := runningWorld(t, 2, change)
 	at := w.jobs[1].Attempt.GPUs[0].Index
 	for i := range w.gpus {
 		w.gpus[i].Processes = []gpu.Process{{PID: 78, UsedBytes: gib, Dead: true}}
@@ -265,7 +265,7 @@ func TestReturnedJobWithSurvivors(t *testing.T) {
 // as a correction, does not cause a record of every job.
 func TestSettingTheClockChargesNobody(t *testing.T) {
 	for _, by := range []time.Duration{-30 * time.Hour, -40 * time.Second, 40 * time.Second, 30 * time.Hour} {
-		w := running(t, 1, nil)
+		w := runningWorld(t, 1, nil)
 		placed := w.now
 		w.now = w.now.Add(by)
 		effects := w.core.Step(core.Tick{Clock: by}, w.now)

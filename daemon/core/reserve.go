@@ -51,8 +51,8 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	return nil
 }
 
-// ends returns the planned end of the machine, or nil.
-func (q *queue) ends() *job.MachineEnd {
+// plannedEnd returns the planned end of the machine, or nil.
+func (q *queue) plannedEnd() *job.MachineEnd {
 	e := q.systemd.scheduledEnd()
 	if g := gpus.ForReboot(q.gpus); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {
 		e = job.MachineEnd{At: g.Reboot.By, How: "reboot", By: g.By}
@@ -63,9 +63,9 @@ func (q *queue) ends() *job.MachineEnd {
 	return &e
 }
 
-// end is ends in the form that placement reads.
-func (q *queue) end() (r sched.AdvanceReservation) {
-	if e := q.ends(); e != nil {
+// endReservation returns the planned end in the form that placement reads.
+func (q *queue) endReservation() (r sched.AdvanceReservation) {
+	if e := q.plannedEnd(); e != nil {
 		r = sched.AdvanceReservation{From: sched.At(e.At), To: sched.Never, Detail: e.Say()}
 		if back := e.Back(); !back.IsZero() {
 			r.To = sched.At(back)
@@ -74,9 +74,9 @@ func (q *queue) end() (r sched.AdvanceReservation) {
 	return r
 }
 
-// reserved returns the reservations in the form that placement reads. A user counts as a member of
-// a group if the user was in it at the last submission.
-func (q *queue) reserved() []sched.AdvanceReservation {
+// reservations returns the reservations in the form that placement reads. A user counts as a member
+// of a group if the user was in it at the last submission.
+func (q *queue) reservations() []sched.AdvanceReservation {
 	var list []sched.AdvanceReservation
 	for _, r := range q.gpus.Reservations.All() {
 		v := sched.AdvanceReservation{GPUs: q.gpus.Among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}

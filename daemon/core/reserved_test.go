@@ -13,7 +13,7 @@ import (
 func TestFreeUntilReserved(t *testing.T) {
 	a := newAsker(t, 1, nil)
 	from := a.now.Add(3 * time.Hour)
-	a.reserved(3 * time.Hour)
+	a.reserveFor(3 * time.Hour)
 	says := func(what, want string) {
 		g := a.core.View(job.Query{}, a.now).GPUs[0]
 		a.want(what, string(g.State)+": "+words.Say(g.StateDetail), want)
@@ -24,7 +24,7 @@ func TestFreeUntilReserved(t *testing.T) {
 	a.want("why a long job waits", words.Why(a.reasons(long)), want)
 	a.submit("bob", whole(1), func(s *job.Submission) { s.Request.TimeLimit = job.Span(2 * time.Hour) })
 	says("while a job runs", "busy: ")
-	a.later(4 * time.Hour)
+	a.waitAndSample(4 * time.Hour)
 	if g := a.core.View(job.Query{}, a.now).GPUs[0]; words.Say(g.StateDetail) != "reserved for dora" {
 		t.Errorf("while it lasts: %s", words.Say(g.StateDetail))
 	}

@@ -13,8 +13,8 @@ import (
 
 var noon = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
-// started returns a core that has been told that no units exist.
-func started(p site.Policy, r job.Restored) *Core {
+// startedCore returns a core that has been told that no units exist.
+func startedCore(p site.Policy, r job.Restored) *Core {
 	c := New(p, "boot1", r)
 	c.Step(Listed{Boot: "boot1"}, noon)
 	return c
@@ -58,7 +58,7 @@ func TestSiteRules(t *testing.T) {
 			asks(hours(2)), asks(hours(4)), "above this site's longest",
 		},
 	} {
-		core := started(c.policy, job.Restored{})
+		core := startedCore(c.policy, job.Restored{})
 		if _, _, refusal := core.Try(c.within, noon); refusal != nil {
 			t.Errorf("%s: %v", name, refusal)
 		}
@@ -72,7 +72,7 @@ func TestSiteRules(t *testing.T) {
 func TestDefaultRetries(t *testing.T) {
 	for asked, want := range map[int]int{0: 2, job.NoRetries: 0, 1: 1, 3: 3} {
 		s := asks(func(r *job.Request) { r.Retries = asked })
-		started(site.Policy{MaxRetries: 10, DefaultRetries: 2, DefaultBackoff: time.Minute}, job.Restored{}).applyDefaults(&s)
+		startedCore(site.Policy{MaxRetries: 10, DefaultRetries: 2, DefaultBackoff: time.Minute}, job.Restored{}).applyDefaults(&s)
 		if r := s.Request; r.Retries != want || (r.Backoff > 0) != (want > 0) {
 			t.Errorf("%d asked: %d, back-off %s, want %d", asked, r.Retries, r.Backoff, want)
 		}
@@ -102,7 +102,7 @@ func TestDefaultsKeepToTheRules(t *testing.T) {
 		"of the machine":      {site.Policy{DefaultMem: perGPU, HostMemBytes: 12}, job.Normal, 0, 12},
 	} {
 		s := asks(func(r *job.Request) { r.GPUMilli, r.Priority.Class = 2000, c.class })
-		started(c.policy, job.Restored{}).applyDefaults(&s)
+		startedCore(c.policy, job.Restored{}).applyDefaults(&s)
 		if s.Request.TimeLimit.Duration() != c.time || s.Request.MemBytes != c.mem || s.Request.DefaultedMem != (c.mem > 0) {
 			t.Errorf("%s: %s and %d bytes (by default: %t), want %s and %d", name, s.Request.TimeLimit, s.Request.MemBytes, s.Request.DefaultedMem, c.time, c.mem)
 		}
@@ -128,7 +128,7 @@ func TestFullQueues(t *testing.T) {
 		"room for one of the lab":    {site.Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 3}}}}, ""},
 		"no room for one of the lab": {site.Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
 	} {
-		core := started(c.policy, job.Restored{NextID: 4, Jobs: waiting})
+		core := startedCore(c.policy, job.Restored{NextID: 4, Jobs: waiting})
 		s := asks(func(*job.Request) {})
 		s.Owner.Groups = []string{"lab"}
 		_, _, refusal := core.Try(s, noon)
@@ -142,7 +142,7 @@ func TestFullQueues(t *testing.T) {
 // same.
 func TestTryReportsWhatWouldHappen(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
-	c := started(site.Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
+	c := startedCore(site.Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
 	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 || v.State != job.Starting {
 		t.Errorf("a job that could start: %+v, %v", v, refusal)
 	}
@@ -187,7 +187,7 @@ func TestLargerRequests(t *testing.T) {
 		{job.Request{Array: &job.Array{Limit: 2}}, job.Request{Array: &job.Array{}}, true},
 		{job.Request{Array: &job.Array{}}, job.Request{Array: &job.Array{Limit: 2}}, false},
 	} {
-		if got := larger(&c.old, &c.now); got != c.want {
+		if got := isLarger(&c.old, &c.now); got != c.want {
 			t.Errorf("%+v after %+v: %t", c.now, c.old, got)
 		}
 	}

@@ -149,7 +149,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		s.defaultMem()
-		if rows, ok := s.word("rows"); ok {
+		if rows, ok := s.value("rows"); ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
 		s.w.policy.MaxForeignBytes, s.w.policy.Prove = s.size("max-foreign"), s.has("prove")
@@ -159,13 +159,13 @@ var verbs = map[string]func(*script){
 			}
 		}
 		if size := s.size("reserved"); size > 0 {
-			s.w.keeps(uint64(size) >> 20)
+			s.w.keepMemory(uint64(size) >> 20)
 		}
-		if part, ok := s.word("smallest-part"); ok {
-			s.w.policy.SmallestPart = must(s, job.ParseGPUs, part)
+		if part, ok := s.value("smallest-part"); ok {
+			s.w.policy.SmallestPart = mustParse(s, job.ParseGPUs, part)
 		}
-		if at, ok := s.word("parts-on"); ok {
-			s.w.policy.PartsOn = must(s, job.ParseGPUList, at)
+		if at, ok := s.value("parts-on"); ok {
+			s.w.policy.PartsOn = mustParse(s, job.ParseGPUList, at)
 		}
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
@@ -190,14 +190,14 @@ var verbs = map[string]func(*script){
 		s.command(job.Command{Kind: job.CommandSignal, Job: s.id(), Signal: s.num("signal", 10)})
 	},
 	"pause": func(s *script) {
-		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.until()})
+		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.pauseEnd()})
 	},
 	"resume": func(s *script) { s.command(job.Command{Kind: job.CommandResumeGPU, GPU: s.num("gpu", 0)}) },
 	"drain": func(s *script) {
-		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.until()})
+		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.pauseEnd()})
 	},
 	"close": func(s *script) {
-		c := job.Command{Kind: job.CommandDrain, Reason: s.text("reason"), Until: s.until()}
+		c := job.Command{Kind: job.CommandDrain, Reason: s.text("reason"), Until: s.pauseEnd()}
 		if s.has("reboot") {
 			if c.Reboot = (&job.Reboot{Force: s.has("force")}); s.has("latest") {
 				c.Reboot.By = s.w.now.Add(s.duration("latest"))
@@ -263,7 +263,7 @@ var verbs = map[string]func(*script){
 		if s.has("pid") {
 			pid, unit = s.num("pid", 0), ""
 		}
-		s.w.hold(s.num("gpu", 0), pid, unit, s.used())
+		s.w.hold(s.num("gpu", 0), pid, unit, s.readMemory())
 		if list := s.w.gpus[s.num("gpu", 0)].Processes; s.text("mem") != "none" {
 			p := &list[len(list)-1]
 			p.Dead = s.has("dead")
@@ -311,7 +311,7 @@ var verbs = map[string]func(*script){
 			e.Event = job.NotifyEvent(s.text("event"))
 		}
 		e.Again = s.has("again")
-		s.w.over(e)
+		s.w.endDelivery(e)
 		s.feed(e)
 	},
 	// answer job=N: answer this job's pending start, or without job= the first pending action.
@@ -371,7 +371,7 @@ var verbs = map[string]func(*script){
 		}
 		s.w.cuda[s.w.gpus[s.num("gpu", 0)].UUID] = core.Proved{Says: gpu.Proof(s.text("says")), Text: strings.ReplaceAll(s.text("text"), "_", " ")}
 	},
-	"gpu": (*script).gpu,
+	"gpu": (*script).changeGPU,
 	// pull gpu=N: the GPU disappears, and the GPUs after it get other indexes; push: it is back.
 	"pull": func(s *script) {
 		s.w.gpus, s.w.pulled = slices.Delete(slices.Clone(s.w.gpus), s.num("gpu", 0), s.num("gpu", 0)+1), s.w.gpus
@@ -399,7 +399,7 @@ var verbs = map[string]func(*script){
 	// job's control group.
 	"xid": func(s *script) {
 		rest := s.text("code")
-		if pid, ok := s.word("pid"); ok {
+		if pid, ok := s.value("pid"); ok {
 			rest += ", pid=" + pid
 		}
 		ev := s.w.xid(s.num("gpu", 0), rest+", "+strings.ReplaceAll(s.text("text"), "_", " "))
@@ -517,7 +517,7 @@ var verbs = map[string]func(*script){
 	// slurm minors=LIST: reload the settings, with these GPUs assigned to Slurm; every: all GPUs.
 	"slurm": func(s *script) {
 		s.w.policy.SlurmGPUs.Every = s.has("every")
-		s.w.policy.SlurmGPUs.Minors = must(s, job.ParseGPUList, s.text("minors"))
+		s.w.policy.SlurmGPUs.Minors = mustParse(s, job.ParseGPUList, s.text("minors"))
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
 	// reload default-mem=SIZE: reload the settings; from now on a job gets that much host memory

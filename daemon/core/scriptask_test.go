@@ -29,26 +29,26 @@ func (s *script) submit() {
 			MaxLoadPercent: s.num("max-load", 0), MaxUsedPercent: s.num("max-used", 0),
 		},
 	}
-	sub.Request.GPUIDs = must(s, job.ParseGPUList, s.text("ids"))
-	sub.Request.GPUsFrom = must(s, job.ParseGPUList, s.text("from"))
-	sub.Request.ExcludeGPUs = must(s, job.ParseGPUList, s.text("exclude"))
-	if p, ok := s.word("priority"); ok {
-		sub.Request.Priority = must(s, job.ParsePriority, p)
+	sub.Request.GPUIDs = mustParse(s, job.ParseGPUList, s.text("ids"))
+	sub.Request.GPUsFrom = mustParse(s, job.ParseGPUList, s.text("from"))
+	sub.Request.ExcludeGPUs = mustParse(s, job.ParseGPUList, s.text("exclude"))
+	if p, ok := s.value("priority"); ok {
+		sub.Request.Priority = mustParse(s, job.ParsePriority, p)
 	}
 	sub.Admin, sub.Request.Screen = s.has("admin"), s.has("screen")
-	s.life(&sub.Request)
-	if g, ok := s.word("groups"); ok {
+	s.readOptions(&sub.Request)
+	if g, ok := s.value("groups"); ok {
 		sub.Owner.Groups = strings.Split(g, ",")
 	}
-	if text, ok := s.word("gids"); ok {
+	if text, ok := s.value("gids"); ok {
 		if err := sub.GIDs.UnmarshalText([]byte(text)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	if name, ok := s.word("user"); ok {
+	if name, ok := s.value("user"); ok {
 		sub.Owner.User = name
 	}
-	if text, ok := s.word("requeue"); ok {
+	if text, ok := s.value("requeue"); ok {
 		yes := text == "yes"
 		sub.Request.Requeue = &yes
 	}
@@ -67,7 +67,7 @@ func (s *script) group() {
 	}
 	var found core.Enrolled
 	for text := range strings.SplitSeq(s.text("uids"), ",") {
-		uid := must(s, strconv.Atoi, text)
+		uid := mustParse(s, strconv.Atoi, text)
 		s.w.groups[uid] = append(s.w.groups[uid], s.text("name"))
 		found.Members = append(found.Members, accounts.Member{UID: uid, Groups: s.w.groups[uid]})
 	}
@@ -76,8 +76,8 @@ func (s *script) group() {
 	}
 }
 
-// This method returns the end of a pause that has the length given in the line.
-func (s *script) until() time.Time {
+// pauseEnd returns the end of a pause that has the length given in the line.
+func (s *script) pauseEnd() time.Time {
 	if d := s.duration("until"); d > 0 {
 		return s.w.now.Add(d)
 	}
@@ -85,18 +85,18 @@ func (s *script) until() time.Time {
 }
 
 func (s *script) milli() int {
-	text, ok := s.word("gpus")
+	text, ok := s.value("gpus")
 	if !ok {
 		return job.WholeGPU
 	}
-	milli := must(s, job.ParseGPUs, text)
+	milli := mustParse(s, job.ParseGPUs, text)
 	return milli
 }
 
-// This method reads the options about how a job starts, ends and is retried: preemptible spread
+// readOptions reads the options about how a job starts, ends and is retried: preemptible spread
 // hold retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN
 // after-ok=JOB array= max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
-func (s *script) life(r *job.Request) {
+func (s *script) readOptions(r *job.Request) {
 	r.Preemptible = s.has("preemptible")
 	r.Spread = s.has("spread")
 	r.Hold = s.has("hold-it")
@@ -110,16 +110,16 @@ func (s *script) life(r *job.Request) {
 	}
 	r.Script = s.text("script")
 	r.Shape = s.text("shape")
-	r.After = s.after()
+	r.After = s.readDependencies()
 	if r.Batch = s.text("batch"); r.Batch != "" {
 		r.Objective = job.Makespan
 	}
-	if text, ok := s.word("array"); ok {
-		a := must(s, job.ParseArray, text)
+	if text, ok := s.value("array"); ok {
+		a := mustParse(s, job.ParseArray, text)
 		r.Array = a
 	}
 	r.MaxFailures = s.num("max-failures", 0)
-	if text, ok := s.word("notify"); ok {
+	if text, ok := s.value("notify"); ok {
 		r.Notify = notifyOf(text)
 	}
 }
@@ -136,8 +136,9 @@ func notifyOf(text string) (list []job.Notify) {
 	return list
 }
 
-// This method reads at most one dependency of each kind: after= after-ok= after-fail= after-any=.
-func (s *script) after() (list []job.Dependency) {
+// readDependencies reads at most one dependency of each kind: after= after-ok= after-fail=
+// after-any=.
+func (s *script) readDependencies() (list []job.Dependency) {
 	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
 		if on := s.num(string(kind), 0); on > 0 {
 			list = append(list, job.Dependency{Kind: kind, Job: job.ID(on)})
@@ -150,11 +151,11 @@ func (s *script) after() (list []job.Dependency) {
 // max-failures=.
 func (s *script) update() {
 	ch := &job.Change{}
-	if name, ok := s.word("name"); ok {
+	if name, ok := s.value("name"); ok {
 		ch.Name = &name
 	}
-	if text, ok := s.word("priority"); ok {
-		p := must(s, job.ParsePriority, text)
+	if text, ok := s.value("priority"); ok {
+		p := mustParse(s, job.ParsePriority, text)
 		ch.Priority = &p
 	}
 	if s.has("gpus") {
@@ -178,7 +179,7 @@ func (s *script) update() {
 	if s.has("retries") {
 		ch.Retries = new(s.num("retries", 0))
 	}
-	if list := s.after(); list != nil {
+	if list := s.readDependencies(); list != nil {
 		ch.After = &list
 	}
 	if s.has("limit") {
@@ -192,7 +193,7 @@ func (s *script) update() {
 
 // reserve reserves GPUs for a user or a group: gpus=0,1 in=TIME for=TIME uid= gid=.
 func (s *script) reserve() {
-	list := must(s, job.ParseGPUList, s.text("gpus"))
+	list := mustParse(s, job.ParseGPUList, s.text("gpus"))
 	from := s.w.now.Add(s.duration("in"))
 	r := &job.Reservation{From: from, To: from.Add(s.duration("for")), Users: []job.Account{{UID: s.num("uid", 1002), User: "bob"}}}
 	if gid := s.num("gid", 0); gid > 0 {
@@ -213,7 +214,7 @@ func (s *script) command(c job.Command) {
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}
-	if name, ok := s.word("as"); ok { // the present name of the account; admin: the account is in the admin group
+	if name, ok := s.value("as"); ok { // the present name of the account; admin: the account is in the admin group
 		who.User = name
 	}
 	if s.has("admin") {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This method reads the memory that a process uses.
-func (s *script) used() int64 {
+// readMemory reads the memory that a process uses.
+func (s *script) readMemory() int64 {
 	switch s.text("mem") {
 	case "unknown":
 		return -1
@@ -46,10 +46,10 @@ func (s *script) exit() {
 	}
 }
 
-// This method changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE,
+// changeGPU changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE,
 // used=SIZE, dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
 // rows=pending|failed|ok, clean.
-func (s *script) gpu() {
+func (s *script) changeGPU() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {
 		g.MemUsedBytes, g.MemFreeBytes, g.Processes = uint64(n), g.MemTotalBytes-g.MemReservedBytes-uint64(n), p

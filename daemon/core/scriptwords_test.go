@@ -7,43 +7,43 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// word returns the value of a word of the line, and whether the line has it.
-func (s *script) word(key string) (string, bool) {
+// value returns the value of a word of the line, and whether the line has it.
+func (s *script) value(key string) (string, bool) {
 	s.read[key] = true
 	text, ok := s.args[key]
 	return text, ok
 }
 
-func (s *script) text(key string) string { text, _ := s.word(key); return text }
+func (s *script) text(key string) string { text, _ := s.value(key); return text }
 
-func (s *script) has(key string) bool { _, ok := s.word(key); return ok }
+func (s *script) has(key string) bool { _, ok := s.value(key); return ok }
 
 func (s *script) num(key string, unset int) int {
-	text, ok := s.word(key)
+	text, ok := s.value(key)
 	if !ok {
 		return unset
 	}
-	return must(s, strconv.Atoi, text)
+	return mustParse(s, strconv.Atoi, text)
 }
 
 func (s *script) duration(key string) time.Duration {
-	text, ok := s.word(key)
+	text, ok := s.value(key)
 	if !ok {
 		return 0
 	}
-	return must(s, time.ParseDuration, text)
+	return mustParse(s, time.ParseDuration, text)
 }
 
 func (s *script) size(key string) int64 {
-	text, ok := s.word(key)
+	text, ok := s.value(key)
 	if !ok {
 		return 0
 	}
-	return must(s, job.ParseSize, text)
+	return mustParse(s, job.ParseSize, text)
 }
 
-// This function parses the value of a word, and ends the script if the value is invalid.
-func must[T any](s *script, parse func(string) (T, error), text string) T {
+// mustParse parses the value of a word, and ends the script if the value is invalid.
+func mustParse[T any](s *script, parse func(string) (T, error), text string) T {
 	v, err := parse(text)
 	if err != nil {
 		s.t.Fatal(err)

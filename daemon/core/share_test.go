@@ -15,7 +15,7 @@ func TestSharesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(1, func(string, ...any) {})
 		w.policy.MemSlackBytes = 0
-		w.keeps(rapid.Uint64Range(0, 4096).Draw(t, "reserved"))
+		w.keepMemory(rapid.Uint64Range(0, 4096).Draw(t, "reserved"))
 		if rapid.Bool().Draw(t, "version 1") {
 			g := &w.gpus[0]
 			g.MemUsedBytes, g.MemReservedBytes = g.MemReservedBytes, 0

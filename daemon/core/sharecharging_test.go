@@ -8,21 +8,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This method lets time pass and then samples the GPUs.
-func (w *world) after(d time.Duration) {
+// waitAndTick lets time pass, and then samples the GPUs.
+func (w *world) waitAndTick(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.step(core.Tick{}, -1)
 	w.step(w.sample(0), -1)
 	w.settle()
 }
 
-// This function makes a job ask for a part of one GPU.
-func on(milli, gpu int) func(*job.Request) {
+// askForPart makes a job ask for a part of one GPU.
+func askForPart(milli, gpu int) func(*job.Request) {
 	return func(r *job.Request) { r.GPUMilli, r.GPUIDs = milli, []int{gpu} }
 }
 
-// This function checks the recorded use of the only user.
-func counted(t *testing.T, w *world, gpus, charge time.Duration) {
+// checkGPUUse checks the recorded use of the only user.
+func checkGPUUse(t *testing.T, w *world, gpus, charge time.Duration) {
 	t.Helper()
 	u := w.usage["u1001"]
 	for _, x := range []struct {
@@ -47,15 +47,15 @@ func (w *world) cancel(id job.ID) {
 func TestSharersPayForTheWholeGPU(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {
-			w := running(t, 2, on(10, 0))
-			w.queue(on(10, 1))
+			w := runningWorld(t, 2, askForPart(10, 0))
+			w.queue(askForPart(10, 1))
 			w.settle()
-			w.after(5 * time.Hour) // nobody waits
+			w.waitAndTick(5 * time.Hour) // nobody waits
 			w.queue(nil)
 			w.settle()
-			w.after(time.Minute)
+			w.waitAndTick(time.Minute)
 			for range 4 {
-				w.after(30 * time.Minute)
+				w.waitAndTick(30 * time.Minute)
 				if dies {
 					w.revive()
 					w.step(w.listed(), -1)
@@ -66,31 +66,31 @@ func TestSharersPayForTheWholeGPU(t *testing.T) {
 				t.Errorf("it is charged for %d milli", j.Shared)
 			}
 			w.cancel(3)
-			w.after(time.Minute)
+			w.waitAndTick(time.Minute)
 			if j := w.jobs[1]; j.Shared != 0 {
 				t.Errorf("nobody waits, and it is charged for %d milli", j.Shared)
 			}
-			w.after(5 * time.Hour)
+			w.waitAndTick(5 * time.Hour)
 			w.cancel(2)
 			w.cancel(1)
-			counted(t, w, 14*time.Minute, 4*time.Hour+12*time.Minute)
+			checkGPUUse(t, w, 14*time.Minute, 4*time.Hour+12*time.Minute)
 		})
 	}
 }
 
 // Jobs on a shared GPU together pay for one GPU, in proportion to their parts.
 func TestSharersDivideTheGPU(t *testing.T) {
-	w := running(t, 1, on(100, 0))
-	w.queue(on(300, 0))
+	w := runningWorld(t, 1, askForPart(100, 0))
+	w.queue(askForPart(300, 0))
 	w.settle()
 	w.queue(nil)
 	w.settle()
-	w.after(time.Hour)
+	w.waitAndTick(time.Hour)
 	if a, b := w.jobs[1].Shared, w.jobs[2].Shared; a != 250 || b != 750 {
 		t.Errorf("they are charged for %d and %d milli", a, b)
 	}
 	w.cancel(2)
-	w.after(time.Hour)
+	w.waitAndTick(time.Hour)
 	if a := w.jobs[1].Shared; a != 1000 {
 		t.Errorf("alone it is charged for %d milli", a)
 	}
@@ -111,16 +111,16 @@ func TestSharersPayNothingForJobsUnderQuota(t *testing.T) {
 			w.revive()
 			w.step(w.listed(), -1)
 			w.step(w.sample(0), -1)
-			w.queue(on(100, 0))
+			w.queue(askForPart(100, 0))
 			w.settle()
-			w.queue(on(job.WholeGPU, 1))
+			w.queue(askForPart(job.WholeGPU, 1))
 			w.settle()
 			w.queue(map[string]func(*job.Request){
-				"a quota": nil, "another GPU": on(job.WholeGPU, 1), "held": func(r *job.Request) { r.Hold = true },
-				"asks a part": on(950, 0), "asks no GPUs": func(r *job.Request) { r.GPUMilli, r.MemBytes = 0, 1<<60 },
+				"a quota": nil, "another GPU": askForPart(job.WholeGPU, 1), "held": func(r *job.Request) { r.Hold = true },
+				"asks a part": askForPart(950, 0), "asks no GPUs": func(r *job.Request) { r.GPUMilli, r.MemBytes = 0, 1<<60 },
 			}[name])
 			w.settle()
-			w.after(time.Hour)
+			w.waitAndTick(time.Hour)
 			if j := w.jobs[1]; j.Shared != 0 || j.State != job.Running {
 				t.Errorf("it is %s and charged for %d milli", j.State, j.Shared)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This method runs a command to its end several times. Each run has the given length and memory.
-func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
+// runTimes runs a command to its end several times. Each run has the given length and memory.
+func (a *asker) runTimes(command string, times int, d time.Duration, mem int64) {
 	a.Helper()
 	for range times {
 		id := a.submit("bob", job.Request{GPUMilli: job.WholeGPU, Derived: job.Derived{Shape: command}})
@@ -24,14 +24,14 @@ func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 		u.Phase, u.Exit, u.Used = core.Exited, contract.Exit{}, job.HostUse{PeakMemBytes: mem}
 		a.step(core.Changed{Job: id}, -1)
 		a.settle()
-		a.later(time.Minute)
+		a.waitAndSample(time.Minute)
 	}
 }
 
 var real = job.Derived{Shape: "real"}
 
-// This method reserves all GPUs for another user, beginning after some time.
-func (a *asker) reserved(in time.Duration) {
+// reserveFor reserves all GPUs for another user, beginning after some time.
+func (a *asker) reserveFor(in time.Duration) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(in), To: a.now.Add(in + 9*time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.token++
 	a.step(core.Command{Token: a.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandReserve, Reservation: &res}}, -1)
@@ -67,15 +67,15 @@ func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newAsker(t, 1, func(p *site.Policy) { p.Predict = nil })
 			for _, p := range c.past {
-				a.ran(p.command, p.times, p.length, 0)
+				a.runTimes(p.command, p.times, p.length, 0)
 			}
-			a.reserved(c.gap)
+			a.reserveFor(c.gap)
 			id := a.submit("bob", job.Request{GPUMilli: job.WholeGPU, TimeLimit: job.Span(c.limit), Derived: real})
-			a.want("what would start it sooner", a.sooner(id), c.want)
+			a.want("what would start it sooner", a.printSooner(id), c.want)
 			a.revive()
 			a.step(a.listed(), -1)
 			a.step(a.sample(0), -1)
-			a.want("the same after a restart", a.sooner(id), c.want)
+			a.want("the same after a restart", a.printSooner(id), c.want)
 		})
 	}
 }
@@ -84,10 +84,10 @@ func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 func TestSuggestedLimitsExceedPresentRuns(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Predict = nil })
 	a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{1}, Derived: real})
-	a.later(time.Hour)
-	a.reserved(30 * time.Minute)
+	a.waitAndSample(time.Hour)
+	a.reserveFor(30 * time.Minute)
 	id := a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{0}, TimeLimit: job.Span(3 * time.Hour), Derived: real})
-	a.want("beside one that runs", a.sooner(id), " of 3")
+	a.want("beside one that runs", a.printSooner(id), " of 3")
 }
 
 // Less memory is suggested if five runs of the command did not need more.
@@ -106,11 +106,11 @@ func TestSoonerWithProvenMemory(t *testing.T) {
 		a := newAsker(t, 2, func(p *site.Policy) { p.Predict, p.HostMemBytes = nil, all })
 		for range c.times {
 			for _, mem := range c.took {
-				a.ran("real", 1, 10*time.Minute, mem)
+				a.runTimes("real", 1, 10*time.Minute, mem)
 			}
 		}
 		a.submit("ann", job.Request{GPUMilli: job.WholeGPU, MemBytes: all - 10*gib})
 		id := a.submit("bob", job.Request{GPUMilli: job.WholeGPU, MemBytes: 24 * gib, Derived: real, Preemptible: true})
-		a.want(name, a.sooner(id), c.want)
+		a.want(name, a.printSooner(id), c.want)
 	}
 }

@@ -48,10 +48,10 @@ func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStar
 	return s
 }
 
-// slowed frees the place of a slow start, unless that has happened already. The argument why is the
-// cause, or "" if it is unknown.
-func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
-	s.Why = cmp.Or(s.Why, why)
+// freeSlow frees the place of a slow start, unless that has happened already. cause is "" if it is
+// unknown.
+func (c *lifecycle) freeSlow(s *starts.BegunStart, cause string, now time.Time) {
+	s.Why = cmp.Or(s.Why, cause)
 	if !s.Slow {
 		c.starts.Slowed(s)
 		c.step.act(Hasten{Job: *s.Of.Job})
@@ -86,10 +86,10 @@ func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Ti
 	}
 }
 
-// This method notes whether systemd stops everything. If it does, jobs whose starts have not begun
+// noteShutdown notes whether systemd stops everything. If it does, jobs whose starts have not begun
 // return to the queue before the machine is down. Otherwise the record would look as if the reboot
 // had ended their starts.
-func (c *Core) leave(down bool, now time.Time) {
+func (c *Core) noteShutdown(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
 	c.step.replan()
 	if !down {

@@ -29,8 +29,8 @@ func (s *stepBuffer) begin(ev Event) {
 func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
 func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// This method answers a request. The method finish fills in the job that the reply names by id.
-func (s *stepBuffer) reply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
+// addReply answers a request. finish fills in the job that the reply names by id.
+func (s *stepBuffer) addReply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
 // replan asks for another pass of the planner before the step ends.
 func (s *stepBuffer) replan() { s.replanNeeded = true }
@@ -54,12 +54,12 @@ func (s *stepBuffer) markDirty(l *tracked.Job) {
 	delete(s.unlogged, l.ID)
 }
 
-// markUpdated is markDirty for a job whose options somebody changed. The parameter before lists the
-// old options.
-func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, before []job.Ask) {
+// markUpdated is markDirty for a job whose options somebody changed. oldOptions has the options
+// before the change.
+func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, oldOptions []job.Ask) {
 	s.markDirty(l)
 	now := job.Asked(&l.Label, &l.Request)
-	s.updated[l.ID] = &job.Update{By: by.User, Edits: job.Edits(before, now)}
+	s.updated[l.ID] = &job.Update{By: by.User, Edits: job.Edits(oldOptions, now)}
 }
 
 // announce adds an event that no record implies.
@@ -74,8 +74,8 @@ func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	}
 }
 
-// This method records the payload of a new job when the job is recorded.
-func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
+// storePayload records the payload of a new job when the job is recorded.
+func (s *stepBuffer) storePayload(id job.ID, p *job.Payload) { s.payload[id] = p }
 
 // notifyOwner puts a sentence for the owner into the job's journal. All sentences of one step are
 // written together.

@@ -14,10 +14,10 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// This method checks invariant 10: a job is stopped for its use of GPUs only if the last sample
+// checkJustified checks invariant 10: a job is stopped for its use of GPUs only if the last sample
 // shows the reason, and only after a warning. A stop for GPU memory also requires that another job
 // lacks memory that it was promised.
-func (w *world) justified(j *job.Job) {
+func (w *world) checkJustified(j *job.Job) {
 	switch j.Stop {
 	case job.StopGPUMem:
 		if why := w.noBreach(j); why != "" {
@@ -38,8 +38,8 @@ func (w *world) shown(uuid string) *gpu.Device {
 	return &w.sampled.Devices[i]
 }
 
-// This function returns a job's use of a GPU in the last sample; -1: unknown.
-func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
+// useOf returns a job's use of a GPU in the last sample; -1: unknown.
+func useOf(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	for _, p := range d.Processes {
 		if p.Unit == fmt.Sprintf("gpujob-%d.service", id) {
 			if p.UsedBytes < 0 {
@@ -51,11 +51,11 @@ func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	return bytes, processes
 }
 
-// This method notes the last sample, and counts the shortages and excesses that it shows.
-func (w *world) look(s gpu.Snapshot) {
+// noteSample notes the last sample, and counts the shortages and excesses that it shows.
+func (w *world) noteSample(s gpu.Snapshot) {
 	w.sampled = s
 	for _, g := range w.gpus {
-		if d := w.shown(g.UUID); d != nil && w.owed(d) > int64(d.MemFreeBytes) {
+		if d := w.shown(g.UUID); d != nil && w.owedMemory(d) > int64(d.MemFreeBytes) {
 			w.shorts[g.UUID]++
 		} else {
 			w.shorts[g.UUID] = 0
@@ -69,7 +69,7 @@ func (w *world) look(s gpu.Snapshot) {
 			key := fmt.Sprint(id, r.UUID)
 			if d := w.shown(r.UUID); d == nil {
 				continue
-			} else if used, _ := has(d, id); used > r.PromiseBytes {
+			} else if used, _ := useOf(d, id); used > r.PromiseBytes {
 				w.overs[key]++
 			} else if used >= 0 {
 				w.overs[key] = 0
@@ -88,7 +88,7 @@ func (w *world) noBreach(j *job.Job) string {
 	if d == nil {
 		return "the GPU is not in the last sample"
 	}
-	if used, _ := has(d, j.ID); ref.Milli == 0 || used <= ref.PromiseBytes {
+	if used, _ := useOf(d, j.ID); ref.Milli == 0 || used <= ref.PromiseBytes {
 		return fmt.Sprintf("it uses %d of %d", used, ref.PromiseBytes)
 	}
 	if n := w.overs[fmt.Sprint(j.ID, ref.UUID)]; n < 2 {
@@ -97,7 +97,7 @@ func (w *world) noBreach(j *job.Job) string {
 	if ref.Use.OverWarned.IsZero() || ref.Use.Over < w.policy.Usage.MemoryGrace {
 		return "it was not warned, or not long ago"
 	}
-	if owed := w.owed(d); owed <= int64(d.MemFreeBytes) {
+	if owed := w.owedMemory(d); owed <= int64(d.MemFreeBytes) {
 		return fmt.Sprintf("the others lack %d, and %d is free", owed, d.MemFreeBytes)
 	}
 	if n := w.shorts[ref.UUID]; n < 2 {
@@ -106,14 +106,14 @@ func (w *world) noBreach(j *job.Job) string {
 	return ""
 }
 
-// owed returns the memory that the jobs on a GPU were promised and do not use.
-func (w *world) owed(d *gpu.Device) (owed int64) {
+// owedMemory returns the memory that the jobs on a GPU were promised and do not use.
+func (w *world) owedMemory(d *gpu.Device) (owed int64) {
 	for id, j := range w.jobs {
 		if !j.State.Live() {
 			continue
 		}
 		for _, r := range j.Attempt.GPUs {
-			if used, _ := has(d, id); r.UUID == d.UUID && r.Milli != 0 && used >= 0 {
+			if used, _ := useOf(d, id); r.UUID == d.UUID && r.Milli != 0 && used >= 0 {
 				owed += max(0, r.PromiseBytes-used)
 			}
 		}
@@ -131,7 +131,7 @@ func (w *world) notIdle(j *job.Job) string {
 		if d == nil {
 			return "a GPU is not in the last sample"
 		}
-		if used, n := has(d, j.ID); n > 0 && (used < 0 || d.UtilGPUPercent != 0) {
+		if used, n := useOf(d, j.ID); n > 0 && (used < 0 || d.UtilGPUPercent != 0) {
 			return fmt.Sprintf("GPU %d is used", r.Index)
 		}
 		if u := r.Use; u.IdleWarned < p.IdleAfter || u.Idle < u.IdleWarned+p.IdleGrace {
@@ -197,7 +197,7 @@ func TestStopsAreJustified(t *testing.T) {
 func (c *chaos) misuse() {
 	switch c.draw("step", 0, 12) {
 	case 0:
-		c.driver()
+		c.changeReport()
 	case 1:
 		c.restart()
 	case 2:

@@ -35,7 +35,7 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 	c.jobs.Claim(j.ID)
 	c.deps.Follow(l)
 	c.requests.Remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
-	c.step.store(j.ID, &s.Payload)
+	c.step.storePayload(j.ID, &s.Payload)
 	c.queue.enqueue(l, now)
 	c.step.markDirty(l)
 	c.step.replan()
@@ -102,7 +102,7 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	c.accounts.Enroll(s.Owner, s.Principal, now)
 	c.queue.fillGPUMem(s, now)
 	c.applyDefaults(s)
-	if refusal := c.allowed(s, false); refusal != nil {
+	if refusal := c.checkRules(s, false); refusal != nil {
 		return j, refusal
 	}
 	if p := &c.policy; p.MaxQueued > 0 && c.jobs.QueuedCount() >= p.MaxQueued {
@@ -120,9 +120,9 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// This method checks a request against the site's rules. The argument mayRaise says that the
-// priority may be raised: the submitter may do that, or an administrator did it before.
-func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
+// checkRules checks a request against the site's rules. mayRaise says that the priority may be
+// raised: the submitter may do that, or an administrator did it before.
+func (c *state) checkRules(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {
 		return job.Refuse("forbidden/priority")

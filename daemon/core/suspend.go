@@ -172,7 +172,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	}
 	s := job.Submission{Owner: j.Owner, Principal: j.Principal, Admin: e.Who.Admin, Label: j.Label, Request: j.Request}
 	s.Request.TimeLimit = *ch.TimeLimit
-	longer := larger(&j.Request, &s.Request)
+	longer := isLarger(&j.Request, &s.Request)
 	switch ran := ranSoFar(j, now); {
 	case s.Request.TimeLimit > 0 && s.Request.TimeLimit.Duration() <= ran:
 		return job.Refuse("conflict/limit-over", j.Called(), s.Request.TimeLimit, ran.Truncate(time.Second))
@@ -232,7 +232,7 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 // firstReserved returns the first reservation that begins after a time and keeps one of the job's
 // GPUs for other users, or nil. A reservation that has begun does not affect running jobs.
 func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
-	list, of := q.gpus.Reservations.All(), q.reserved()
+	list, of := q.gpus.Reservations.All(), q.reservations()
 	for i := range list {
 		v := &list[i]
 		sooner := v.From.After(after) && (first == nil || v.From.Before(first.From))

@@ -49,11 +49,11 @@ func (s *systemd) asksReboot(next time.Time)    { s.reboots.next = next }
 func (s *systemd) refuseReboot(why string)      { s.reboots.refused = why }
 func (s *systemd) setListed()                   { s.wasListed = true }
 
-// This method records the boot and the run of systemd that the units belong to.
-func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
+// noteRun records the boot and the run of systemd that the units belong to.
+func (s *systemd) noteRun(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
-// This method reports whether a reboot of any kind has ended the unit of an attempt.
-func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run }
+// isRebooted reports whether a reboot of any kind has ended the unit of an attempt.
+func (s *systemd) isRebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
 // wasOff is like rebooted, but can't detect a soft reboot before the first listing. Until then it
 // returns false for attempts of this boot.
@@ -61,16 +61,16 @@ func (s *systemd) wasOff(a *job.Attempt) bool {
 	if boot, _, _ := strings.Cut(a.BootID, "."); s.run == "" {
 		return boot != s.boot
 	}
-	return s.rebooted(a)
+	return s.isRebooted(a)
 }
 
 // ReportedAt is the number of consecutive listings after which a unit without a job is reported. A
 // unit that is just being collected is gone by then.
 const ReportedAt = 2
 
-// This method records the units of a listing that have no job. It yields each of them with the
+// noteOrphans records the units of a listing that have no job. It yields each of them with the
 // number of consecutive listings that contained it.
-func (s *systemd) orphaned(units []Unit) iter.Seq2[Unit, int] {
+func (s *systemd) noteOrphans(units []Unit) iter.Seq2[Unit, int] {
 	before := s.orphans
 	s.orphans = map[job.ID]int{}
 	for _, u := range units {

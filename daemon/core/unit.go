@@ -71,9 +71,9 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 // abandonAttempt ends an attempt that has no unit. If another job's unit has its name, that unit is
 // left alone.
 func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) {
-	c.edit(l, func(a *job.Attempt) { a.Result = &r })
+	c.editAttempt(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)
-	c.ended(l, now)
+	c.closeAttempt(l, now)
 }
 
 // teardown brings an attempt to its end: it stops every process of the unit and collects the unit.
@@ -123,7 +123,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 	switch {
 	case e.OK:
-		c.ended(l, now)
+		c.closeAttempt(l, now)
 	case unknown && e.Before.Phase == Exited: // first record the end, then remove the unit that reports it
 		c.teardown(l, now)
 	default:
@@ -132,10 +132,10 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 }
 
-// This method handles a hint that something happened to a unit. A start or an inspection that is
+// unitChanged handles a hint that something happened to a unit. A start or an inspection that is
 // under way may have read the unit before that, so the unit is inspected again afterwards. A stop
 // that is under way needs no further inspection: it reads the unit last.
-func (c *Core) changed(e Changed, now time.Time) {
+func (c *Core) unitChanged(e Changed, now time.Time) {
 	l := c.jobs.Active(e.Job)
 	switch {
 	case l == nil || l.State == job.Ending:
@@ -186,7 +186,7 @@ func (c *Core) list(e Listed, now time.Time) {
 	if first {
 		c.queue.clampBackoffs(now)
 	}
-	c.systemd.runs(e.Boot, e.Run)
+	c.systemd.noteRun(e.Boot, e.Run)
 	rebooted(&c.lifecycle, now)
 	c.step.replan()
 	c.recoverAll(&e, now)
@@ -209,7 +209,7 @@ func (c *Core) list(e Listed, now time.Time) {
 		c.jobs.Claim(u.Job)
 		orphans = append(orphans, u)
 	}
-	for u, listings := range c.systemd.orphaned(orphans) {
+	for u, listings := range c.systemd.noteOrphans(orphans) {
 		if u.Phase == Exited {
 			c.step.act(Collect{Job: u.Job, Listings: listings})
 		} else if listings == ReportedAt {
@@ -247,7 +247,7 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 	switch {
 	case l.State == job.Ending:
 		c.teardown(l, now)
-	case c.systemd.rebooted(a):
+	case c.systemd.isRebooted(a):
 		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: job.Say("detail/restarted")}, now)
 	case !fresh:
 		c.inspect(l)
@@ -256,7 +256,7 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 	case l.State == job.Starting:
 		c.launch(l, now)
 	default:
-		c.endAttempt(l, *vanished(l), now)
+		c.endAttempt(l, *vanishedResult(l), now)
 	}
 }
 
@@ -292,7 +292,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		if c.troubles.Tried(l) {
 			c.step.replan()
 		}
-		c.edit(l, func(a *job.Attempt) {
+		c.editAttempt(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
 			if u.Age > tracked.StartSlack { // no daemon saw the start: the difference does not mean that the clock was set
 				a.StartedAt = now.Add(-u.Age)
@@ -326,12 +326,12 @@ func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 		return
 	}
 	c.move(l, job.Ending, now)
-	c.ended(l, now)
+	c.closeAttempt(l, now)
 	c.step.act(Collect{Job: l.ID})
 }
 
-// This method keeps the peak use of running jobs, which is recorded with their results.
-func (c *lifecycle) measured(e Measured) {
+// keepPeaks keeps the peak use of running jobs, which is recorded with their results.
+func (c *lifecycle) keepPeaks(e Measured) {
 	for _, u := range e.Usage {
 		l := c.jobs.Active(u.Job)
 		if l == nil {

@@ -73,8 +73,8 @@ func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
 	return nil
 }
 
-// The type changed is a job together with its new options, which were found to be permitted.
-type changed struct {
+// changedJob is a job together with its new options, which were found to be permitted.
+type changedJob struct {
 	l    *tracked.Job
 	asks job.Submission
 	open []job.Dependency // unmet dependencies
@@ -87,8 +87,8 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.queue.snapshot(now)                             // made once, since there may be thousands of tasks
-	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // sums of the changes so far
+	machine := c.queue.snapshot(now)                                // made once, since there may be thousands of tasks
+	all, edges, bytes := make([]changedJob, len(list)), 0, int64(0) // sums of the changes so far
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
 		if refusal == nil {
@@ -122,9 +122,9 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 // changedAs returns a job with a change applied, or a refusal if the change is not allowed.
 func (c *state) changedAs(
 	l *tracked.Job, e *Command, machine *sched.Snapshot, now time.Time,
-) (out changed, refusal *job.Refusal) {
+) (out changedJob, refusal *job.Refusal) {
 	ch := e.What.Change
-	out = changed{l: l, asks: job.Submission{
+	out = changedJob{l: l, asks: job.Submission{
 		Owner: l.Owner, Principal: l.Principal, Admin: e.Who.Admin, Label: l.Label, Request: l.Request,
 	}, open: l.Pending}
 	s := &out.asks
@@ -162,14 +162,14 @@ func (c *state) changedAs(
 		}
 	}
 	mayRaise := raised && ch.Priority == nil
-	if mayRaise && !c.mayRaise(s) && larger(&l.Request, &s.Request) {
+	if mayRaise && !c.mayRaise(s) && isLarger(&l.Request, &s.Request) {
 		return out, job.Refuse("forbidden/raised", l.Called())
 	}
 	return out, c.admitChange(s, mayRaise, machine)
 }
 
-// larger reports whether a changed request asks for more than the old one.
-func larger(old, now *job.Request) bool {
+// isLarger reports whether a changed request asks for more than the old one.
+func isLarger(old, now *job.Request) bool {
 	limit := func(r *job.Request) int {
 		if r.Array == nil || r.Array.Limit == 0 {
 			return job.MaxTasks
@@ -188,7 +188,7 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
 	}
-	if refusal := c.allowed(s, mayRaise); refusal != nil {
+	if refusal := c.checkRules(s, mayRaise); refusal != nil {
 		return refusal
 	}
 	s.Request.MemMilli = sched.MemoryPart(machine, &s.Request)
@@ -197,13 +197,13 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 
 // change replaces a job's request. The job loses the precedence that owe gave it. An array whose
 // tasks are all jobs is not in the queue, so its place does not change.
-func (c *Core) change(to *changed, now time.Time) {
+func (c *Core) change(to *changedJob, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
 		c.queue.settleCapped(l, now)
-		if larger(&l.Request, &s.Request) { // so that nobody queues a small request early and enlarges it later
+		if isLarger(&l.Request, &s.Request) { // so that nobody queues a small request early and enlarges it later
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
 		}
@@ -235,7 +235,7 @@ func (c *Core) resetThrottle(l *tracked.Job) {
 		}
 		if t.State == job.Queued && c.queue.Has(t.ID) {
 			c.queue.Remove(t.ID)
-			c.queue.Push(c.queue.waiting(t))
+			c.queue.Push(c.queue.waitingJob(t))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // has none.
 func TestUseIsOnRecord(t *testing.T) {
 	for milli, want := range map[int]map[string]int64{1500: {"u1001": (90 * time.Minute).Microseconds()}, 0: {}} {
-		w := running(t, 2, func(r *job.Request) { r.GPUMilli = milli })
+		w := runningWorld(t, 2, func(r *job.Request) { r.GPUMilli = milli })
 		w.policy.Sched.HalfLife = 0
 		w.step(core.Configured{Policy: w.policy}, -1)
 		w.now = w.now.Add(time.Hour)
@@ -53,7 +53,7 @@ func TestEnergyIsOnRecord(t *testing.T) {
 		"nothing is known":   {1000, []uint64{0, 0, 0}, []int64{-1, -1, -1}, -1},
 		"known for a while":  {1000, []uint64{0, 0, 0}, []int64{-1, 100_000, 100_000}, 1000},
 	} {
-		w := running(t, 1, func(r *job.Request) { r.GPUMilli = c.milli })
+		w := runningWorld(t, 1, func(r *job.Request) { r.GPUMilli = c.milli })
 		w.gpus[0].EnergyMilliJ, w.gpus[0].PowerMilliW = 0, -1
 		w.step(w.sample(0), -1)
 		for i := range c.counter {
@@ -71,7 +71,7 @@ func TestEnergyIsOnRecord(t *testing.T) {
 // If two jobs use a GPU one after the other, each gets only its own energy, no matter when the
 // driver updates its counter.
 func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
-	w := running(t, 1, nil)
+	w := runningWorld(t, 1, nil)
 	look := func(after time.Duration, counter uint64, milliW int64) {
 		w.now = w.now.Add(after)
 		w.gpus[0].EnergyMilliJ, w.gpus[0].PowerMilliW = counter, milliW
@@ -111,7 +111,7 @@ func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 
 // Each job that has not ended is counted once, including an array whose tasks have all become jobs.
 func TestCountsOfJobs(t *testing.T) {
-	w := running(t, 3, nil)
+	w := runningWorld(t, 3, nil)
 	w.queue(func(r *job.Request) { r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 1, Step: 1}}} })
 	w.settle()
 	w.queue(nil)

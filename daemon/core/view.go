@@ -28,14 +28,14 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
-	v.Drained, v.Ends, v.Host = c.gpus.Closed(now), c.queue.ends(), job.HostView{
+	v.Drained, v.Ends, v.Host = c.gpus.Closed(now), c.queue.plannedEnd(), job.HostView{
 		MemBytes: c.policy.HostMemBytes, CPUs: c.policy.HostCPUs, Places: c.policy.MaxRunning, Taken: c.jobs.ActiveCount(),
 	}
 	for l := range c.jobs.Live() {
 		v.Host.PromisedMem += l.Request.MemBytes
 		v.Host.PromisedCPUs += l.CPUs()
 	}
-	list, beyond := c.selected(&q, now)
+	list, beyond := c.selectJobs(&q, now)
 	v.Omitted = beyond
 	if q.Totals {
 		v.Totals = c.jobs.Totals()
@@ -75,7 +75,7 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 
 // Names is like View, but returns only the names of the jobs.
 func (c *state) Names(q job.Query, now time.Time) []job.Name {
-	list, _ := c.selected(&q, now)
+	list, _ := c.selectJobs(&q, now)
 	if q.For != "" {
 		list = slices.DeleteFunc(list, func(l *tracked.Job) bool { return !q.For.Takes(l.Seen()) })
 	}
@@ -99,10 +99,10 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 	return v
 }
 
-// selected returns first the jobs with a unit by id, then the queue in its order, then the jobs
+// selectJobs returns first the jobs with a unit by id, then the queue in its order, then the jobs
 // that wait for something other than room, by id. A query by ids gets only these jobs. A query for
 // the first waiting jobs also gets the number of waiting jobs that were left out.
-func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
+func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
 		return nil, 0 // the query wants only ended jobs, and the core has none
@@ -132,7 +132,7 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 		}
 		running = slices.Collect(c.jobs.Live())
 		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, min(most, c.queue.Len()))
-		rest, beyond = c.outside(most)
+		rest, beyond = c.jobsWithoutUnit(most)
 		beyond += c.queue.Len() - len(queue)
 	}
 	waiting := make([]*tracked.Job, 0, len(queue))
@@ -155,10 +155,10 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// This method returns by id the jobs that have no unit and are not in the queue. If many of them
-// are held or wait for something other than room, it returns only the given number of those, and
-// counts the rest.
-func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
+// jobsWithoutUnit returns by id the jobs that have no unit and are not in the queue. If many of
+// them are held or wait for something other than room, it returns only the given number of those,
+// and counts the rest.
+func (c *state) jobsWithoutUnit(most int) (list []*tracked.Job, beyond int) {
 	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // each job has a unit or is in the queue
 		return nil, 0
 	}
@@ -225,7 +225,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	if c.queue.Placed(j.ID) {
 		return alone(job.ReasonChecking, job.Message{})
 	}
-	w := c.queue.waiting(l)
+	w := c.queue.waitingJob(l)
 	if why := c.queue.Explain(&w); len(why) > 0 {
 		return c.jobs.NameReasons(c.gpus.NameForeign(c.explainHolders(why)))
 	}

@@ -24,8 +24,8 @@ type warning struct {
 // warnAgain notes that a signal may have been sent, and when to send it again if no answer comes.
 func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = warning{again: at} }
 
-// This method notes that a warning is being sent, for the first time or again.
-func (s *systemd) sends(id job.ID, first bool, now time.Time) {
+// noteSending notes that a warning is being sent, for the first time or again.
+func (s *systemd) noteSending(id job.ID, first bool, now time.Time) {
 	w := warning{again: now.Add(warnUnheard)}
 	if first || !s.warnings[id].since.IsZero() {
 		w.since = now
@@ -82,7 +82,7 @@ func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 		l.WarnsAt = now
 		c.step.markDirty(l)
 	}
-	c.systemd.sends(l.ID, l.WarnsAt.Equal(now), now)
+	c.systemd.noteSending(l.ID, l.WarnsAt.Equal(now), now)
 	c.step.act(Signal{
 		Job: l.ID, Attempt: l.Attempt.Number, Signal: l.Request.WarnSignal, Main: l.Request.WarnsMain(),
 		Whose: whose(l.Job),
@@ -103,12 +103,12 @@ func isToStop(j *job.Job, now time.Time) bool {
 }
 
 // killSooner kills the rest of a cancelled job at a given time, unless an earlier time is set.
-func (c *lifecycle) killSooner(l *tracked.Job, at time.Time) {
+func (c *lifecycle) killSooner(l *tracked.Job, killAt time.Time) {
 	j := l.Job
-	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !at.Before(j.KillAt) {
+	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !killAt.Before(j.KillAt) {
 		return
 	}
-	j.KillAt = at
+	j.KillAt = killAt
 	c.systemd.forgetWarning(j.ID)
 	c.step.markDirtyQuietly(l)
 }
@@ -122,10 +122,10 @@ func (s *systemd) killAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, j.KillAt)
 }
 
-// This method notes that a job got its warning, or when to send the warning again. When a preempted
+// warningSent notes that a job got its warning, or when to send the warning again. When a preempted
 // job gets its warning, its notice begins. A job that can't be warned is stopped when its notice
 // would have been over.
-func (c *Core) signalled(e Signalled, now time.Time) {
+func (c *Core) warningSent(e Signalled, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	switch {
 	case l != nil && l.State == job.Ending && !l.KillAt.IsZero() && !e.OK:
@@ -154,17 +154,17 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// afterWarning adjusts the result of a command that exited after a warning. The argument since is
-// the earliest time at which the warning may have been sent; zero: no warning was sent. A preempted
-// job counts as having made room, whatever its exit status. A job that asked to run again after its
+// afterWarning adjusts the result of a command that exited after a warning. earliest is the
+// earliest time at which the warning may have been sent; zero: no warning was sent. A preempted job
+// counts as having made room, whatever its exit status. A job that asked to run again after its
 // time limit is requeued, unless its exit status 0 says that it is done.
-func afterWarning(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
-	if since.IsZero() {
+func afterWarning(j *job.Job, earliest time.Time, r job.Result, u *Unit) job.Result {
+	if earliest.IsZero() {
 		return r
 	}
 	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // measured by a clock that can't be set
 	switch {
-	case known && ran < since.Sub(j.Attempt.StartedAt):
+	case known && ran < earliest.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
 		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // see finalResult
 	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":

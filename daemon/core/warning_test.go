@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This function makes the command of job 1 exit by itself now.
-func leaves(w *world, e contract.Exit) {
+// exitNow makes the command of job 1 exit by itself now.
+func exitNow(w *world, e contract.Exit) {
 	w.units[1].Phase, w.units[1].Exit, w.units[1].ended = core.Exited, e, w.now.Add(-w.set)
 }
 
@@ -19,7 +19,7 @@ func leaves(w *world, e contract.Exit) {
 func TestExitAfterPreemptionWarning(t *testing.T) {
 	for _, exit := range []contract.Exit{{}, {Code: 1}, {Code: 75}, {Signal: 10}, {Signal: 15}, {Signal: 9, OOM: true}} {
 		for _, away := range []bool{false, true} {
-			w := running(t, 1, func(r *job.Request) {
+			w := runningWorld(t, 1, func(r *job.Request) {
 				r.Priority.Class, r.WarnSignal, r.WarnBefore = job.Scavenger, 10, job.Span(time.Minute)
 			})
 			w.now = w.now.Add(time.Hour)
@@ -27,7 +27,7 @@ func TestExitAfterPreemptionWarning(t *testing.T) {
 			w.queue(nil)
 			w.settle()
 			w.now = w.now.Add(5 * time.Second)
-			leaves(w, exit)
+			exitNow(w, exit)
 			if away {
 				w.now = w.now.Add(time.Hour)
 				w.revive()
@@ -46,11 +46,11 @@ func TestExitAfterPreemptionWarning(t *testing.T) {
 			}
 		}
 	}
-	w := running(t, 1, func(r *job.Request) {
+	w := runningWorld(t, 1, func(r *job.Request) {
 		r.Priority.Class, r.WarnSignal, r.WarnBefore = job.Scavenger, 10, job.Span(time.Minute)
 	})
 	w.now = w.now.Add(time.Hour)
-	leaves(w, contract.Exit{})
+	exitNow(w, contract.Exit{})
 	w.now = w.now.Add(time.Second)
 	w.step(w.sample(0), -1)
 	w.queue(nil) // before the core knows about the end
@@ -78,7 +78,7 @@ func TestExitAfterLimitWarning(t *testing.T) {
 		{"", contract.Exit{Code: 1}, job.Failed, 1},
 	} {
 		for _, warned := range []bool{true, false} {
-			w := running(t, 1, func(r *job.Request) {
+			w := runningWorld(t, 1, func(r *job.Request) {
 				r.TimeLimit, r.OnTimeout = job.Span(time.Hour), c.then
 				r.WarnSignal, r.WarnBefore = 10, job.Span(time.Minute)
 			})
@@ -91,7 +91,7 @@ func TestExitAfterLimitWarning(t *testing.T) {
 			} else if want == job.Running {
 				want, next = job.Failed, 1
 			}
-			leaves(w, c.exit)
+			exitNow(w, c.exit)
 			w.revive()
 			w.step(w.listed(), -1)
 			w.settle()
@@ -121,7 +121,7 @@ func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 			{[]core.Signalled{{Unsent: true}, {}, {Unsent: true}}, true, false},
 			{[]core.Signalled{{Unsent: true}, {OK: true}}, true, false},
 		} {
-			w := running(t, 1, func(r *job.Request) {
+			w := runningWorld(t, 1, func(r *job.Request) {
 				r.WarnSignal, r.WarnBefore = 10, job.Span(time.Minute)
 				r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue
 				if preempts {
@@ -147,7 +147,7 @@ func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 				}
 			}
 			w.now = w.now.Add(500 * time.Millisecond)
-			leaves(w, contract.Exit{Code: 3})
+			exitNow(w, contract.Exit{Code: 3})
 			w.step(core.Changed{Job: 1}, -1)
 			w.settle()
 			w.step(w.sample(0), -1)
@@ -166,7 +166,7 @@ func TestWarningIsSentUntilItArrives(t *testing.T) {
 	limit := func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }
 	scavenger := func(r *job.Request) { r.Priority.Class = job.Scavenger }
 	for name, preempts := range map[string]bool{"before the limit": false, "to make room": true} {
-		w := running(t, 1, func(r *job.Request) {
+		w := runningWorld(t, 1, func(r *job.Request) {
 			r.WarnSignal, r.WarnBefore = 10, job.Span(time.Minute)
 			if limit(r); preempts {
 				scavenger(r)
@@ -218,7 +218,7 @@ func TestNoStopBeforeTheWarning(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, away := range []time.Duration{30 * time.Second, 90 * time.Second, 5 * time.Minute} {
 			for _, then := range []string{"arrives", "arrives after a restart", "is refused", "cancel"} {
-				w := running(t, 1, func(r *job.Request) {
+				w := runningWorld(t, 1, func(r *job.Request) {
 					r.WarnSignal, r.WarnBefore, r.TimeLimit = 10, job.Span(time.Minute), job.Span(3*time.Hour)
 					if preempts {
 						r.Priority.Class = job.Scavenger

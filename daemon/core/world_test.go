@@ -95,13 +95,13 @@ func newWorld(n int, log func(string, ...any)) *world {
 			MemTotalBytes: 80 * gib,
 		})
 	}
-	w.keeps(reservedMiB)
+	w.keepMemory(reservedMiB)
 	w.revive()
 	return w
 }
 
-// This method makes the driver keep that much of each idle GPU for itself.
-func (w *world) keeps(mib uint64) {
+// keepMemory makes the driver keep that much of each idle GPU for itself.
+func (w *world) keepMemory(mib uint64) {
 	for i := range w.gpus {
 		g := &w.gpus[i]
 		g.MemReservedBytes = mib << 20
@@ -151,7 +151,7 @@ func (w *world) disk() (r job.Restored) {
 // more point.
 func (w *world) step(ev core.Event, death int) (alive bool) {
 	if e, ok := ev.(core.Sampled); ok {
-		w.look(e.Snap)
+		w.noteSample(e.Snap)
 	}
 	eff := w.core.Step(ev, w.now)
 	if err := w.core.Check(); err != nil {
@@ -227,7 +227,7 @@ func (w *world) record(r job.Record) {
 		w.ends = append(w.ends, *a)
 	}
 	if r.Job.Stop != old.Stop {
-		w.justified(r.Job)
+		w.checkJustified(r.Job)
 	}
 	if a := r.Job.Attempt; a != nil && a.Result != nil && a.Result.Outcome == job.Lost && w.runsNow(r.Job) {
 		w.fault("job %d is given up as lost while its command runs", r.Job.ID)

@@ -161,7 +161,7 @@ func (w *world) answer(i int) core.Event {
 		if w.busDown {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartUnsure}
 		}
-		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.aged(w.units[a.Job.ID])}
+		return core.Started{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, Unit: w.liveStatus(w.units[a.Job.ID])}
 	case core.Stop:
 		ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && !w.stuck[a.Job]}
 		if w.stuck[a.Job] {
@@ -169,7 +169,7 @@ func (w *world) answer(i int) core.Event {
 			return ev
 		}
 		if a.InspectFirst {
-			if w.swept(a.Job) {
+			if w.isSwept(a.Job) {
 				ev.OK = false
 				return ev
 			}
@@ -182,7 +182,7 @@ func (w *world) answer(i int) core.Event {
 		}
 		return ev
 	case core.Inspect:
-		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early, Unit: w.status(a.Job), OK: !w.busDown && !w.swept(a.Job)}
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early, Unit: w.status(a.Job), OK: !w.busDown && !w.isSwept(a.Job)}
 	case core.Signal:
 		there := w.units[a.Job] != nil
 		return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && there, Refused: !w.busDown && !there}
@@ -236,8 +236,9 @@ func colon(list []job.Message) string {
 	return text
 }
 
-// aged returns what systemd reports about a unit now. Its age is by the clock that can't be set.
-func (w *world) aged(u *unit) core.Unit {
+// liveStatus returns what systemd reports about a unit now. Its age is by the clock that can't be
+// set.
+func (w *world) liveStatus(u *unit) core.Unit {
 	out := u.Unit
 	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
 	if !u.ended.IsZero() {
@@ -248,14 +249,14 @@ func (w *world) aged(u *unit) core.Unit {
 
 func (w *world) status(id job.ID) core.Unit {
 	if u := w.units[id]; u != nil {
-		return w.aged(u)
+		return w.liveStatus(u)
 	}
 	return core.Unit{Job: id}
 }
 
-// This method reports whether systemd stops everything and may thereby have changed the state of a
+// isSwept reports whether systemd stops everything and may thereby have changed the state of a
 // unit. The daemon does not report such units.
-func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
+func (w *world) isSwept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
 func unitJob(name string) (job.ID, bool) {
 	var id job.ID
@@ -266,7 +267,7 @@ func unitJob(name string) (job.ID, bool) {
 func (w *world) listed() core.Event {
 	ev := core.Listed{Boot: w.bootID(), Run: fmt.Sprintf("%s.%d", w.bootID(), w.soft)}
 	for _, id := range slices.Sorted(maps.Keys(w.units)) {
-		ev.Units = append(ev.Units, w.aged(w.units[id]))
+		ev.Units = append(ev.Units, w.liveStatus(w.units[id]))
 	}
 	return ev
 }

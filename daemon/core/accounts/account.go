@@ -66,7 +66,7 @@ func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	}
 	a := b.users[o.UID]
 	if a == nil {
-		a = b.restored(&sched.Account{UID: o.UID, Name: o.User})
+		a = b.setUp(&sched.Account{UID: o.UID, Name: o.User})
 		b.users[o.UID] = a
 	} else if job.Nameless(a.UID, a.Name) && !job.Nameless(o.UID, o.User) {
 		b.Rename(a, o.User)
@@ -110,14 +110,14 @@ func (b *Book) Members(gid int) []int {
 func (b *Book) group(name string) *sched.Account {
 	g := b.groups[name]
 	if g == nil {
-		g = b.restored(&sched.Account{UID: -1, Name: name})
+		g = b.setUp(&sched.Account{UID: -1, Name: name})
 		b.groups[name] = g
 	}
 	return g
 }
 
-// This method sets a new account's bounds and its recorded use.
-func (b *Book) restored(a *sched.Account) *sched.Account {
+// setUp sets a new account's bounds and its recorded use.
+func (b *Book) setUp(a *sched.Account) *sched.Account {
 	key := keyOf(a)
 	if u, ok := b.past[key]; ok {
 		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
@@ -129,9 +129,9 @@ func (b *Book) restored(a *sched.Account) *sched.Account {
 	return a
 }
 
-// This method makes all accounts begin to count.
-func (b *Book) open(now time.Time, half time.Duration) {
-	for _, a := range b.all() {
+// startCounting makes all accounts begin to count.
+func (b *Book) startCounting(now time.Time, half time.Duration) {
+	for _, a := range b.allAccounts() {
 		a.Open(sched.At(now), half)
 	}
 	for key, u := range b.past {
@@ -145,7 +145,7 @@ func (b *Book) open(now time.Time, half time.Duration) {
 // Shift adjusts the times of all accounts after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &b.lane.at)
-	for _, a := range b.all() {
+	for _, a := range b.allAccounts() {
 		a.Shift(by)
 	}
 	for key, u := range b.past {
@@ -154,8 +154,8 @@ func (b *Book) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// This method returns the accounts in no order.
-func (b *Book) all() []*sched.Account {
+// allAccounts returns the accounts in no order.
+func (b *Book) allAccounts() []*sched.Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(b.users)), maps.Values(b.groups))
 }
 
@@ -180,7 +180,7 @@ func (b *Book) apply(a *sched.Account) {
 
 // Configured makes new quotas take effect.
 func (b *Book) Configured() {
-	for _, a := range b.all() {
+	for _, a := range b.allAccounts() {
 		b.apply(a)
 	}
 }
@@ -283,7 +283,7 @@ func (b *Book) Check(breach tracked.Breach) {
 			want[a] = r
 		}
 	}
-	for _, a := range b.all() {
+	for _, a := range b.allAccounts() {
 		mem, cpus := a.Promised()
 		if is := (runs{a.Jobs, a.Milli, cpus, mem, a.Rate()}); is != want[a] {
 			breach(11, "%s counts jobs, milli, CPUs, bytes and rates %v, and runs %v", keyOf(a), is, want[a])

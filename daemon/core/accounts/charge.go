@@ -71,7 +71,7 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 // times that their units show.
 func (b *Book) StartCharging(now time.Time) {
 	b.lane.at = now
-	b.open(now, b.policy.Sched.HalfLife)
+	b.startCounting(now, b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {
 		b.chargePast(l, now)
 	}
@@ -90,8 +90,7 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 }
 
 // startChargingEarly charges all jobs of an account up to now. It is needed if one of them ends
-// before the method open is called, because the account's record must also include its running
-// jobs.
+// before startCounting is called, because the account's record must also include its running jobs.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {

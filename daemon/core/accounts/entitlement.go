@@ -14,12 +14,12 @@ func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 	half := b.policy.Sched.HalfLife
 	a := b.User(uid)
 	if a == nil { // a question about an unknown user adds no account
-		a = b.unknown(uid)
+		a = b.unknownAccount(uid)
 	}
 	s := job.Entitlement{User: a.Name, HalfLife: half, Used: a.Used(sched.At(now), half), Share: weight(a)}
 	s.Waits = b.jobs.QueuedOf(uid)
 	s.Everyone, s.Shares = s.Used, s.Share
-	for _, other := range b.all() { // any order will do, since these are sums
+	for _, other := range b.allAccounts() { // any order will do, since these are sums
 		if other.UID >= 0 && other.UID != uid && (other.Jobs > 0 || b.jobs.QueuedOf(other.UID) > 0) {
 			s.Everyone += other.Used(sched.At(now), half)
 			s.Shares += weight(other)
@@ -45,9 +45,9 @@ func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 // weight returns a user's weight in fair share.
 func weight(a *sched.Account) int { return cmp.Or(a.Share, 1) }
 
-// This method returns an account, with its recorded use, for a user who has had no jobs since the
-// daemon's start. It does not add the account to the book.
-func (b *Book) unknown(uid int) *sched.Account {
+// unknownAccount returns an account, with its recorded use, for a user who has had no jobs since
+// the daemon's start. It does not add the account to the book.
+func (b *Book) unknownAccount(uid int) *sched.Account {
 	a := &sched.Account{UID: uid}
 	if u, ok := b.past[keyOf(a)]; ok {
 		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))

@@ -139,14 +139,14 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 // longer than expected counts as a run: a job can do its work in its set-up, or make its end look
 // like a failed launch.
 func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
-	ran, expected := b.ran(l, now), b.Of(l).Median
+	ran, expected := b.runTime(l, now), b.Of(l).Median
 	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {
 		return
 	}
 	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)
 	others := stopped && r.By != l.Owner.User && r.By != l.Person().User
 	if run := ran - l.Served; run > 0 && !others { // earlier attempts were counted when they ended
-		b.count(run, max(0, expected-l.Served), l)
+		b.countOutrun(run, max(0, expected-l.Served), l)
 	}
 	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil || r.Launch != "")
 	toItsEnd := r.Outcome == job.Completed || r.Outcome == job.Failed || r.Outcome == job.TimedOut
@@ -157,8 +157,8 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 }
 
-// This method notes by how much an ended attempt outran its estimate.
-func (b *Book) count(run, expected time.Duration, l *tracked.Job) {
+// countOutrun notes by how much an ended attempt outran its estimate.
+func (b *Book) countOutrun(run, expected time.Duration, l *tracked.Job) {
 	milli := l.Request.GPUMilli
 	if milli == 0 {
 		return
@@ -187,7 +187,7 @@ func (b *Book) LearnBounds(now time.Time) {
 // learnBound notes that a job outlasts its estimate, and does so again whenever the run time has
 // doubled. It records that, so that nothing is learned twice after a restart.
 func (b *Book) learnBound(l *tracked.Job, now time.Time) {
-	ran, taught := b.ran(l, now), l.Taught
+	ran, taught := b.runTime(l, now), l.Taught
 	if ran < ShortestLesson || ran < 2*taught || taught == 0 && ran <= b.Of(l).Median {
 		return
 	}
@@ -196,8 +196,8 @@ func (b *Book) learnBound(l *tracked.Job, now time.Time) {
 	b.observe(l, false, now)
 }
 
-// ran returns the job's run time over all attempts; 0 if its command has not begun.
-func (b *Book) ran(l *tracked.Job, now time.Time) time.Duration {
+// runTime returns the job's run time over all attempts; 0 if its command has not begun.
+func (b *Book) runTime(l *tracked.Job, now time.Time) time.Duration {
 	if l.Attempt == nil || l.Attempt.StartedAt.IsZero() {
 		return 0
 	}
@@ -205,7 +205,7 @@ func (b *Book) ran(l *tracked.Job, now time.Time) time.Duration {
 }
 
 func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {
-	ran := b.ran(l, now)
+	ran := b.runTime(l, now)
 	if ran < ShortestLesson || b.policy.Predict != nil {
 		return
 	}
@@ -217,7 +217,7 @@ func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {
 // LearnMost notes a job's run time so far and the most memory of an ended attempt, whatever the
 // reason for its end.
 func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
-	took := b.took(l, now)
+	took := b.usedSoFar(l, now)
 	if took.Run < ShortestLesson || b.policy.Predict != nil {
 		return
 	}
@@ -226,10 +226,10 @@ func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	}
 }
 
-// took returns a job's run time so far, over all attempts, and the most memory that its current or
-// last attempt took.
-func (b *Book) took(l *tracked.Job, now time.Time) predict.Most {
-	m := predict.Most{Run: b.ran(l, now)}
+// usedSoFar returns a job's run time so far, over all attempts, and the most memory that its
+// current or last attempt took.
+func (b *Book) usedSoFar(l *tracked.Job, now time.Time) predict.Most {
+	m := predict.Most{Run: b.runTime(l, now)}
 	for _, u := range l.CurrentUses() {
 		m.GPUMem = max(m.GPUMem, u.PeakBytes)
 	}
@@ -246,7 +246,7 @@ func (b *Book) Most(l *tracked.Job, now time.Time) predict.Most {
 	m := b.predictor.Most(kind).Max(predict.Most{Run: l.Served})
 	for o := range b.jobs.Live() {
 		if k := o.Kind(); k.UID == kind.UID && k.Shape == kind.Shape && k.Shape != "" {
-			m = m.Max(b.took(o, now))
+			m = m.Max(b.usedSoFar(o, now))
 		}
 	}
 	return m

@@ -14,15 +14,15 @@ type Runs struct {
 	Expected time.Duration // the job's expected run time
 }
 
-// changes returns the changes that may make a waiting job start sooner, beginning with those that
-// cost its owner least. Each of them asks for less, or makes the job preemptible.
-func changes(r *job.Request, runs Runs) (list []tried) {
+// listChanges returns the changes that may make a waiting job start sooner, beginning with those
+// that cost its owner least. Each of them asks for less, or makes the job preemptible.
+func listChanges(r *job.Request, runs Runs) (list []trialChange) {
 	add := func(more ...job.Sooner) {
 		for i := range more {
-			list = append(list, tried{sooner: more[i]})
+			list = append(list, trialChange{sooner: more[i]})
 		}
 	}
-	add(choices(r)...)
+	add(listChoices(r)...)
 	if runs.Enough {
 		add(memoryChanges(r, runs.Most)...)
 	}
@@ -40,8 +40,8 @@ func changes(r *job.Request, runs Runs) (list []tried) {
 	return list
 }
 
-// choices returns the changes that let the scheduler choose the GPUs.
-func choices(r *job.Request) (list []job.Sooner) {
+// listChoices returns the changes that let the scheduler choose the GPUs.
+func listChoices(r *job.Request) (list []job.Sooner) {
 	ask := job.AnyOf{
 		GPUs: len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0, Type: r.GPUType != "",
 		Load: r.MaxLoadPercent+r.MaxUsedPercent > 0,
@@ -62,18 +62,18 @@ func choices(r *job.Request) (list []job.Sooner) {
 // processes. The changes never ask for less than earlier runs took, since a job that gets too
 // little fails.
 func memoryChanges(r *job.Request, most predict.Most) (list []job.Sooner) {
-	known := enough(most.GPUMem)
+	known := withReserve(most.GPUMem)
 	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
 		list = append(list, job.Sooner{Change: job.Change{GPUMemBytes: &known}})
 	}
-	if n := enough(most.HostMem); n > 0 && n < r.MemBytes {
+	if n := withReserve(most.HostMem); n > 0 && n < r.MemBytes {
 		list = append(list, job.Sooner{Change: job.Change{MemBytes: &n}})
 	}
 	return list
 }
 
-// enough returns an amount of memory plus a tenth, rounded up to whole GiB from one GiB on.
-func enough(most int64) int64 {
+// withReserve returns an amount of memory plus a tenth, rounded up to whole GiB from one GiB on.
+func withReserve(most int64) int64 {
 	const unit = 1 << 30
 	n := most + most/10
 	if n < unit {
@@ -89,7 +89,7 @@ const leastGap = 5 * time.Minute
 // timeChanges returns changes that ask for a shorter time limit, but one longer than any run of the
 // command so far. One is the longest limit with which the job starts at once. If enough runs are
 // known, another is twice the job's expected run time.
-func timeChanges(r *job.Request, runs Runs) (list []tried) {
+func timeChanges(r *job.Request, runs Runs) (list []trialChange) {
 	longest, limit := runs.Most.Run, r.TimeLimit.Duration()
 	least := longest.Truncate(time.Minute) + time.Minute
 	if !runs.Enough {
@@ -99,7 +99,7 @@ func timeChanges(r *job.Request, runs Runs) (list []tried) {
 	add := func(d time.Duration, gap bool) {
 		if limit == 0 || d < limit {
 			span := job.Span(d)
-			list = append(list, tried{sooner: job.Sooner{Change: job.Change{TimeLimit: &span}}, gap: gap})
+			list = append(list, trialChange{sooner: job.Sooner{Change: job.Change{TimeLimit: &span}}, gap: gap})
 		}
 	}
 	if add(least, true); runs.Enough {

@@ -23,14 +23,14 @@ func (f *Foresight) Foretell(v *job.JobView) {
 	f.ForetellWhile(func() bool { return true }, v)
 }
 
-// ForetellWhile is like Foretell. As soon as the function asked returns false, ForetellWhile stops
-// and also returns false. What it has computed by then is kept.
-func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
+// ForetellWhile is like Foretell. As soon as goOn returns false, ForetellWhile stops and also
+// returns false. What it has computed by then is kept.
+func (f *Foresight) ForetellWhile(goOn func() bool, v *job.JobView) bool {
 	never := slices.ContainsFunc(v.Reasons, func(r job.Reason) bool { return r.Code == job.ReasonTooMuch })
 	if f == nil || v.State != job.Queued || never {
-		return asked()
+		return goOn()
 	}
-	if !f.Forecast.Simulate(asked, v.ID) {
+	if !f.Forecast.Simulate(goOn, v.ID) {
 		return false
 	}
 	r := f.Forecast.Start(v.ID)
@@ -58,14 +58,14 @@ type Scene struct {
 	told   bool
 }
 
-// CourseWhile returns the expected use of the GPUs. It returns nil if the function asked returns
-// false before that is computed.
-func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
+// CourseWhile returns the expected use of the GPUs. It returns nil if goOn returns false before
+// that is computed.
+func (f *Foresight) CourseWhile(goOn func() bool) *job.Course {
 	s := f.Scene
 	if s.told {
 		return &s.Course
 	}
-	stays, until, done := f.Forecast.Course(asked, job.Horizon)
+	stays, until, done := f.Forecast.Course(goOn, job.Horizon)
 	if !done {
 		return nil
 	}

@@ -12,14 +12,14 @@ import (
 type Trial struct {
 	Ahead *Foresight
 	id    job.ID
-	list  []tried
+	list  []trialChange
 	now   sched.Range // the start of the unchanged job
 
 	limit, served, run time.Duration // its time limit, its run time so far, and the expected run time without a limit
 }
 
-// This type is one change, with the request and expected run time that result from it.
-type tried struct {
+// A trialChange is one change, with the request and expected run time that result from it.
+type trialChange struct {
 	sooner   job.Sooner
 	request  job.Request
 	expected time.Duration
@@ -29,24 +29,23 @@ type tried struct {
 // maxTried is the largest number of changes that are tried for one job.
 const maxTried = 12
 
-// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. The
-// argument run is the job's expected run time without a time limit. The function takes returns the
-// job's request and expected run time after a change, or false if the site's rules or the owner's
-// quotas forbid the change.
+// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. runTime
+// is the job's expected run time without a time limit. apply returns the job's request and expected
+// run time after a change, or false if the site's rules or the owner's quotas forbid the change.
 func NewTrial(
-	ahead *Foresight, j *job.Job, run time.Duration, runs Runs,
-	takes func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),
+	ahead *Foresight, j *job.Job, runTime time.Duration, runs Runs,
+	apply func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),
 ) *Trial {
 	if ahead == nil || !slices.Contains(ahead.Forecast.Waiting(), j.ID) {
 		return nil
 	}
-	t := &Trial{Ahead: ahead, id: j.ID, limit: j.Request.TimeLimit.Duration(), served: j.Served, run: run}
-	for _, w := range changes(&j.Request, runs) {
+	t := &Trial{Ahead: ahead, id: j.ID, limit: j.Request.TimeLimit.Duration(), served: j.Served, run: runTime}
+	for _, w := range listChanges(&j.Request, runs) {
 		if len(t.list) == maxTried {
 			break
 		}
 		var ok bool
-		if w.request, w.expected, ok = takes(&w.sooner); ok {
+		if w.request, w.expected, ok = apply(&w.sooner); ok {
 			t.list = append(t.list, w)
 		}
 	}
@@ -54,21 +53,20 @@ func NewTrial(
 }
 
 // BeginWhile computes when the unchanged job starts, in the given forecast, which must not be older
-// than the trial's. It stops and returns false as soon as the function asked returns false. Only
-// this step of a trial uses the shared forecast.
-func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
+// than the trial's. It stops and returns false as soon as goOn returns false. Only this step of a
+// trial uses the shared forecast.
+func (t *Trial) BeginWhile(goOn func() bool, in *Foresight) bool {
 	t.Ahead = in
-	if !in.Forecast.Simulate(asked, t.id) {
+	if !in.Forecast.Simulate(goOn, t.id) {
 		return false
 	}
 	t.now = in.Forecast.Start(t.id)
 	return true
 }
 
-// TriedWhile tries changes while the function asked returns true. It returns the changes that make
-// the job start sooner, beginning with the soonest start, and the number of changes that were
-// tried.
-func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
+// TriedWhile tries changes while goOn returns true. It returns the changes that make the job start
+// sooner, beginning with the soonest start, and the number of changes that were tried.
+func (t *Trial) TriedWhile(goOn func() bool) (list []job.Sooner, n int) {
 	now, as := t.Ahead.Forecast.Now(), t.now
 	until := now.Add(job.Horizon)
 	if as.Likely > 0 {
@@ -78,13 +76,13 @@ func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	for i := range t.list {
 		w := &t.list[i]
 		if w.gap {
-			gap = t.widen(w, asked)
+			gap = t.widen(w, goOn)
 		}
 		if w.sooner.Change.TimeLimit != nil && w.gap != gap {
 			continue
 		}
 		other := t.Ahead.Forecast.With(t.id, &w.request, w.expected, until)
-		if !other.Simulate(asked, t.id) {
+		if !other.Simulate(goOn, t.id) {
 			break
 		}
 		n++
@@ -105,12 +103,12 @@ const longestGap = 30 * 24 * time.Hour
 
 // widen finds the longest time limit, in whole minutes, with which the job starts at once. It
 // returns false if the job does not start at once even with the limit of the change.
-func (t *Trial) widen(w *tried, asked func() bool) bool {
+func (t *Trial) widen(w *trialChange, goOn func() bool) bool {
 	starts := func(d time.Duration) bool {
 		span := job.Span(d)
 		w.request.TimeLimit, w.sooner.Change.TimeLimit = span, &span
 		w.expected = min(t.run, t.served+d)
-		return t.Ahead.Forecast.With(t.id, &w.request, w.expected, 0).StartsNow(t.id, asked)
+		return t.Ahead.Forecast.With(t.id, &w.request, w.expected, 0).StartsNow(t.id, goOn)
 	}
 	least := w.request.TimeLimit.Duration()
 	if !starts(least) {

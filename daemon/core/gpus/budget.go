@@ -11,9 +11,9 @@ import (
 // warnAgainAfter is the time after which a job that still exceeds its budget is warned again.
 const warnAgainAfter = time.Hour
 
-// This method reports whether the job can be stopped now for exceeding its budget on this GPU. A
+// mayStop reports whether the job can be stopped now for exceeding its budget on this GPU. A
 // suspended job can't be warned, so the answer is yes only if it was warned before.
-func (p *gpuUse) bounded() bool {
+func (p *gpuUse) mayStop() bool {
 	j := p.l.Job
 	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverWarned.IsZero())
 	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
@@ -25,9 +25,9 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 	u, w := p.use, &b.policy.Usage
 	over, anew := !u.OverSince.IsZero(), !u.OverWarned.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
 	switch {
-	case w.Memory == site.Ignore || p.bounded() && u.UsedBytes <= p.ref.Budget():
+	case w.Memory == site.Ignore || p.mayStop() && u.UsedBytes <= p.ref.Budget():
 		u.OverSince, u.Over = time.Time{}, 0
-	case !p.bounded():
+	case !p.mayStop():
 	case over && !anew:
 		if p.memKnown {
 			u.Over += p.span
@@ -101,7 +101,7 @@ func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	for i := range parts {
 		p := &parts[i]
 		u := p.use
-		if !p.bounded() || u.OverSince.IsZero() || u.OverWarned.IsZero() || u.Over < b.policy.Usage.MemoryGrace {
+		if !p.mayStop() || u.OverSince.IsZero() || u.OverWarned.IsZero() || u.Over < b.policy.Usage.MemoryGrace {
 			continue
 		}
 		if over := u.UsedBytes - p.ref.Budget(); over > most {

@@ -29,9 +29,9 @@ func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 		g.Reason, g.Until = what.Reason, what.Until
 	} else {
 		b.acceptFault(&g, d)
-		d.failing = failing{}
+		d.failing = failedJobs{}
 	}
-	b.control(g)
+	b.recordControl(g)
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusa
 		g.Drain, g.Reboot = true, what.Reboot
 		g.Reason, g.Until = what.Reason, what.Until
 	}
-	b.control(g)
+	b.recordControl(g)
 	return nil
 }
 
@@ -109,12 +109,12 @@ func (b *Book) Expire(now time.Time) {
 	for _, d := range b.devices {
 		g := b.controls[d.UUID]
 		if g.Paused && !g.Until.IsZero() && !now.Before(g.Until) {
-			b.control(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
+			b.recordControl(job.GPUControl{UUID: d.UUID, At: now, By: g.By, Fault: g.Fault})
 			b.wantProof(d)
 		}
 	}
 	if g := b.controls[job.EveryGPU]; g.Closes() && b.Closed(now) == nil {
-		b.control(job.GPUControl{UUID: job.EveryGPU, At: now, By: g.By})
+		b.recordControl(job.GPUControl{UUID: job.EveryGPU, At: now, By: g.By})
 	}
 }
 

@@ -22,7 +22,7 @@ type device struct {
 	baselineBytes int64          // the memory that belonged to no process when the last job came; -1: unknown
 
 	revoked   revocation
-	failing   failing
+	failing   failedJobs
 	proof     proof
 	began     map[*sched.Account]time.Time // for each account, when its last job began that did well on this GPU
 	failed    map[*sched.Account]failure   // for each account, its last job that failed at once on this GPU
@@ -55,11 +55,11 @@ const (
 	lastRetry  = 5 * time.Second
 )
 
-// unaccounted returns the memory in use that the driver assigns to no process. It returns -1 if the
-// driver does not report what the processes use, or if the kernel also uses this memory. If the
+// unassignedMem returns the memory in use that the driver assigns to no process. It returns -1 if
+// the driver does not report what the processes use, or if the kernel also uses this memory. If the
 // driver does not list the processes, all memory in use counts as belonging to no process, provided
 // no job has the GPU.
-func (b *inventory) unaccounted(d *device) int64 {
+func (b *inventory) unassignedMem(d *device) int64 {
 	if d.MemIsNode || d.ProcessesUnknown && b.jobs.Held(d.UUID) {
 		return -1
 	}
@@ -89,7 +89,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.lastGoodSample, b.links = now, e.Snap.Links
 	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
-		if b.offered(&device{Device: g}) || b.find(g) != nil { // it may have had an offered index before
+		if b.isOffered(&device{Device: g}) || b.find(g) != nil { // it may have had an offered index before
 			b.merge(g, e, now)
 		}
 	}
@@ -129,7 +129,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		d.Health, d.HealthDetail = g.Health, g.HealthDetail
 		return
 	}
-	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.MIG != g.MIG || d.UUID != g.UUID {
+	if d.Name != g.Name || d.usableMem() != (&device{Device: g}).usableMem() || d.MIG != g.MIG || d.UUID != g.UUID {
 		b.inventoryVersion++
 	}
 	if d.RowsPending && !g.RowsPending { // only a reset replaces a row
@@ -150,11 +150,11 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		p := &g.Processes[i]
 		id, ok := e.Jobs[p.PID]
 		if ok {
-			b.note(p, membership{job: id})
+			b.remember(p, membership{job: id})
 			if l := b.jobs.Active(id); l != nil && !p.Dead {
-				l.Lifetime().SawProcess(e.taken(now))
+				l.Lifetime().SawProcess(e.beginTime(now))
 			}
-		} else if id, ok = b.stray(d, p, before[p.PID], e.began(p, now)); ok {
+		} else if id, ok = b.stray(d, p, before[p.PID], e.beginSpan(p, now)); ok {
 			d.strays[p.PID] = !p.Dead
 		}
 		if ok {
@@ -216,11 +216,11 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	if dep == nil || e.Number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
 		return
 	}
-	if b.clean(d) {
+	if b.isClean(d) {
 		d.cleanup = nil
 		if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() { // the leftover that recordLeak recorded is gone
 			g.Fault.Left = job.GPULeft{}
-			b.control(g)
+			b.recordControl(g)
 		}
 		return
 	}
@@ -232,16 +232,16 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep.next = now.Add(retry.After(dep.looks, firstRetry, lastRetry))
 }
 
-// This method reports whether nothing of an earlier job is on the GPU. It has no process of a job
-// that does not hold it, and no dead process. The memory that belongs to no process is no more than
+// isClean reports whether nothing of an earlier job is on the GPU. It has no process of a job that
+// does not hold it, and no dead process. The memory that belongs to no process is no more than
 // before the job came.
-func (b *inventory) clean(d *device) bool {
+func (b *inventory) isClean(d *device) bool {
 	for _, p := range d.Processes {
 		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.Holds(id, d.UUID)) {
 			return false
 		}
 	}
-	rest := b.unaccounted(d)
+	rest := b.unassignedMem(d)
 	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
@@ -255,7 +255,7 @@ func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 			uid: l.Person().UID, began: l.Beginning(), ended: l.Lifetime().End(now),
 		}
 		left.unsure = left.began.After(now)
-		b.doubt(left.job)
+		b.markUnsure(left.job)
 		if at := b.Position(&r); at >= 0 {
 			b.devices[at].cleanup, left.earlier = left, b.devices[at].cleanup
 		} else {
@@ -278,7 +278,8 @@ func (b *inventory) IsFresh(now time.Time) bool {
 // state returns the state of the GPU for placement, with the reason for people.
 func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message) {
 	state, why := b.stateUnproved(d, now)
-	if state == sched.OK && d.proof.due(b.policy) && (!d.proof.begun.IsZero() || b.jobs.ShareHeld(d.UUID) < job.WholeGPU) {
+	if state == sched.OK && d.proof.isDue(b.policy) &&
+		(!d.proof.begun.IsZero() || b.jobs.ShareHeld(d.UUID) < job.WholeGPU) {
 		return sched.Cleaning, job.Say("detail/proving")
 	}
 	return state, why
@@ -287,11 +288,11 @@ func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message
 // stateUnproved is state without regard to a test with CUDA that is due.
 func (b *inventory) stateUnproved(d *device, now time.Time) (sched.GPUState, job.Message) {
 	control := b.controls[d.UUID]
-	_, fault := b.needs(d)
+	_, fault := b.neededRecovery(d)
 	switch {
 	case b.last.problem != "":
 		return sched.Unknown, job.Text(b.last.problem.Short())
-	case !b.offered(d):
+	case !b.isOffered(d):
 		return sched.Drained, job.Say("detail/not-offered")
 	case b.policy.SlurmGPUs.Has(d.Minor):
 		return sched.Drained, job.Say("detail/slurm")

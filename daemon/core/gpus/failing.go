@@ -48,8 +48,8 @@ const (
 	pause = time.Second
 )
 
-// This type is about the jobs that failed at once on a GPU since a job last did well there.
-type failing struct {
+// failedJobs has the jobs that failed at once on a GPU since a job last did well there.
+type failedJobs struct {
 	jobs  int
 	well  int // number of jobs that did well on other GPUs since the first failure
 	of    []failer
@@ -76,8 +76,8 @@ type failure struct {
 	had []*device
 }
 
-// This method returns f with one more failed job.
-func (f failing) with(l *tracked.Job, now time.Time) failing {
+// addFailure returns f with one more failed job.
+func (f failedJobs) addFailure(l *tracked.Job, now time.Time) failedJobs {
 	if f.jobs == 0 {
 		f.since, f.well = now, 0
 	}
@@ -124,12 +124,12 @@ func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	switch {
 	case len(had) == 0:
 	case r.Outcome == job.Completed || now.Sub(l.Attempt.StartedAt) > didWell:
-		b.well(had, l, now)
+		b.recordWell(had, l, now)
 	case failedAtOnce(l.Job, r, now):
 		culprit, f := b.judge(l, r, now, b.doWell)
 		perhaps, _ := b.judge(l, r, now, b.mayDoWell)
 		for _, d := range had {
-			d.failing = d.failing.with(l, now)
+			d.failing = d.failing.addFailure(l, now)
 			if d.failed == nil {
 				d.failed = map[*sched.Account]failure{}
 			}
@@ -137,7 +137,7 @@ func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 		}
 		switch {
 		case culprit != nil && f.until.IsZero():
-			if f.rests++; !b.acquitted(culprit, now) {
+			if f.rests++; !b.isAcquitted(culprit, now) {
 				f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
 			}
 			culprit.failing = f
@@ -147,8 +147,8 @@ func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	}
 }
 
-// The method well records that a job did well on its GPUs.
-func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
+// recordWell records that a job did well on its GPUs.
+func (b *Book) recordWell(had []*device, l *tracked.Job, now time.Time) {
 	began := l.Attempt.StartedAt
 	for _, other := range b.devices {
 		f := &other.failing
@@ -157,7 +157,7 @@ func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 		}
 	}
 	for _, d := range had {
-		d.failing = failing{}
+		d.failing = failedJobs{}
 		if d.began == nil {
 			d.began = map[*sched.Account]time.Time{}
 		}
@@ -166,7 +166,7 @@ func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 }
 
 // doesWellAfter returns how long a job must run on another GPU to count as doing well there.
-func (f *failing) doesWellAfter() time.Duration {
+func (f *failedJobs) doesWellAfter() time.Duration {
 	return min(failsAtOnce, max(doesWell, timesLonger*f.ran))
 }
 
@@ -175,32 +175,32 @@ func (f *failing) doesWellAfter() time.Duration {
 func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) (int, job.Message) {
 	if failedAtOnce(l.Job, r, now) {
 		for _, d := range b.gpusOf(l.Job) {
-			if b.convicted(d) {
+			if b.cudaFails(d) {
 				return d.Index, job.Say("detail/blamed-cuda", d.Index)
 			}
 		}
 	}
-	if d, _ := b.judge(l, r, now, b.doWell); d != nil && !b.acquitted(d, now) {
+	if d, _ := b.judge(l, r, now, b.doWell); d != nil && !b.isAcquitted(d, now) {
 		return d.Index, job.Say("detail/blamed", d.Index)
 	}
 	return -1, job.Message{}
 }
 
-// acquitted reports whether a test with CUDA found a GPU well that would now become suspect for the
-// first time. Such a GPU goes on. If the next job fails on it at once, it rests.
-func (b *inventory) acquitted(d *device, now time.Time) bool {
-	return d.failing.rests == 0 && b.policy.Prove && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.convicted(d)
+// isAcquitted reports whether a test with CUDA found a GPU well that would now become suspect for
+// the first time. Such a GPU goes on. If the next job fails on it at once, it rests.
+func (b *inventory) isAcquitted(d *device, now time.Time) bool {
+	return d.failing.rests == 0 && b.policy.Prove && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.cudaFails(d)
 }
 
 // judge returns the GPU at fault for a job's failure, with the GPU's failures including this one;
 // nil: none. A GPU is at fault only if jobs do well on other GPUs.
-func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
+func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failedJobs) {
 	var had []*device
 	if failedAtOnce(l.Job, r, now) {
 		had = b.gpusOf(l.Job)
 	}
 	if len(had) == 0 {
-		return nil, failing{}
+		return nil, failedJobs{}
 	}
 	worst := slices.MaxFunc(had, func(a, b *device) int {
 		return cmp.Or(a.failing.rests-b.failing.rests, a.failing.jobs-b.failing.jobs)
@@ -211,30 +211,30 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 			alike++
 		}
 	}
-	f := worst.failing.with(l, now)
-	if !f.until.IsZero() || b.suspects(worst, &f, alike, now, doWell) {
+	f := worst.failing.addFailure(l, now)
+	if !f.until.IsZero() || b.isSuspect(worst, &f, alike, now, doWell) {
 		return worst, f
 	}
-	return nil, failing{}
+	return nil, failedJobs{}
 }
 
 // wellElsewhere reports whether jobs do well on GPUs other than the given one: jobs of an account,
 // or of any account (nil).
-type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
+type wellElsewhere func(than *device, a *sched.Account, f *failedJobs, now time.Time) bool
 
-// This method reports whether the failures on a GPU are enough for a rest. The argument alike is
-// the number of GPUs with as many failures, including this one. After a rest, the failure of the
-// one job that is tried is enough.
-func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
+// isSuspect reports whether the failures on a GPU are enough for a rest. equals is the number of
+// GPUs with as many failures as this one, including this one. After a rest, the failure of the one
+// job that is tried is enough.
+func (b *inventory) isSuspect(d *device, f *failedJobs, equals int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
 	}
-	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && doWell(d, nil, f, now) {
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*equals || f.rests > 0) && doWell(d, nil, f, now) {
 		return true
 	}
 	for _, o := range counts {
-		often := o.jobs >= failsOfOne*alike || f.rests > 0
+		often := o.jobs >= failsOfOne*equals || f.rests > 0
 		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // a GPU rests because of this account alone
 			return d.failing.alone == o.account && !d.failing.until.IsZero()
 		})
@@ -246,9 +246,9 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 	return false
 }
 
-// doubtful returns a remark about a GPU on which many jobs of one user failed, all with the same
+// remarkOn returns a remark about a GPU on which many jobs of one user failed, all with the same
 // command. Such a GPU is not suspect: the fault may lie with the user's jobs, or with the GPU.
-func (b *inventory) doubtful(d *device, now time.Time) job.Message {
+func (b *inventory) remarkOn(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {
 		return job.Message{}
@@ -263,7 +263,7 @@ func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 
 // failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other GPU. An
 // account also counts if its jobs do well on more of the other GPUs than they failed on.
-func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
+func (b *inventory) failOnlyOn(gpu *device, f *failedJobs, now time.Time) (list []failer) {
 	for _, o := range f.of {
 		failed := func(d *device) bool {
 			last := d.failed[o.account]
@@ -289,28 +289,30 @@ func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []f
 // doWell reports whether a job does well on another GPU, or didOften jobs did so since the first
 // failure. For an account, only its jobs that began since then count, and didOften does not apply.
 // A few short jobs may do well by chance.
-func (b *inventory) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+func (b *inventory) doWell(than *device, a *sched.Account, f *failedJobs, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.doesWellAfter(), now)
 	})
 }
 
 // mayDoWell reports whether a job runs on another GPU and may turn out to do well there.
-func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failedJobs, now time.Time) bool {
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether some job does well on GPU d without using the other GPU, named than. A job
-// counts if it is the account's, began after the time since, and has done well on d or has run
-// there for the time long. If there is no account, any job that has run there that long counts.
-func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
-	if d == than || d.began[a].After(since) {
-		return d != than
+// wellOn reports whether some job does well on GPU d without using GPU other. A job counts if it is
+// the account's, began after the given time, and has done well on d or has run there for at least
+// minRun. If there is no account, any job that has run there that long counts.
+func (b *inventory) wellOn(
+	d, other *device, a *sched.Account, after time.Time, minRun time.Duration, now time.Time,
+) bool {
+	if d == other || d.began[a].After(after) {
+		return d != other
 	}
 	for l := range b.jobs.Live() {
 		began := l.Attempt.StartedAt
-		if b.jobs.Holds(l.ID, d.UUID) && !b.jobs.Holds(l.ID, than.UUID) && l.State == job.Running &&
-			now.Sub(began) > long && (a == nil || l.Account == a && began.After(since)) {
+		if b.jobs.Holds(l.ID, d.UUID) && !b.jobs.Holds(l.ID, other.UUID) && l.State == job.Running &&
+			now.Sub(began) > minRun && (a == nil || l.Account == a && began.After(after)) {
 			return true
 		}
 	}

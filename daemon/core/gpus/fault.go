@@ -76,7 +76,7 @@ func (b *Book) faultedDevice(d *device, e ErrorReport, l *tracked.Job) {
 		return
 	}
 	g.UUID, g.Fault.Boot, g.Fault.Seq = d.UUID, e.Boot, e.Seq
-	b.control(g)
+	b.recordControl(g)
 }
 
 // revocation is a line of the kernel's log with which the driver says that a GPU no longer needs a
@@ -98,13 +98,13 @@ func (b *Book) confirmRecovery(number uint64) {
 		g := b.controls[d.UUID]
 		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(d.revoked.seq, g.Fault.Seq)})
 		d.revoked = revocation{}
-		b.control(g)
+		b.recordControl(g)
 		b.wantProof(d)
 	}
 }
 
-// This method records a changed control of a GPU.
-func (b *Book) control(g job.GPUControl) {
+// recordControl records a changed control of a GPU.
+func (b *Book) recordControl(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)
 }
@@ -155,10 +155,10 @@ func (b *inventory) affectedJob(hit []*device, e ErrorReport) (only *tracked.Job
 	return only, on
 }
 
-// needs returns what a GPU needs before it takes jobs again, and the reason for people. The last
-// sample shows the state of the GPU's memory rows. A row that could not be replaced stays so for
-// ever, so an administrator may accept it.
-func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
+// neededRecovery returns what a GPU needs before it takes jobs again, and the reason for people.
+// The last sample shows the state of the GPU's memory rows. A row that could not be replaced stays
+// so for ever, so an administrator may accept it.
+func (b *inventory) neededRecovery(d *device) (gpu.Recovery, job.Message) {
 	needs, why := gpu.RecoverNothing, job.Message{}
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
 		needs, why = gpu.Recovery(f.Recovery), f.What
@@ -194,14 +194,14 @@ func (b *Book) wasReset(d *device) {
 	g := b.controls[d.UUID]
 	if g.Fault.Boot == b.boot() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
 		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.kernelSeq, g.Fault.Seq)})
-		b.control(g)
+		b.recordControl(g)
 	}
 }
 
 // findLost finds the jobs on GPUs that have been lost for some time, according to the driver.
 func (b *Book) findLost(now time.Time) {
 	for _, d := range b.devices {
-		if (d.present && d.Health != gpu.HealthLost) || !b.offered(d) {
+		if (d.present && d.Health != gpu.HealthLost) || !b.isOffered(d) {
 			d.lostSince = time.Time{}
 			continue
 		}
@@ -220,9 +220,9 @@ func (b *Book) findLost(now time.Time) {
 	}
 }
 
-// This method reports whether the site offers the GPU to jobs. The index of a GPU stands for its
+// isOffered reports whether the site offers the GPU to jobs. The index of a GPU stands for its
 // slices.
-func (b *inventory) offered(d *device) bool {
+func (b *inventory) isOffered(d *device) bool {
 	only := b.policy.OnlyGPUs
 	return len(only) == 0 || slices.Contains(only, d.Index) || !d.Slice.IsZero() && slices.Contains(only, d.Slice.Card)
 }

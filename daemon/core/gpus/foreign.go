@@ -19,19 +19,19 @@ func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 		g.Foreign = true
 		g.ForeignBytes += max(0, p.UsedBytes)
 		g.ForeignComputes = g.ForeignComputes || p.Computes()
-		g.Occupied = g.Occupied || b.occupies(p)
+		g.Occupied = g.Occupied || b.occupiesGPU(p)
 	}
-	if b.unlisted(d) > 0 {
+	if b.unlistedMem(d) > 0 {
 		g.Foreign, g.Occupied = true, true
 	}
 }
 
-// unlisted returns the memory of a GPU in use by processes that the driver does not list. If that
-// is no more than a foreign process may use, it returns 0. While a job has the GPU, or its cleanup
-// goes on, only memory that was in use before the job counts: the rest may be the job's.
-func (b *inventory) unlisted(d *device) int64 {
+// unlistedMem returns the memory of a GPU in use by processes that the driver does not list. If
+// that is no more than a foreign process may use, it returns 0. While a job has the GPU, or its
+// cleanup goes on, only memory that was in use before the job counts: the rest may be the job's.
+func (b *inventory) unlistedMem(d *device) int64 {
 	most := b.policy.MaxForeignBytes
-	rest := b.unaccounted(d)
+	rest := b.unassignedMem(d)
 	if rest > most && (d.cleanup != nil || b.jobs.Held(d.UUID)) {
 		rest = min(rest, d.baselineBytes)
 	}
@@ -41,9 +41,9 @@ func (b *inventory) unlisted(d *device) int64 {
 	return rest
 }
 
-// This method reports whether a foreign process uses so much of a GPU that no job gets the GPU as a
+// occupiesGPU reports whether a foreign process uses so much of a GPU that no job gets the GPU as a
 // whole.
-func (b *inventory) occupies(p *gpu.Process) bool {
+func (b *inventory) occupiesGPU(p *gpu.Process) bool {
 	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)
 }
 
@@ -60,7 +60,7 @@ func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 			}
 		case job.ReasonGPUForeign:
 			if d := b.byIndex(why[i].GPU); d != nil {
-				why[i].Foreign, why[i].Have = d.foreignProcesses(b.occupies), b.unlisted(d)
+				why[i].Foreign, why[i].Have = d.foreignProcesses(b.occupiesGPU), b.unlistedMem(d)
 			}
 		}
 	}
@@ -83,12 +83,11 @@ func (d *device) foreigners() []job.Foreign {
 	return d.outside
 }
 
-// foreignProcesses is like foreigners, but it considers only processes for which meant returns
-// true.
-func (d *device) foreignProcesses(meant func(*gpu.Process) bool) []job.Foreign {
+// foreignProcesses is like foreigners, but it considers only processes for which keep returns true.
+func (d *device) foreignProcesses(keep func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {
-		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && meant(p) {
+		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && keep(p) {
 			list = append(list, job.Foreign{PID: p.PID, UID: p.UID, Bytes: p.UsedBytes})
 		}
 	}
@@ -120,8 +119,8 @@ func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 // occupants returns the foreign processes on a GPU that has been assigned to a job which has not
 // begun yet.
 func (b *inventory) occupants(d *device) job.Reason {
-	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.foreignProcesses(b.occupies)}
-	if rest := b.unaccounted(d); rest > b.policy.MaxForeignBytes {
+	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.foreignProcesses(b.occupiesGPU)}
+	if rest := b.unassignedMem(d); rest > b.policy.MaxForeignBytes {
 		r.Have = rest
 	}
 	return r

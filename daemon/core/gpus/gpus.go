@@ -133,7 +133,7 @@ func (b *Book) Configured() {
 // cleanup of each of these GPUs.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
-		if b.offered(d) && !d.superseded(b.devices) || b.jobs.Held(d.UUID) {
+		if b.isOffered(d) && !d.superseded(b.devices) || b.jobs.Held(d.UUID) {
 			return false
 		}
 		if d.cleanup != nil {

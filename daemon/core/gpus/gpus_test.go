@@ -96,7 +96,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 			t.Errorf("%s: job %d, want %d", name, got, w.want)
 		}
 	}
-	if p := over(1, 10, 0); !p.bounded() {
+	if p := over(1, 10, 0); !p.mayStop() {
 		t.Error("a job that uses no memory at present is not known to be within its budget")
 	}
 }
@@ -232,7 +232,7 @@ func TestRootsProcessesAreNotStrays(t *testing.T) {
 		}
 		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: midday.Add(-time.Hour), since: midday, ended: tracked.Interval{From: midday, To: midday}}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
-		if got := b.jobOfStray(d, p, (&Sample{}).began(p, midday), 0).job; got != want {
+		if got := b.jobOfStray(d, p, (&Sample{}).beginSpan(p, midday), 0).job; got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
 		}
 	}
@@ -327,7 +327,7 @@ func TestCleanGPU(t *testing.T) {
 		clean bool
 	}{{0, 0, true}, {0, 5, true}, {0, 6, false}, {10, 15, true}, {10, 16, false}, {-1, 90, true}} {
 		d := &device{Device: gpu.Device{MemTotalBytes: 100, MemUsedBytes: w.used, MemFreeBytes: 100 - w.used}, baselineBytes: w.base}
-		if got := b.clean(d); got != w.clean {
+		if got := b.isClean(d); got != w.clean {
 			t.Errorf("%+v: %t", w, got)
 		}
 	}

@@ -29,7 +29,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 			return job.Say("detail/old-process", p.PID, id), false
 		}
 	}
-	return job.Say("detail/ghost", job.Size(b.unaccounted(d)-max(0, d.baselineBytes))), true
+	return job.Say("detail/ghost", job.Size(b.unassignedMem(d)-max(0, d.baselineBytes))), true
 }
 
 // recordLeak records, once, that memory which a job left on a GPU is not freed. The GPU is out of
@@ -43,7 +43,7 @@ func (b *Book) recordLeak(d *device) {
 	dep := d.cleanup
 	b.faultOfThisBoot(&g, d)
 	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.baselineBytes, At: dep.since}
-	b.control(g)
+	b.recordControl(g)
 	b.addLeftover(dep, job.Say("detail/out-of-service", d.Index, what))
 }
 

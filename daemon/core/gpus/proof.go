@@ -16,9 +16,9 @@ import (
 
 // A GPU that the driver's library calls well may still fail with CUDA. So each GPU is tested with
 // CUDA before its first job in a boot, after a change of the driver, a reset, a loss, the end of a
-// drain or of a rest (see failing), and after a job failed at once on it. Until the test has ended,
-// the GPU takes no job. The failed job waits for the test: if the GPU is at fault, the job is
-// queued again.
+// drain or of a rest (see failing.go), and after a job failed at once on it. Until the test has
+// ended, the GPU takes no job. The failed job waits for the test: if the GPU is at fault, the job
+// is queued again.
 const (
 	// excuseLasts is how long no GPU is tested because of a job that failed at once, if a like job
 	// of the same account failed on a GPU that was then found well. So an array whose tasks all
@@ -30,7 +30,7 @@ const (
 	proofLimit = 6 * time.Minute
 )
 
-// proof is about the tests of a GPU with CUDA. Only the key of the last good test is stored.
+// proof is the state of a GPU's tests with CUDA. Only the key of the last good test is stored.
 type proof struct {
 	wanted bool        // the GPU is to be tested before its next job
 	check  bool        // the site's own check belongs to the test
@@ -41,15 +41,17 @@ type proof struct {
 	jobs   []job.ID    // failed jobs that wait for the test
 }
 
-// due reports whether the GPU takes no job before a test has ended.
-func (p *proof) due(policy *site.Policy) bool { return policy.Prove && (p.wanted || !p.begun.IsZero()) }
+// isDue reports whether the GPU takes no job before a test has ended.
+func (p *proof) isDue(policy *site.Policy) bool {
+	return policy.Prove && (p.wanted || !p.begun.IsZero())
+}
 
 // wantProof asks for a test of a GPU, with the site's own check, whatever an earlier one said.
 func (b *Book) wantProof(d *device) {
 	d.proof.wanted, d.proof.check = true, true
 	if g := b.controls[d.UUID]; g.Fault.Proved != "" {
 		g.Fault.Proved = ""
-		b.control(g)
+		b.recordControl(g)
 	}
 }
 
@@ -94,7 +96,7 @@ func (b *Book) AwaitProof(l *tracked.Job, r *job.Result, over, now time.Time) (w
 	excused := now.Sub(b.excuses[excuseOf(l)]) < excuseLasts
 	for _, d := range b.gpusOf(l.Job) {
 		tested := !d.proof.at.Before(over) || excused && d != culprit
-		if state, _ := b.stateUnproved(d, now); state != sched.OK || tested && !d.proof.due(b.policy) {
+		if state, _ := b.stateUnproved(d, now); state != sched.OK || tested && !d.proof.isDue(b.policy) {
 			continue
 		}
 		d.proof.wanted, wait = true, true
@@ -114,8 +116,8 @@ type excuses map[excuse]time.Time
 
 func excuseOf(l *tracked.Job) excuse { return excuse{l.Account, l.Request.Shape} }
 
-// note notes that a job failed on a GPU that was then found well.
-func (e excuses) note(l *tracked.Job, now time.Time) {
+// add notes that a job failed on a GPU that was then found well.
+func (e excuses) add(l *tracked.Job, now time.Time) {
 	maps.DeleteFunc(e, func(_ excuse, at time.Time) bool { return now.Sub(at) >= excuseLasts })
 	e[excuseOf(l)] = now
 }
@@ -124,7 +126,7 @@ func (e excuses) note(l *tracked.Job, now time.Time) {
 // now.
 func (b *Book) Awaits(id job.ID, now time.Time) bool {
 	return !b.seen || slices.ContainsFunc(b.devices, func(d *device) bool {
-		if !slices.Contains(d.proof.jobs, id) || !d.proof.due(b.policy) {
+		if !slices.Contains(d.proof.jobs, id) || !d.proof.isDue(b.policy) {
 			return false
 		}
 		state, _ := b.stateUnproved(d, now)
@@ -136,7 +138,7 @@ func (b *Book) Awaits(id job.ID, now time.Time) bool {
 // running jobs as a whole, is tested later.
 func (b *Book) BeginProofs(now time.Time) {
 	for _, d := range b.devices {
-		if !d.proof.due(b.policy) || !d.proof.begun.IsZero() || d.UUID == "" || b.byIndex(d.Index) != d {
+		if !d.proof.isDue(b.policy) || !d.proof.begun.IsZero() || d.UUID == "" || b.byIndex(d.Index) != d {
 			continue
 		}
 		busy := len(d.proof.jobs) == 0 && b.jobs.ShareHeld(d.UUID) >= job.WholeGPU
@@ -157,7 +159,7 @@ func (b *Book) Proved(e *ProofEnded, now time.Time) {
 	d := b.devices[at]
 	for _, id := range d.proof.jobs {
 		if l := b.jobs.Active(id); l != nil && e.Says == gpu.ProofWell {
-			b.excuses.note(l, now)
+			b.excuses.add(l, now)
 		}
 	}
 	d.proof = proof{at: now, of: b.proofKey()}
@@ -174,10 +176,10 @@ func (b *Book) Proved(e *ProofEnded, now time.Time) {
 				Boot: b.boot(), Seq: g.Fault.Seq, Recovery: string(needs), What: what, At: now,
 			})
 		}
-		b.control(g)
+		b.recordControl(g)
 	case e.Says == gpu.ProofWell && g.Fault.Proved != d.proof.of:
 		g.UUID, g.Fault.Proved = d.UUID, d.proof.of
-		b.control(g)
+		b.recordControl(g)
 	case e.Says != gpu.ProofWell:
 		d.proof.silent = job.Text(e.Text)
 	}
@@ -186,8 +188,8 @@ func (b *Book) Proved(e *ProofEnded, now time.Time) {
 	}
 }
 
-// convicted reports whether CUDA fails on a GPU.
-func (b *inventory) convicted(d *device) bool {
+// cudaFails reports whether CUDA fails on a GPU.
+func (b *inventory) cudaFails(d *device) bool {
 	f := b.controls[d.UUID].Fault
 	return f.Boot == b.boot() && f.OfCUDA()
 }

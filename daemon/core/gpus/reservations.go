@@ -64,9 +64,9 @@ func Reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
-// This method returns a message that says for whom a GPU is reserved now. If part of the GPU is
+// messageFor returns a message that says for whom a GPU is reserved now. If part of the GPU is
 // free, the message says until when. The message is zero if the GPU is not reserved.
-func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
+func (r *reservations) messageFor(uuid string, free int, now time.Time) job.Message {
 	var first *job.Reservation
 	for i := range r.list {
 		if v := &r.list[i]; Reserves(v, uuid) && now.Before(v.To) && (first == nil || v.From.Before(first.From)) {

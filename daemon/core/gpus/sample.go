@@ -43,14 +43,14 @@ const clockTick = 10 * time.Millisecond
 // it seems.
 const quickLook = 100 * time.Millisecond
 
-// began returns the span of time in which a process of the sample began. It is a span because a
+// beginSpan returns the span of time in which a process of the sample began. It is a span because a
 // sample can take seconds, and nobody knows when in that time the age was read.
-func (e *Sample) began(p *gpu.Process, now time.Time) tracked.Interval {
-	return tracked.Interval{From: e.taken(now).Add(-p.Age), To: now.Add(-p.Age + clockTick)}
+func (e *Sample) beginSpan(p *gpu.Process, now time.Time) tracked.Interval {
+	return tracked.Interval{From: e.beginTime(now).Add(-p.Age), To: now.Add(-p.Age + clockTick)}
 }
 
-// taken returns when the sample began, by the core's clock.
-func (e *Sample) taken(now time.Time) time.Time {
+// beginTime returns when the sample began, by the core's clock.
+func (e *Sample) beginTime(now time.Time) time.Time {
 	if e.Snap.TakenUnixNano == 0 {
 		return now
 	}

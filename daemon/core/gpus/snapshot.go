@@ -32,8 +32,8 @@ func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
 func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
 		Index: d.Index, Model: d.Name, LoadPercent: d.load(),
-		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
-		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
+		MemTotalBytes: d.usableMem(), MemFreeBytes: int64(d.MemFreeBytes),
+		UsableBytes: d.usableMem() - max(0, b.unassignedMem(d)), SlackBytes: b.policy.MemSlackBytes,
 		WholeOnly: len(b.policy.PartsOn) > 0 && !slices.Contains(b.policy.PartsOn, d.Index),
 	}
 	if g.Slice = !d.Slice.IsZero(); g.Slice {
@@ -59,10 +59,10 @@ func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	return g
 }
 
-// total returns the memory that jobs could have on an idle GPU. That is the driver's figure less
-// the memory that the driver keeps for itself (0.3 to 2.3 GiB, by model and driver). Version 2 of
-// the driver's answer counts that memory neither as used nor as free.
-func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
+// usableMem returns the memory that jobs could have on an idle GPU. That is the driver's figure
+// less the memory that the driver keeps for itself (0.3 to 2.3 GiB, by model and driver). Version 2
+// of the driver's answer counts that memory neither as used nor as free.
+func (d *device) usableMem() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
 // SeenBytes returns the GPU memory that a job used in the last sample.
 func (b *inventory) SeenBytes(at int, id job.ID) int64 {
@@ -95,7 +95,7 @@ func (b *inventory) fillLinks(s *sched.Snapshot) {
 func (b *Book) RecordBaseline(grants []sched.Grant) {
 	for _, g := range grants {
 		if d := b.devices[g.GPU]; !b.jobs.Held(d.UUID) {
-			d.baselineBytes = b.unaccounted(d)
+			d.baselineBytes = b.unassignedMem(d)
 		}
 	}
 }

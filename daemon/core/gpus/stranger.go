@@ -221,7 +221,7 @@ func (b *Book) recordStrangers() {
 		if list := b.listStrangers(d); !slices.EqualFunc(list, g.Fault.Strangers, job.Stranger.Equal) {
 			b.faultOfThisBoot(&g, d)
 			g.Fault.Strangers = list
-			b.control(g)
+			b.recordControl(g)
 		}
 	}
 }

@@ -35,14 +35,14 @@ type membership struct {
 	byTime bool // it began while the job is known to have run, but was never seen in the job's unit
 }
 
-// This method remembers the job of a process.
-func (b *Book) note(p *gpu.Process, of membership) {
+// remember remembers the job of a process.
+func (b *Book) remember(p *gpu.Process, m membership) {
 	switch key := (process{p.PID, p.Start}); {
 	case p.Start == 0:
-	case of.job == 0:
+	case m.job == 0:
 		delete(b.members, key)
 	default:
-		b.members[key] = of
+		b.members[key] = m
 	}
 }
 
@@ -56,9 +56,9 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	case p.Start != 0:
 		of := b.members[process{p.PID, p.Start}]
 		another := of.person != 0 && of.person != b.personOf(p).UID
-		if of.job == 0 || another || of.unsure && b.remembers(d, of.job) {
+		if of.job == 0 || another || of.unsure && b.remembersJob(d, of.job) {
 			of = b.jobOfStray(d, p, began, of.job)
-			b.note(p, of)
+			b.remember(p, of)
 		}
 		id = of.job
 	}
@@ -71,9 +71,9 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// Some processes count as a job's only because they began while the job ran. The method doubt marks
-// them as unsure, because the job may have ended earlier than was known.
-func (b *Book) doubt(id job.ID) {
+// Some processes count as a job's only because they began while the job ran. markUnsure marks them
+// as unsure, because the job may have ended earlier than was known.
+func (b *Book) markUnsure(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {
 			of.unsure = true
@@ -124,7 +124,7 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval
 		}
 	}
 	if sure {
-		// this counts until the job's end, see doubt
+		// this counts until the job's end, see markUnsure
 		return membership{job: last.ID, person: person.UID, unsure: person.Unsure, byTime: true}
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
@@ -177,7 +177,7 @@ func (b *Book) NoteStrays() {
 		if list := b.listStrays(d); !slices.Equal(list, g.Fault.Strays) {
 			b.faultOfThisBoot(&g, d)
 			g.Fault.Strays = list
-			b.control(g)
+			b.recordControl(g)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 		if !d.strays[p.PID] {
 			l := b.jobs.Active(id) // the driver may still list the process from an earlier attempt
 			long := now.Sub(dep.since) > b.policy.CleaningTimeout
-			if long && l != nil && p.Age != 0 && !e.began(p, now).From.Add(quickLook).Before(l.Beginning()) {
+			if long && l != nil && p.Age != 0 && !e.beginSpan(p, now).From.Add(quickLook).Before(l.Beginning()) {
 				b.addFinding(StopFound{Job: id, Cause: job.StopTrespass, Breach: &job.Breach{GPU: d.Index}})
 			}
 			continue
@@ -282,9 +282,9 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last
 	return last, sure
 }
 
-// This method reports whether a job has the GPU, or has left it since it was last clean. Only then
+// remembersJob reports whether a job has the GPU, or has left it since it was last clean. Only then
 // is the job's run time known.
-func (b *inventory) remembers(d *device, id job.ID) bool {
+func (b *inventory) remembersJob(d *device, id job.ID) bool {
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if dep.job == id && dep.attempt != 0 {
 			return true

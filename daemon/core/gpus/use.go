@@ -60,7 +60,7 @@ func (b *Book) RecordUses(at int, now time.Time) {
 	}
 	span := b.span(d.use.watched, now)
 	d.use.watched = now
-	d.use.meter.read(d, span)
+	d.use.meter.addSample(d, span)
 	clear(b.uses.tallies)
 	for i := range d.Processes {
 		p := &d.Processes[i]
@@ -256,9 +256,9 @@ type meter struct {
 	scale    float64 // the factor by which to correct a job's estimate; 0: not known yet
 }
 
-// read handles a good sample that covers a span. The estimates are not corrected if the driver has
-// no counter, if the counter began anew, or if the driver did not report the power meanwhile.
-func (m *meter) read(d *device, span time.Duration) {
+// addSample handles a good sample that covers a span. The estimates are not corrected if the driver
+// has no counter, if the counter began anew, or if the driver did not report the power meanwhile.
+func (m *meter) addSample(d *device, span time.Duration) {
 	before := *m
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
 	if span > 0 && before.power >= 0 && m.power >= 0 {
@@ -285,9 +285,9 @@ func (m *meter) settle(u *job.GPUNow) {
 	}
 }
 
-// countUse adds a running job's use in the time that a sample covers. The parameter before is the
-// GPU memory that the job used in the previous sample.
-func (p *gpuUse) countUse(d *device, before int64) {
+// countUse adds a running job's use in the time that a sample covers. prevBytes is the GPU memory
+// that the job used in the previous sample.
+func (p *gpuUse) countUse(d *device, prevBytes int64) {
 	u := p.use
 	if d.UtilGPUPercent >= 0 {
 		busy := min(d.UtilGPUPercent, 100)
@@ -299,7 +299,7 @@ func (p *gpuUse) countUse(d *device, before int64) {
 	}
 	if p.memKnown {
 		u.MemSeen += p.span
-		u.MemMiBMS += (before + u.UsedBytes) / 2 >> 20 * p.span.Milliseconds()
+		u.MemMiBMS += (prevBytes + u.UsedBytes) / 2 >> 20 * p.span.Milliseconds()
 	}
 	if d.use.meter.spent >= 0 && p.span > 0 {
 		part := d.use.meter.spent * int64(p.ref.Share()) / job.WholeGPU

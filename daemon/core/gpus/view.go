@@ -54,12 +54,12 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 		}
 		state, detail := b.state(d, now)
 		if state == sched.OK && detail.IsZero() {
-			detail = b.Reservations.on(d.UUID, v.FreeMilli, now)
+			detail = b.Reservations.messageFor(d.UUID, v.FreeMilli, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
-		v.EnergyMilliJ, v.Doubt, v.Untested = d.energy, b.doubtful(d, now), d.proof.silent
-		needs, _ := b.needs(d)
-		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
+		v.EnergyMilliJ, v.Doubt, v.Untested = d.energy, b.remarkOn(d, now), d.proof.silent
+		needs, _ := b.neededRecovery(d)
+		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlistedMem(d)
 		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed
 		v.Needs, v.Stuck = string(needs), b.unkillableJob(d)
 		for _, p := range d.Processes {

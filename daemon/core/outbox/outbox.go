@@ -47,14 +47,13 @@ func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	return true
 }
 
-// This method reports whether tries take long on average. A fast try now and then does not change
-// that.
-func (o *box) slow() bool { return o.took > slowTry }
+// isSlow reports whether tries take long on average. A fast try now and then does not change that.
+func (o *box) isSlow() bool { return o.took > slowTry }
 
-// The method ready returns a message that may be sent now. If there is none, it returns nil and the
-// time at which a message may be sent. If a delay is longer than any retry has, a wrong clock
-// caused it, and the delay is ignored.
-func (o *box) ready(now time.Time) (m *job.Notification, next time.Time) {
+// nextReady returns a message that may be sent now. If there is none, it returns nil and the time
+// at which a message may be sent. If a delay is longer than any retry has, a wrong clock caused it,
+// and the delay is ignored.
+func (o *box) nextReady(now time.Time) (m *job.Notification, next time.Time) {
 	if o.sending != nil {
 		return nil, next
 	}
@@ -95,14 +94,14 @@ func NewBook(owed []job.Notification) Book {
 	owed = slices.Clone(owed)
 	slices.SortStableFunc(owed, func(x, y job.Notification) int { return x.At.Compare(y.At) })
 	for _, n := range owed {
-		o := b.of(n.UID)
+		o := b.boxOf(n.UID)
 		o.owed = append(o.owed, &n)
 	}
 	return b
 }
 
-// This method returns a user's outbox.
-func (b *Book) of(uid int) *box {
+// boxOf returns a user's outbox.
+func (b *Book) boxOf(uid int) *box {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool { return o.uid == uid })
 	if at < 0 {
 		at = len(b.boxes)
@@ -126,9 +125,9 @@ func (b *Book) count() (n int, most *box) {
 // given up for lack of room. A user with few messages never loses one because another user has
 // many.
 func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
-	own := b.of(n.UID)
+	own := b.boxOf(n.UID)
 	if len(own.owed) >= maxOwedOfUser {
-		return []job.Notification{dropped(n, job.Say("detail/notify-many", maxOwedOfUser), now)}
+		return []job.Notification{giveUp(n, job.Say("detail/notify-many", maxOwedOfUser), now)}
 	}
 	full := job.Say("detail/notify-full", maxOwed)
 	total, most := b.count()
@@ -138,29 +137,29 @@ func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	}
 	victim := most.spare()
 	if len(own.owed) >= len(most.owed) || victim == nil {
-		return []job.Notification{dropped(n, full, now)}
+		return []job.Notification{giveUp(n, full, now)}
 	}
 	most.remove(victim)
 	own.owed, b.changed = append(own.owed, &n), true
-	return []job.Notification{n, dropped(*victim, full, now)}
+	return []job.Notification{n, giveUp(*victim, full, now)}
 }
 
-// This function marks a message as given up for lack of room.
-func dropped(n job.Notification, why job.Message, now time.Time) job.Notification {
+// giveUp marks a message as given up for lack of room.
+func giveUp(n job.Notification, why job.Message, now time.Time) job.Notification {
 	n.Closed, n.Next, n.Why = now, time.Time{}, why
 	return n
 }
 
 // Owe adds the messages that are owed for an event of a job. It returns the notifications to
-// record. The argument pace is the time between one user's messages to site webhooks.
+// record. pace is the time between one user's messages to site webhooks.
 func (b *Book) Owe(
 	j *job.Job, event job.NotifyEvent, pace time.Duration, now time.Time,
 ) (list []job.Notification) {
 	for _, n := range j.Messages(event, now) {
 		if j.Request.Notify[n.Which].Webhook != "" {
-			own := b.of(n.UID)
+			own := b.boxOf(n.UID)
 			if !own.mayPost(pace, now) {
-				list = append(list, dropped(n, job.Say("detail/notify-interval", postsAtOnce, pace), now))
+				list = append(list, giveUp(n, job.Say("detail/notify-interval", postsAtOnce, pace), now))
 				continue
 			}
 			n.LeftOut, own.leftOut = own.leftOut, 0
@@ -182,15 +181,15 @@ func (b *Book) Send(now time.Time) (list []job.Notification) {
 	all, slow := b.underWay()
 	var waiting, served []*box
 	for _, o := range b.boxes {
-		m, next := o.ready(now)
+		m, next := o.nextReady(now)
 		b.next = job.Earlier(b.next, next)
-		if m == nil || all == sendingAtOnce || o.slow() && slow == slowAtOnce {
+		if m == nil || all == sendingAtOnce || o.isSlow() && slow == slowAtOnce {
 			waiting = append(waiting, o)
 			continue
 		}
 		o.sending, o.since = m, now
 		all++
-		if o.slow() {
+		if o.isSlow() {
 			slow++
 		}
 		served = append(served, o)
@@ -206,7 +205,7 @@ func (b *Book) underWay() (all, slow int) {
 		if o.sending != nil {
 			all++
 		}
-		if o.sending != nil && o.slow() {
+		if o.sending != nil && o.isSlow() {
 			slow++
 		}
 	}

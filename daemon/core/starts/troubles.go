@@ -94,9 +94,9 @@ func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time
 	}
 }
 
-// This method reports whether a trouble holds back jobs. T is everybody's trouble, one account's,
-// or nil.
-func (s *Troubles) held(t *trouble) bool {
+// holdsBack reports whether a trouble holds back jobs. t is everybody's trouble, one account's, or
+// nil.
+func (s *Troubles) holdsBack(t *trouble) bool {
 	return t != nil && t.starts > 0 && (t.several || s.every.several)
 }
 
@@ -104,18 +104,18 @@ func (s *Troubles) held(t *trouble) bool {
 // at a time.
 func (s *Troubles) OfSeveral() bool { return s.every.several }
 
-// holding returns the troubles that hold back a job.
-func (s *Troubles) holding(l *tracked.Job) (list []*trouble) {
+// holders returns the troubles that hold back a job.
+func (s *Troubles) holders(l *tracked.Job) (list []*trouble) {
 	for _, t := range []*trouble{&s.every, s.troubles[l.Account]} {
-		if s.held(t) {
+		if s.holdsBack(t) {
 			list = append(list, t)
 		}
 	}
 	return list
 }
 
-// This method counts a failed start of an account's job.
-func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time.Time) {
+// countFailed counts a failed start of an account's job.
+func (s *Troubles) countFailed(a *sched.Account, id job.ID, why job.Message, now time.Time) {
 	own := s.troubles[a]
 	if own == nil {
 		own = &trouble{account: a, job: id, since: now}
@@ -126,7 +126,7 @@ func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time
 	}
 	s.every.add(a != s.every.account, why, now)
 	own.add(id != own.job, why, now)
-	if s.held(own) && !now.Before(own.until) { // otherwise the start began before the last trial failed
+	if s.holdsBack(own) && !now.Before(own.until) { // otherwise the start began before the last trial failed
 		own.trials++
 		own.until = now.Add(retry.After(own.trials, firstTrial, lastTrial))
 	}
@@ -171,16 +171,16 @@ func (s *Troubles) Shift(by time.Duration, now time.Time) {
 // are over, because an earlier start succeeded since.
 func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	for _, a := range []*sched.Account{nil, l.Account} {
-		if w := s.worked(a, now); w != nil {
+		if w := s.runningJob(a, now); w != nil {
 			s.StartWorked(w, now)
 		}
 	}
-	s.failed(l.Account, l.ID, why, now)
+	s.countFailed(l.Account, l.ID, why, now)
 }
 
-// worked returns a running job, of one account or of all (nil), that began after the last failed
-// start. It returns nil if there is no such job.
-func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
+// runningJob returns a running job, of one account or of all (nil), that began after the last
+// failed start. It returns nil if there is no such job.
+func (s *Troubles) runningJob(a *sched.Account, now time.Time) *tracked.Job {
 	t := &s.every
 	if a != nil {
 		t = s.troubles[a]
@@ -189,7 +189,7 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 		return nil
 	}
 	for l := range s.jobs.Live() {
-		if (a == nil || l.Account == a) && l.State == job.Running && t.before(l) &&
+		if (a == nil || l.Account == a) && l.State == job.Running && t.isOlder(l) &&
 			now.Sub(l.Attempt.StartedAt) >= startWorks {
 			return l
 		}
@@ -197,20 +197,20 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	return nil
 }
 
-// This method reports whether the trouble is older than a job: the job began after the last failed
-// start.
-func (t *trouble) before(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
+// isOlder reports whether the trouble is older than a job, because the job began after the last
+// failed start.
+func (t *trouble) isOlder(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
 
 // StartWorked ends the troubles that existed when a job began. The jobs that they held back may
 // start at once.
 func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
-	if t := s.troubles[l.Account]; t != nil && t.before(l) {
-		held := s.held(t)
+	if t := s.troubles[l.Account]; t != nil && t.isOlder(l) {
+		held := s.holdsBack(t)
 		if s.endTrouble(l.Account); held {
 			s.tryNow(l.Account, now)
 		}
 	}
-	if t := &s.every; t.starts > 0 && t.before(l) {
+	if t := &s.every; t.starts > 0 && t.isOlder(l) {
 		held := t.several
 		if s.endTrouble(nil); held {
 			s.tryNow(nil, now)
@@ -218,10 +218,10 @@ func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	}
 }
 
-// This method reports whether a trouble now keeps all of its jobs from being placed, and when to
-// ask again; zero: after the next event. If it returns false, one of the jobs may be placed.
-func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
-	if !s.held(t) {
+// holdsAll reports whether a trouble now keeps all of its jobs from being placed, and when to ask
+// again; zero: after the next event. If it returns false, one of the jobs may be placed.
+func (s *Troubles) holdsAll(t *trouble, now time.Time) (holds bool, at time.Time) {
+	if !s.holdsBack(t) {
 		return false, at
 	}
 	if l := s.jobs.Active(t.trial); l != nil {
@@ -232,7 +232,7 @@ func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 		if now.Before(at) {
 			return true, at
 		}
-		if began && t.before(l) {
+		if began && t.isOlder(l) {
 			s.StartWorked(l, now)
 			return false, time.Time{}
 		}
@@ -247,7 +247,7 @@ func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 	if s.every.several && !s.jobs.AnyUnstarted() { // the jobs that could not be started were cancelled
 		s.endTrouble(nil)
 	}
-	all, next = s.holds(&s.every, now)
+	all, next = s.holdsAll(&s.every, now)
 	return all, job.Earlier(next, s.holdAccounts(now))
 }
 
@@ -259,7 +259,7 @@ func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 		if s.IsBarred(a) {
 			continue
 		}
-		holds, at := s.holds(s.troubles[a], now)
+		holds, at := s.holdsAll(s.troubles[a], now)
 		switch {
 		case holds && a.Barred == "":
 			a.Barred = startsFail
@@ -276,14 +276,14 @@ func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 // MayTry reports whether a placed job may start: only one of the jobs that a trouble holds back is
 // tried at a time.
 func (s *Troubles) MayTry(l *tracked.Job) bool {
-	return !slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial != 0 })
+	return !slices.ContainsFunc(s.holders(l), func(t *trouble) bool { return t.trial != 0 })
 }
 
 // MakesRoom reports whether other jobs may be preempted now for a job, or else when they may. If a
 // trouble holds back jobs, others are preempted for only one of them at a time. Moreover, this does
 // not happen soon after a failed start, because the job would most likely fail as well.
 func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time.Time) {
-	list := s.holding(l)
+	list := s.holders(l)
 	for _, t := range list {
 		if t.room != l.ID || !t.roomAt.After(t.last) {
 			at = job.Later(at, job.Later(t.last, t.roomAt).Add(LastStartAgain))
@@ -300,28 +300,28 @@ func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time
 
 // Tries is called when a job is placed. If troubles hold back the job, it is now on trial.
 func (s *Troubles) Tries(l *tracked.Job) {
-	for _, t := range s.holding(l) {
+	for _, t := range s.holders(l) {
 		t.trial = l.ID
 	}
 }
 
 // Tried reports whether a job is on trial.
 func (s *Troubles) Tried(l *tracked.Job) bool {
-	return slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial == l.ID })
+	return slices.ContainsFunc(s.holders(l), func(t *trouble) bool { return t.trial == l.ID })
 }
 
-// words returns the trouble in words.
-func (t *trouble) words(next time.Time) job.Message {
+// describe returns the trouble in words.
+func (t *trouble) describe(next time.Time) job.Message {
 	return job.Say("detail/starts-failed", t.starts, t.why, next)
 }
 
 // StartsHeld returns the reason for waiting if a job waits because other jobs can't be started.
 func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	if t := &s.every; t.several {
-		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.words(s.nextTrial())}}
+		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.describe(s.nextTrial())}}
 	}
-	if t := s.troubles[l.Account]; s.held(t) {
-		return []job.Reason{{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: t.words(t.until)}}
+	if t := s.troubles[l.Account]; s.holdsBack(t) {
+		return []job.Reason{{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: t.describe(t.until)}}
 	}
 	return nil
 }
@@ -371,8 +371,8 @@ type Trouble struct {
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
 	own := s.troubles[t.account]
-	several := t.several || s.held(own) && !own.since.Before(t.since) && now.Sub(own.since) >= LastStartAgain
-	return several && s.worked(nil, now) == nil && s.jobs.AnyUnstarted()
+	several := t.several || s.holdsBack(own) && !own.since.Before(t.since) && now.Sub(own.since) >= LastStartAgain
+	return several && s.runningJob(nil, now) == nil && s.jobs.AnyUnstarted()
 }
 
 // List returns the present troubles: that of all users if there is one, or else each user's.
@@ -386,7 +386,7 @@ func (s *Troubles) List(now time.Time) (List []Trouble) {
 		waits[l.Account] = true
 	}
 	for a := range waits {
-		if t := s.troubles[a]; t != nil && s.worked(a, now) == nil {
+		if t := s.troubles[a]; t != nil && s.runningJob(a, now) == nil {
 			List = append(List, Trouble{a.Name, all, t.starts, t.since, t.why, t.until})
 		}
 	}

@@ -242,7 +242,7 @@ func (b *Book) QueuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser)
 func (b *Book) SetTimer(id job.ID, at time.Time) { b.timed.set(id, at) }
 func (b *Book) StopTimer(id job.ID)              { b.timed.remove(id) }
 func (b *Book) HasTimer(id job.ID) bool          { return b.timed.has(id) }
-func (b *Book) NextTimer() timer                 { return b.timed.first() }
+func (b *Book) NextTimer() timer                 { return b.timed.next() }
 func (b *Book) ClearTimers()                     { b.timed = newTimers() }
 
 // Holds reports whether the job holds a part of the GPU.
@@ -356,14 +356,14 @@ func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 }
 
 // BytesQuota refuses a new job, or a change of a job, if its person's jobs would take too much of
-// the state file and of memory. The parameter before is the job's weight before the change. A
-// change that makes a job lighter is never refused.
-func (b *Book) BytesQuota(j *job.Job, before, most int64) *job.Refusal {
+// the state file and of memory. oldBytes is the job's weight before the change. A change that makes
+// a job lighter is never refused.
+func (b *Book) BytesQuota(j *job.Job, oldBytes, most int64) *job.Refusal {
 	have, weight := b.bytes[j.Person().UID], j.Weight()
-	if most == 0 || weight <= before || have-before+weight <= most {
+	if most == 0 || weight <= oldBytes || have-oldBytes+weight <= most {
 		return nil
 	}
-	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
+	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-oldBytes), job.Size(most))
 }
 
 // Attempt returns the live job whose current attempt an answer is about. If the answer is about an

@@ -63,7 +63,7 @@ func (b *Book) CheckPlaces(breach Breach) {
 	timed, active := 0, 0
 	for id, l := range b.All() {
 		j := l.Job
-		if at, yes := b.timed.at[id]; yes {
+		if at, yes := b.timed.index[id]; yes {
 			timed++
 			if when := b.timed.heap[at]; when.ID != id || !when.At.Equal(NotBefore(j)) {
 				breach(11, "job %d waits for %v, and its timer is that of job %d at %v", id, NotBefore(j), when.ID, when.At)
@@ -76,9 +76,9 @@ func (b *Book) CheckPlaces(breach Breach) {
 			active++
 		}
 	}
-	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) || active != len(b.live) {
+	if timed != len(b.timed.index) || timed != len(b.timed.heap) || active != len(b.placed) || active != len(b.live) {
 		breach(11, "of the timers, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
-			len(b.timed.heap), len(b.timed.at), timed, len(b.placed), active)
+			len(b.timed.heap), len(b.timed.index), timed, len(b.placed), active)
 	}
 }
 

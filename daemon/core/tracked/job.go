@@ -98,7 +98,7 @@ func (l *Job) Beginning() time.Time {
 
 // Seen returns the job as views show it.
 func (l *Job) Seen() *job.Job {
-	if !l.unbegun() {
+	if !l.waitsInLine() {
 		return l.Job
 	}
 	j := *l.Job
@@ -109,16 +109,16 @@ func (l *Job) Seen() *job.Job {
 // Shown returns the state that views show. A placed job that waits for its turn to start counts as
 // queued.
 func (l *Job) Shown() job.State {
-	if l.unbegun() {
+	if l.waitsInLine() {
 		return job.Queued
 	}
 	return l.State
 }
 
-// unbegun reports whether a placed job waits for its turn to start and can return to the queue at
-// once. If an earlier daemon may have asked for its start, it can't: its unit may still appear, and
-// must first be stopped.
-func (l *Job) unbegun() bool { return l.Action == InLine && l.Unasked }
+// waitsInLine reports whether a placed job waits for its turn to start and can return to the queue
+// at once. If an earlier daemon may have asked for its start, it can't: its unit may still appear,
+// and must first be stopped.
+func (l *Job) waitsInLine() bool { return l.Action == InLine && l.Unasked }
 
 // Asking returns a copy of a job, with another request.
 func (l *Job) Asking(r job.Request) *Job {

@@ -14,21 +14,21 @@ type timer struct {
 }
 
 // timers are the jobs that wait for a time. They form a heap whose first element is the next timer.
-// The field at has the place of each job in the heap.
+// The map index has the place of each job in the heap.
 type timers struct {
-	heap []timer
-	at   map[job.ID]int
+	heap  []timer
+	index map[job.ID]int
 }
 
-func newTimers() timers { return timers{at: map[job.ID]int{}} }
+func newTimers() timers { return timers{index: map[job.ID]int{}} }
 
 func (t *timers) has(id job.ID) bool {
-	_, ok := t.at[id]
+	_, ok := t.index[id]
 	return ok
 }
 
-// first returns the next timer, or the zero timer if there is none.
-func (t *timers) first() timer {
+// next returns the next timer, or the zero timer if there is none.
+func (t *timers) next() timer {
 	if len(t.heap) == 0 {
 		return timer{}
 	}
@@ -43,7 +43,7 @@ func (t *timers) set(id job.ID, at time.Time) {
 
 // remove removes a job's timer, if it has one.
 func (t *timers) remove(id job.ID) {
-	if i, ok := t.at[id]; ok {
+	if i, ok := t.index[id]; ok {
 		heap.Remove(t, i)
 	}
 }
@@ -63,18 +63,18 @@ func (t *timers) Less(i, k int) bool {
 
 func (t *timers) Swap(i, k int) {
 	t.heap[i], t.heap[k] = t.heap[k], t.heap[i]
-	t.at[t.heap[i].ID], t.at[t.heap[k].ID] = i, k
+	t.index[t.heap[i].ID], t.index[t.heap[k].ID] = i, k
 }
 
 func (t *timers) Push(x any) {
 	added := x.(timer)
-	t.at[added.ID] = len(t.heap)
+	t.index[added.ID] = len(t.heap)
 	t.heap = append(t.heap, added)
 }
 
 func (t *timers) Pop() any {
 	last := t.heap[len(t.heap)-1]
 	t.heap = t.heap[:len(t.heap)-1]
-	delete(t.at, last.ID)
+	delete(t.index, last.ID)
 	return last
 }

@@ -29,7 +29,7 @@ func TestTimersComeInOrder(t *testing.T) {
 					want = m
 				}
 			}
-			if got := a.first(); got != want || len(a.heap) != len(model) || len(a.at) != len(model) || a.has(id) != (model[id].ID != 0) {
+			if got := a.next(); got != want || len(a.heap) != len(model) || len(a.index) != len(model) || a.has(id) != (model[id].ID != 0) {
 				t.Fatalf("the first is %v, want %v, of %v", got, want, model)
 			}
 		}
