@@ -29,40 +29,40 @@ const (
 	maxSpread  = 10
 )
 
-// Total returns the median of the total run time of a job whose run time so far is ran. The result
-// is longer than ran.
-func (e *Estimate) Total(ran time.Duration) time.Duration {
-	if ran <= 0 {
+// Total returns the median of the total run time of a job that has run for elapsed so far. The
+// result is longer than elapsed.
+func (e *Estimate) Total(elapsed time.Duration) time.Duration {
+	if elapsed <= 0 {
 		return e.Median
 	}
-	return e.total(ran, 0.5)
+	return e.totalTime(elapsed, 0.5)
 }
 
 // LateTail is the probability that a job runs longer than Late.
 const LateTail = 0.2
 
-// Late returns a total run time for a job whose run time so far is ran. In one case of five the job
-// runs longer than that.
-func (e *Estimate) Late(ran time.Duration) time.Duration {
-	return max(e.total(ran, LateTail), e.Total(ran))
+// Late returns a total run time for a job that has run for elapsed so far. In one case of five the
+// job runs longer than that.
+func (e *Estimate) Late(elapsed time.Duration) time.Duration {
+	return max(e.totalTime(elapsed, LateTail), e.Total(elapsed))
 }
 
-// total returns a total run time for a job whose run time so far is ran. The argument chance is the
+// totalTime returns a total run time for a job that has run for elapsed so far. chance is the
 // probability that the job runs longer than that.
-func (e *Estimate) total(ran time.Duration, chance float64) time.Duration {
-	ran = max(ran, 0)
+func (e *Estimate) totalTime(elapsed time.Duration, chance float64) time.Duration {
+	elapsed = max(elapsed, 0)
 	switch {
 	case e.Spread <= 0:
-		return overrun(e.Median, ran)
-	case ran >= longestRun:
-		return overrun(longestRun, ran)
+		return overrun(e.Median, elapsed)
+	case elapsed >= longestRun:
+		return overrun(longestRun, elapsed)
 	}
-	tail := e.tail(float64(ran))
+	tail := e.tail(float64(elapsed))
 	if tail < minTail {
-		return min(2*ran, longestRun)
+		return min(2*elapsed, longestRun)
 	}
 	total := float64(e.Median) * math.Exp(e.Spread*math.Sqrt2*math.Erfcinv(2*chance*tail))
-	return max(time.Duration(min(total, float64(longestRun))), ran+time.Second)
+	return max(time.Duration(min(total, float64(longestRun))), elapsed+time.Second)
 }
 
 // tail returns the probability that a run takes longer than this number of nanoseconds.
@@ -74,9 +74,9 @@ func (e *Estimate) tail(run float64) float64 {
 }
 
 // overrun returns an expected run time, doubled until it is longer than the run time so far.
-func overrun(expected, ran time.Duration) time.Duration {
+func overrun(expected, elapsed time.Duration) time.Duration {
 	expected = max(expected, time.Second)
-	for expected <= ran {
+	for expected <= elapsed {
 		if expected > math.MaxInt64/2 {
 			return math.MaxInt64
 		}
@@ -85,32 +85,34 @@ func overrun(expected, ran time.Duration) time.Duration {
 	return expected
 }
 
-// Remaining returns how much longer a job is expected to run. The argument expected is the run time
-// that was expected when it started, and ran is how long it has run.
-func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }
+// Remaining returns how much longer a job is expected to run. expected is the run time that was
+// expected when it started, and elapsed is how long it has run.
+func Remaining(expected, elapsed time.Duration) time.Duration {
+	return overrun(expected, elapsed) - elapsed
+}
 
-// Effort returns how much run time jobs of the kind cost for each job that ends. The run time of
-// each of these jobs is ran so far, and each may be stopped for good after at least a slice. Effort
-// assumes the best choice of when to stop. It is the inverse of the Gittins index (J. Gittins,
-// Bandit Processes and Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run
-// times are alike, Effort is what is left of the run time. If they differ by orders of magnitude,
-// Effort grows with the time that the job has run.
-func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
+// Effort returns how much run time jobs of the kind cost for each job that ends. Each of these jobs
+// has run for elapsed so far, and may be stopped for good after at least a slice. Effort assumes
+// the best choice of when to stop. It is the inverse of the Gittins index (J. Gittins, Bandit
+// Processes and Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run times are
+// alike, Effort is what is left of the run time. If they differ by orders of magnitude, Effort
+// grows with the time that the job has run.
+func (e *Estimate) Effort(elapsed, slice time.Duration) time.Duration {
 	if e.Spread <= 0 {
-		return overrun(e.Median, ran) - ran
+		return overrun(e.Median, elapsed) - elapsed
 	}
-	effort := e.trials.effort(ran, max(slice, time.Second))
+	effort := e.trials.effort(elapsed, max(slice, time.Second))
 	return time.Duration(min(max(effort, float64(time.Second)), float64(longestRun)))
 }
 
-// Draw returns the total run time at quantile u of the estimate, for a job whose run time so far is
-// ran.
-func (e *Estimate) Draw(u float64, ran time.Duration) time.Duration {
+// Draw returns the total run time at quantile u of the estimate, for a job that has run for elapsed
+// so far.
+func (e *Estimate) Draw(u float64, elapsed time.Duration) time.Duration {
 	if e.Spread <= 0 {
-		return e.Total(ran)
+		return e.Total(elapsed)
 	}
-	if d, ok := e.forms.draw(u, ran); ok {
-		return max(d, ran+time.Second)
+	if d, ok := e.forms.draw(u, elapsed); ok {
+		return max(d, elapsed+time.Second)
 	}
-	return min(2*ran, longestRun)
+	return min(2*elapsed, longestRun)
 }

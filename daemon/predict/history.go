@@ -102,8 +102,8 @@ type history struct {
 	peak    int64 // GPU memory in bytes, see Predictor.Memory
 }
 
-// This method returns the history of a user, and creates a history if the user has none.
-func (p *Predictor) of(uid int) *userHistory {
+// userOf returns the history of a user, and creates a history if the user has none.
+func (p *Predictor) userOf(uid int) *userHistory {
 	u := p.users[uid]
 	if u == nil {
 		u = &userHistory{map[historyKey]*list.Element{}, list.New()}
@@ -112,9 +112,9 @@ func (p *Predictor) of(uid int) *userHistory {
 	return u
 }
 
-// This method returns the kind's history at a level, or nil if there is none yet. It returns false
-// if the kind has no key at that level.
-func (u *userHistory) at(k Kind, level int) (*history, bool) {
+// historyAt returns the kind's history at a level, or nil if there is none yet. It returns false if
+// the kind has no key at that level.
+func (u *userHistory) historyAt(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
 	if !ok {
 		return nil, false

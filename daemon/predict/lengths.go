@@ -64,9 +64,9 @@ func (l *lengths) mix(other *lengths, runs float64) {
 }
 
 // effort computes Estimate.Effort for this distribution, in nanoseconds.
-func (l *lengths) effort(ran, slice time.Duration) float64 {
-	a, left := ran.Seconds(), 0.0
-	first := binOf(ran)
+func (l *lengths) effort(elapsed, slice time.Duration) float64 {
+	a, left := elapsed.Seconds(), 0.0
+	first := binOf(elapsed)
 	part := func(i int) float64 {
 		if i > first || a <= edge(i) {
 			return l[i]
@@ -77,7 +77,7 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 		left += part(i)
 	}
 	if left < minTail {
-		return float64(max(ran, slice))
+		return float64(max(elapsed, slice))
 	}
 	best, ends, spent := math.Inf(1), 0.0, 0.0
 	for i := first; i < len(l); i++ {
@@ -91,11 +91,11 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 	return best * float64(time.Second)
 }
 
-// draw returns the run time at quantile u among the run times longer than ran. It returns false if
-// there are none.
-func (l *lengths) draw(u float64, ran time.Duration) (time.Duration, bool) {
-	a, left := ran.Seconds(), 0.0
-	first := binOf(ran)
+// draw returns the run time at quantile u among the run times longer than elapsed. It returns false
+// if there are none.
+func (l *lengths) draw(u float64, elapsed time.Duration) (time.Duration, bool) {
+	a, left := elapsed.Seconds(), 0.0
+	first := binOf(elapsed)
 	from := func(i int) float64 { return max(edge(i), a) }
 	part := func(i int) float64 {
 		return l[i] * math.Log(edge(i+1)/from(i)) / math.Log(edge(i+1)/edge(i))

@@ -38,6 +38,6 @@ func (p *Predictor) ObserveMemory(k Kind, peak int64, ended bool, now time.Time)
 	if !ok || peak <= 0 || peak <= known && !ended {
 		return nil
 	}
-	p.of(k.UID).touch(p, key).peak = peak
+	p.userOf(k.UID).touch(p, key).peak = peak
 	return &job.Prediction{Key: key.record(k.UID), PeakBytes: peak, At: now}
 }

@@ -53,12 +53,12 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 		}
 	}
 	if m.Run != known.Run || m.GPUMem != known.GPUMem {
-		h := p.of(k.UID).touch(p, run)
+		h := p.userOf(k.UID).touch(p, run)
 		h.typical, h.peak = m.Run, m.GPUMem
 		out = append(out, job.Prediction{Key: run.record(k.UID), Typical: m.Run, PeakBytes: m.GPUMem, At: now})
 	}
 	if m.HostMem != known.HostMem {
-		p.of(k.UID).touch(p, host).peak = m.HostMem
+		p.userOf(k.UID).touch(p, host).peak = m.HostMem
 		out = append(out, job.Prediction{Key: host.record(k.UID), PeakBytes: m.HostMem, At: now})
 	}
 	return out

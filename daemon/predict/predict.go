@@ -90,7 +90,7 @@ func NewPredictor(known []job.Prediction) *Predictor {
 	p := &Predictor{generation: 1, users: map[int]*userHistory{}}
 	for i := range known {
 		if uid, key, ok := parseKey(known[i].Key); ok {
-			p.of(uid).touch(p, key).restore(&known[i])
+			p.userOf(uid).touch(p, key).restore(&known[i])
 		}
 	}
 	return p
@@ -120,7 +120,7 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	b.moveTowards(p.common, commonVariance)
 	u, ended, like := p.users[k.UID], 0, false
 	for level := range levels {
-		if h, ok := u.at(k, level); ok {
+		if h, ok := u.historyAt(k, level); ok {
 			ended, like = 0, like && level > programLevel
 			if h != nil {
 				b.moveTowards(h.moments(), levelVariances[level])
@@ -133,7 +133,7 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended, Known: like}
 	e.forms, e.trials = p.lognormal(&e), logUniform
 	for level := range levels {
-		if h, _ := u.at(k, level); h != nil {
+		if h, _ := u.historyAt(k, level); h != nil {
 			runs := min(float64(h.runs), formRuns)
 			e.forms.mix(&h.forms, runs)
 			e.trials.mix(&h.forms, runs)
@@ -166,7 +166,7 @@ func (p *Predictor) updateCommon() {
 	p.commonOf, p.common = p.generation, moments{}
 	var n, sum, squares int64
 	for _, u := range p.users {
-		if h, _ := u.at(Kind{}, 0); h != nil {
+		if h, _ := u.historyAt(Kind{}, 0); h != nil {
 			b := h.moments()
 			n++
 			sum += int64(b.mean * 1e6)
@@ -181,20 +181,20 @@ func (p *Predictor) updateCommon() {
 	p.common = moments{mean, spread, min(runsPerUser*float64(n), 2*meanRuns-1)}
 }
 
-// Observe learns from a job's run time, and returns the records to store. If ended is false, the
+// Observe learns from a job's run time, and returns the records to store. If finished is false, the
 // job was stopped before its end, so its full run time is longer.
-func (p *Predictor) Observe(k Kind, run time.Duration, ended bool, now time.Time) []job.Prediction {
+func (p *Predictor) Observe(k Kind, run time.Duration, finished bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
 	run = min(max(run, time.Second), longestRun)
-	if !ended {
+	if !finished {
 		e := p.Estimate(k)
 		run = e.Total(run)
 	}
-	u := p.of(k.UID)
+	u := p.userOf(k.UID)
 	for level := range levels {
 		if key, ok := k.key(level); ok {
 			h := u.touch(p, key)
-			h.learn(run, ended)
+			h.learn(run, finished)
 			out = append(out, h.record(key.record(k.UID), now))
 		}
 	}
