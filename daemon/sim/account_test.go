@@ -131,7 +131,7 @@ func TestLowerBounds(t *testing.T) {
 		}
 	}
 	for _, m := range []Metrics{{Makespan: 9, MakespanBound: 10}, {MeanCompletion: 9, CompletionBound: 10}, {Utilisation: 1.1}} {
-		if m.plausible() == nil {
+		if m.checkPlausible() == nil {
 			t.Errorf("%+v is taken for plausible", m)
 		}
 	}

@@ -43,7 +43,7 @@ type engine struct {
 	told    []time.Duration
 	stop    []bool // by index: the job is preemptible
 	shares  Shares
-	starts  starts
+	starts  startProbe
 }
 
 // A run is the progress of a job.
@@ -68,7 +68,7 @@ func Run(t Trace, o Options) (*Outcome, error) {
 			return nil, fmt.Errorf("at %s: %w", e.date().Format(time.DateTime), err)
 		}
 	}
-	return e.outcome()
+	return e.checkedOutcome()
 }
 
 func newEngine(t Trace, o Options) *engine {
@@ -89,7 +89,7 @@ func newEngine(t Trace, o Options) *engine {
 		}
 	}
 	e.ledger = newLedger(t.Jobs, o.GPUs)
-	e.starts = starts{every: o.Starts, open: map[int][]int{}}
+	e.starts = startProbe{every: o.Starts, open: map[int][]int{}}
 	return e
 }
 
@@ -199,7 +199,7 @@ func (e *engine) finish(f end) error {
 	if u == nil || u.attempt != f.attempt || u.Phase != core.Active {
 		return nil
 	}
-	e.leave(u)
+	e.takeOff(u)
 	return e.feed(core.Changed{Job: f.job})
 }
 
@@ -216,7 +216,7 @@ func (e *engine) admit() error {
 		if err := e.feed(e.submission(at)); err != nil {
 			return err
 		}
-		e.submitted(at)
+		e.askSubmitted(at)
 	}
 	return nil
 }
@@ -329,7 +329,7 @@ func (e *engine) launch(j *job.Job) (*unit, error) {
 		return nil, fmt.Errorf("job %d is started again", j.ID)
 	}
 	r.running = true
-	e.starts.started(at, e.now)
+	e.starts.recordStart(at, e.now)
 	e.ledger.queued--
 	e.ends.push(end{at: e.now + e.cost(r) + r.left, job: j.ID, attempt: u.attempt})
 	e.ledger.start(at, u, e.now)
@@ -343,16 +343,16 @@ func (e *engine) cost(r *run) time.Duration {
 	return 0
 }
 
-// leave takes a unit's command off the GPUs. The job keeps its progress. The extra time that a
+// takeOff takes a unit's command off the GPUs. The job keeps its progress. The extra time that a
 // start costs after a stop is not progress.
-func (e *engine) leave(u *unit) {
+func (e *engine) takeOff(u *unit) {
 	at := int(u.Job) - 1
 	r := &e.runs[at]
 	elapsed, cost := e.now-u.started, e.cost(r)
 	r.left -= max(0, elapsed-cost)
 	r.running, r.owes = false, r.left > 0
 	e.machine.exit(u)
-	e.ledger.leave(at, u, min(elapsed, cost), r.owes, e.now)
+	e.ledger.recordLeave(at, u, min(elapsed, cost), r.owes, e.now)
 }
 
 // stopUnit stops and collects a unit. If its command ends at the same instant, the command counts
@@ -364,7 +364,7 @@ func (e *engine) stopUnit(a core.Stop) core.Event {
 		return ev
 	}
 	if u.Phase == core.Active {
-		e.leave(u)
+		e.takeOff(u)
 		if e.runs[int(a.Job)-1].left > 0 {
 			e.ledger.queued++
 			u.Phase = core.Active // the phase that the unit had before the stop

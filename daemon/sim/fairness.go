@@ -36,13 +36,13 @@ func fairnessWindow(run time.Duration) time.Duration {
 
 // Fairness uses windows of six hours. If there would be too many windows, it uses longer ones.
 func (o *Outcome) Fairness() *Fairness {
-	return o.FairnessBy(fairnessWindow(o.end()))
+	return o.FairnessBy(fairnessWindow(o.lastEnd()))
 }
 
 // FairnessBy uses windows of the given length.
 func (o *Outcome) FairnessBy(window time.Duration) *Fairness {
 	c := newCensus(o.Jobs)
-	n := int((o.end() + window - 1) / window)
+	n := int((o.lastEnd() + window - 1) / window)
 	f := &Fairness{Window: window.Seconds(), Users: c.users, Misplaced: make([]float64, n)}
 	for range f.Users {
 		f.GPUTime = append(f.GPUTime, make([]float64, n))

@@ -35,10 +35,10 @@ func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	}
 }
 
-// stoppedAgain counts the stops after which the same job was stopped again. The result twice is
-// their number, and vain is the number of those with no gain for another job before the second
-// stop. If wider is true, only stops for wider jobs count, otherwise only the others.
-func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
+// stoppedAgain counts the stops after which the same job was stopped again. stops is their number,
+// and vain is the number of those with no gain for another job before the second stop. If wider is
+// true, only stops for wider jobs count, otherwise only the others.
+func stoppedAgain(jobs []sim.JobOutcome, wider bool) (stops, vain int) {
 	for i := range jobs {
 		for k := range len(jobs[i].Room) - 1 {
 			stop, again := jobs[i].Room[k], jobs[i].Room[k+1]
@@ -46,23 +46,23 @@ func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 			if (other.GPUMilli > jobs[i].GPUMilli) != wider {
 				continue
 			}
-			if twice++; !gained(other, stop.At, again.At, sim.Product().Slice) {
+			if stops++; !hasGained(other, stop.At, again.At, sim.Product().Slice) {
 				vain++
 			}
 		}
 	}
-	return twice, vain
+	return stops, vain
 }
 
-// This function reports whether job j has gained from a stop of another job: j ended by the time
-// to, or had its GPUs for a slice between the times from and to.
-func gained(j *sim.JobOutcome, from, to, slice time.Duration) bool {
-	if j.End <= to {
+// hasGained reports whether job j has gained from a stop of another job: j ended by end, or had its
+// GPUs for a slice between begin and end.
+func hasGained(j *sim.JobOutcome, begin, end, slice time.Duration) bool {
+	if j.End <= end {
 		return true
 	}
 	had := time.Duration(0)
 	for _, h := range j.Held {
-		had += max(0, min(h.To, to)-max(h.From, from))
+		had += max(0, min(h.To, end)-max(h.From, begin))
 	}
 	return had >= slice
 }

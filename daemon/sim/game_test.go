@@ -72,17 +72,17 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubled returns a trace of five users whose jobs need one GPU. If the argument one is n, about
-// every n-th job belongs to user double and requests milli thousandths of a GPU. The jobs of the
-// four other users request one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they
-// would together need about eight GPUs. All jobs are preemptible.
-func doubled(seed uint64, one, milli int) sim.Trace {
+// doubled returns a trace of five users whose jobs need one GPU. About one of spacing jobs belongs
+// to user double, and requests milli thousandths of a GPU. The jobs of the four other users request
+// one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they would together need about
+// eight GPUs. All jobs are preemptible.
+func doubled(seed uint64, spacing, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
 	for at := time.Duration(0); at < 8*24*time.Hour; at += 10 * time.Minute {
 		run := time.Hour + time.Duration(rng.IntN(660))*time.Minute
 		j := sim.Job{Submit: at, Run: run, GPUMilli: 1000, User: fmt.Sprintf("user%d", 1+rng.IntN(4)), Kind: "work"}
-		if rng.IntN(one) == 0 {
+		if rng.IntN(spacing) == 0 {
 			j.User, j.GPUMilli = "double", milli
 		}
 		if rng.IntN(100) < 22 {

@@ -19,7 +19,7 @@ func Generate(n, days int, seed uint64) Trace {
 	people := newPeople(12, rng)
 	jobs := make([]Job, n)
 	for i := range jobs {
-		p := &people[pick(len(people), 1.1, rng)]
+		p := &people[drawIndex(len(people), 1.1, rng)]
 		jobs[i] = p.submit(rng)
 		jobs[i].Submit = instantOf(days, rng)
 	}
@@ -66,8 +66,8 @@ func newPeople(n int, rng *rand.Rand) []person {
 	return people
 }
 
-// This function draws an index below n. Small indexes are the most frequent (Zipf).
-func pick(n int, exponent float64, rng *rand.Rand) int {
+// drawIndex draws an index below n. Small indexes are the most frequent (Zipf).
+func drawIndex(n int, exponent float64, rng *rand.Rand) int {
 	total := 0.0
 	for i := range n {
 		total += math.Pow(float64(i+1), -exponent)
@@ -82,7 +82,7 @@ func pick(n int, exponent float64, rng *rand.Rand) int {
 }
 
 func (p *person) submit(rng *rand.Rand) Job {
-	h := p.habits[pick(len(p.habits), 0.8, rng)]
+	h := p.habits[drawIndex(len(p.habits), 0.8, rng)]
 	run := h.median * math.Exp(h.sigma*rng.NormFloat64())
 	if rng.Float64() < 0.15 { // the job fails at once
 		run = 5 + 60*rng.Float64()

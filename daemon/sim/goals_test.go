@@ -9,8 +9,8 @@ import (
 )
 
 // goals are limits for figures of scenarios, by which the scheduler's rules are judged. The test
-// enforces the field holds. If the field goal is stricter, the rules do not reach it yet. Improved
-// rules should come with a stricter value of holds. A ratio compares mean completion times.
+// enforces the value of holds. If goal is stricter, the rules do not reach it yet. Improved rules
+// should come with a stricter value of holds. A ratio compares mean completion times.
 var goals = []struct {
 	name        string
 	holds, goal float64
@@ -34,43 +34,43 @@ var goals = []struct {
 	{"weekend: b's share beside a, which had the machine until three days before", 0.75, 0.50, true,
 		func(r *trials) float64 { return r.share("weekend", "b", 7*24*time.Hour) }},
 	{"sweep: preemption over none", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("sweep", "fair-preempt", "fair") }},
+		func(r *trials) float64 { return r.completionRatio("sweep", "fair-preempt", "fair") }},
 	{"sweep: preemption over fifo", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("sweep", "fair-preempt", "fifo") }},
+		func(r *trials) float64 { return r.completionRatio("sweep", "fair-preempt", "fifo") }},
 	{"sweep: preemptions per job", 1, 1, false,
 		func(r *trials) float64 { return r.preemptions("sweep") }},
 	{"steps: preemption over none", 1.00, 1.00, false,
-		func(r *trials) float64 { return r.over("steps", "fair-preempt", "fair") }},
+		func(r *trials) float64 { return r.completionRatio("steps", "fair-preempt", "fair") }},
 	{"cluster: preemptions per job", 1, 1, false,
 		func(r *trials) float64 { return r.preemptions("cluster") }},
 	{"cluster: use with preemption over without", 1, 1, true,
 		func(r *trials) float64 { return r.use("cluster", "fair-preempt") / r.use("cluster", "fair") }},
 	{"bimodal: preemption over none", 0.80, 1.02, false,
-		func(r *trials) float64 { return r.over("bimodal", "fair-preempt", "fair") }},
+		func(r *trials) float64 { return r.completionRatio("bimodal", "fair-preempt", "fair") }},
 	{"bimodal: blind predictions over none", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("bimodal", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("bimodal", "fair", "fifo-easy") }},
 	{"uniform: fair over fifo-easy", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("uniform", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("uniform", "fair", "fifo-easy") }},
 	{"lognormal: fair over fifo-easy", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("lognormal", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("lognormal", "fair", "fifo-easy") }},
 	{"wide: fair over fifo-easy", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("wide", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("wide", "fair", "fifo-easy") }},
 	{"narrow: fair over fifo-easy", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("narrow", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("narrow", "fair", "fifo-easy") }},
 	{"mixed: fair over fifo-easy", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("mixed", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("mixed", "fair", "fifo-easy") }},
 	{"sweep: fair over fifo-easy", 1.02, 1.02, false,
-		func(r *trials) float64 { return r.over("sweep", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("sweep", "fair", "fifo-easy") }},
 	{"steps: fair over fifo-easy", 0.95, 1.02, false,
-		func(r *trials) float64 { return r.over("steps", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("steps", "fair", "fifo-easy") }},
 	{"steps: fair over fifo", 1.00, 1.02, false,
-		func(r *trials) float64 { return r.over("steps", "fair", "fifo") }},
+		func(r *trials) float64 { return r.completionRatio("steps", "fair", "fifo") }},
 	{"cluster: fair over fifo-easy", 0.80, 1.02, false,
-		func(r *trials) float64 { return r.over("cluster", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("cluster", "fair", "fifo-easy") }},
 	{"diurnal: fair over fifo-easy", 0.65, 0.65, false,
-		func(r *trials) float64 { return r.over("diurnal", "fair", "fifo-easy") }},
+		func(r *trials) float64 { return r.completionRatio("diurnal", "fair", "fifo-easy") }},
 	{"diurnal: fair over fifo", 0.65, 0.65, false,
-		func(r *trials) float64 { return r.over("diurnal", "fair", "fifo") }},
+		func(r *trials) float64 { return r.completionRatio("diurnal", "fair", "fifo") }},
 }
 
 // Scenarios are replayed under several policies and compared. (Invariants 12 and 13 of package
@@ -146,8 +146,8 @@ func (r *trials) run(name, policy string) []*sim.Outcome {
 
 func (r *trials) mean(name, policy string) sim.Metrics { return sim.Mean(r.run(name, policy)) }
 
-// This method returns the ratio of the mean completion times of two policies.
-func (r *trials) over(name, policy, other string) float64 {
+// completionRatio returns the ratio of the mean completion times of two policies.
+func (r *trials) completionRatio(name, policy, other string) float64 {
 	return r.mean(name, policy).MeanCompletion / r.mean(name, other).MeanCompletion
 }
 

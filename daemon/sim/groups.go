@@ -43,25 +43,25 @@ func (g *Group) finish(runs int) {
 
 // Users returns the figures by user, ordered by name, as means over several runs.
 func Users(runs ...*Outcome) []Group {
-	list := group(runs, func(j *JobOutcome) Group { return Group{User: j.User} })
+	list := groupJobs(runs, func(j *JobOutcome) Group { return Group{User: j.User} })
 	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.User, b.User) })
 	return list
 }
 
 // Sizes returns the figures by number of GPUs, smallest first, as means over several runs.
 func Sizes(runs ...*Outcome) []Group {
-	list := group(runs, func(j *JobOutcome) Group { return Group{GPUs: float64(j.GPUMilli) / 1000} })
+	list := groupJobs(runs, func(j *JobOutcome) Group { return Group{GPUs: float64(j.GPUMilli) / 1000} })
 	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.GPUs, b.GPUs) })
 	return list
 }
 
-// The function group adds up the jobs of each group. Its last argument returns the group of a job.
-func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
+// groupJobs adds up the jobs of each group. groupOf returns the group of a job.
+func groupJobs(runs []*Outcome, groupOf func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group
 	for _, run := range runs {
 		for i := range run.Jobs {
-			key := of(&run.Jobs[i])
+			key := groupOf(&run.Jobs[i])
 			k, known := at[key]
 			if !known {
 				k = len(list)
@@ -81,7 +81,7 @@ func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 func (j *JobOutcome) gpuTime(in Span) float64 {
 	sum := time.Duration(0)
 	for _, h := range j.Held {
-		sum += h.within(in)
+		sum += h.overlap(in)
 	}
 	return sum.Seconds() * float64(j.GPUMilli) / 1000
 }

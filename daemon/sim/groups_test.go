@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// This function runs a job of ann for two hours on both GPUs. Meanwhile bob submits a job of an
-// hour on one GPU, and ann another job of two hours on one GPU.
-func served(t *testing.T) *sim.Outcome {
+// runAnnAndBob runs a job of ann for two hours on both GPUs. Meanwhile bob submits a job of an hour
+// on one GPU, and ann another job of two hours on one GPU.
+func runAnnAndBob(t *testing.T) *sim.Outcome {
 	t.Helper()
 	tr, _, err := sim.Read(strings.NewReader(`submit,duration,gpus,user
 0,7200,2,ann
@@ -30,7 +30,7 @@ func served(t *testing.T) *sim.Outcome {
 
 // The rows by user and by size match values calculated by hand.
 func TestGroups(t *testing.T) {
-	out := served(t)
+	out := runAnnAndBob(t)
 	users := []sim.Group{
 		{User: "ann", Jobs: 2, GPUTime: 2*7200 + 7200, MeanWait: 1800, MeanCompletion: (7200 + 10800) / 2.0, Slowdown: 1.25},
 		{User: "bob", Jobs: 1, GPUTime: 3600, MeanWait: 3600, MeanCompletion: 7200, Slowdown: 2},
@@ -54,7 +54,7 @@ func TestGroups(t *testing.T) {
 // While bob waits and ann has both GPUs, one of them should be bob's. Later both users have all
 // GPUs that they requested. Windows are an hour long.
 func TestFairness(t *testing.T) {
-	f := served(t).FairnessBy(time.Hour)
+	f := runAnnAndBob(t).FairnessBy(time.Hour)
 	for _, c := range []struct {
 		what      string
 		got, want []float64

@@ -52,18 +52,18 @@ func newLedger(jobs []Job, gpus int) *ledger {
 		decisions: sha256.New()}
 }
 
-// advance continues the integrals up to the instant to.
-func (l *ledger) advance(to time.Duration, milli, arrived int) {
+// advance continues the integrals up to the instant end.
+func (l *ledger) advance(end time.Duration, milli, arrived int) {
 	from := max(l.until, l.first)
 	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active
-	if from < to {
-		step := (to - from).Microseconds()
+	if from < end {
+		step := (end - from).Microseconds()
 		l.used += step * int64(milli)
 		if waiting > 0 {
 			l.idle += step * int64(l.capacity-milli)
 		}
 	}
-	l.until = max(l.until, to)
+	l.until = max(l.until, end)
 }
 
 func (l *ledger) start(at int, u *unit, now time.Duration) {
@@ -71,14 +71,14 @@ func (l *ledger) start(at int, u *unit, now time.Duration) {
 	l.decide("start", at, now, u)
 }
 
-// This method records that a command left its GPUs. The argument stopped means that the command had
-// not finished.
-func (l *ledger) leave(at int, u *unit, extra time.Duration, stopped bool, now time.Duration) {
+// recordLeave records that a command left its GPUs. unfinished means that the command had not
+// finished.
+func (l *ledger) recordLeave(at int, u *unit, extra time.Duration, unfinished bool, now time.Duration) {
 	l.active--
 	e := &l.entries[at]
 	e.extra += extra
 	e.held = append(e.held, Span{From: u.started, To: now})
-	if stopped {
+	if unfinished {
 		e.preemptions++
 	}
 	l.decide("leave", at, now, u)

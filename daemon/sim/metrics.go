@@ -102,8 +102,8 @@ func jain(lists map[string][]float64) float64 {
 	return sum * sum / (float64(len(means)) * squares)
 }
 
-// This method checks invariant 6. It allows for rounding errors.
-func (m *Metrics) plausible() error {
+// checkPlausible checks invariant 6. It allows for rounding errors.
+func (m *Metrics) checkPlausible() error {
 	const slack = 1e-3
 	switch {
 	case m.Makespan < m.MakespanBound-slack:

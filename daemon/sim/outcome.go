@@ -13,8 +13,8 @@ type Outcome struct {
 	Starts  *StartFigures // nil if no expected starts were asked for
 }
 
-// end returns the time at which the last job ended.
-func (o *Outcome) end() time.Duration {
+// lastEnd returns the time at which the last job ended.
+func (o *Outcome) lastEnd() time.Duration {
 	last := time.Duration(0)
 	for i := range o.Jobs {
 		last = max(last, o.Jobs[i].End)
@@ -42,14 +42,14 @@ type Room struct {
 // A Span is an interval of time since the trace's Begin.
 type Span struct{ From, To time.Duration }
 
-// This method returns the length of the overlap with another span.
-func (s Span) within(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s.From, o.From)) }
+// overlap returns the length of the overlap with another span.
+func (s Span) overlap(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s.From, o.From)) }
 
 // Completion returns the time from the submission to the end.
 func (j *JobOutcome) Completion() time.Duration { return j.End - j.Submit }
 
-// This method checks the accounts and returns the results.
-func (e *engine) outcome() (*Outcome, error) {
+// checkedOutcome checks the accounts and returns the results.
+func (e *engine) checkedOutcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)
 	}
@@ -60,7 +60,7 @@ func (e *engine) outcome() (*Outcome, error) {
 			Preemptions: entry.preemptions, Held: entry.held, Room: entry.room})
 	}
 	out.Metrics = e.measure(out.Jobs)
-	if err := out.Metrics.plausible(); err != nil {
+	if err := out.Metrics.checkPlausible(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)
 	}
 	return out, nil

@@ -23,7 +23,7 @@ type Packed struct {
 }
 
 func (p Pack) Run(t Trace) (*Packed, error) {
-	jobs, asked := p.arrivals(t.Jobs)
+	jobs, asked := p.drawArrivals(t.Jobs)
 	e := newEngine(Trace{Begin: t.Begin, Jobs: jobs}, p.Options)
 	if err := e.begin(); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 // first of them uses.
 const arrivalInterval = 5 * time.Minute
 
-// The method arrivals draws the jobs and their order. No job ends.
-func (p Pack) arrivals(jobs []Job) ([]Job, int) {
+// drawArrivals draws the jobs and their order. No job ends.
+func (p Pack) drawArrivals(jobs []Job) ([]Job, int) {
 	var list []Job
 	asked := 0
 	for _, at := range random(p.Seed, streamPods).Perm(len(jobs)) {

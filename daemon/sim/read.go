@@ -114,13 +114,13 @@ func readTable(r io.Reader, want Format) (Trace, Format, error) {
 			skipped++
 		}
 	}
-	t := dated(jobs, starts)
+	t := datedTrace(jobs, starts)
 	t.Skipped = skipped
 	return t, format, nil
 }
 
-// dated returns a trace of the jobs, with starts as their dates of submission.
-func dated(jobs []Job, starts []time.Time) Trace {
+// datedTrace returns a trace of the jobs, with starts as their dates of submission.
+func datedTrace(jobs []Job, starts []time.Time) Trace {
 	if len(jobs) == 0 {
 		return Trace{}
 	}

@@ -33,7 +33,7 @@ func TestReservation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ends(out); !slices.Equal(got, c.want) {
+		if got := endSeconds(out); !slices.Equal(got, c.want) {
 			t.Errorf("%s: ends %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestFractions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ends(out); !slices.Equal(got, []int{100, 200, 12}) {
+	if got := endSeconds(out); !slices.Equal(got, []int{100, 200, 12}) {
 		t.Errorf("ends %v", got)
 	}
 	got, err := sim.Pack{Options: options(t, "fifo", 2), Arrived: 1.3}.Run(trace(t, "0 9 0.6", "0 9 0.6", "0 9 0.6", "0 9 0.6", "0 9 0.6", "0 9 0.6"))

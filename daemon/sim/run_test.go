@@ -41,8 +41,8 @@ func options(t *testing.T, policy string, gpus int) sim.Options {
 	return sim.Options{GPUs: gpus, GPUMemBytes: 80 * gib, Policy: p, SwitchCost: time.Minute, Seed: 1, Check: true}
 }
 
-// ends returns the ends of all jobs in seconds since the first submission.
-func ends(o *sim.Outcome) []int {
+// endSeconds returns the ends of all jobs in seconds since the first submission.
+func endSeconds(o *sim.Outcome) []int {
 	var list []int
 	for _, j := range o.Jobs {
 		list = append(list, int((j.End - o.Jobs[0].Submit).Round(time.Second).Seconds()))
@@ -73,7 +73,7 @@ func TestByHand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := ends(out); !slices.Equal(got, c.want) {
+			if got := endSeconds(out); !slices.Equal(got, c.want) {
 				t.Errorf("ends %v, want %v", got, c.want)
 			}
 		})

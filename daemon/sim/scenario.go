@@ -49,11 +49,11 @@ func Scenarios() []Scenario {
 		{Name: "mixed", What: "wide jobs and narrow ones, long and short", GPUs: 8, Days: 21, Load: 0.9,
 			draw: stream(scenarioUsers, mixed)},
 		{Name: "diurnal", What: "a heavy tail, submitted by day and on weekdays; queues drain at night", GPUs: 8, Days: 21,
-			Load: 0.8, draw: diurnal},
+			Load: 0.8, draw: drawDiurnal},
 		{Name: "steps", What: "training on one GPU for 6 h or on four GPUs for 1 or 2 days, and few short jobs", GPUs: 24,
-			Days: 60, Load: 0.95, draw: stream(scenarioUsers, steps)},
+			Days: 60, Load: 0.95, draw: stream(scenarioUsers, drawStepped)},
 		{Name: "cluster", What: "about sixty users who submit in batches, with time limits far above the run times", GPUs: 256,
-			Days: 80, Load: 0.9, draw: cluster},
+			Days: 80, Load: 0.9, draw: drawCluster},
 	}...)
 }
 
@@ -87,13 +87,13 @@ func (s Scenario) Make(t Setting) Trace {
 	return trace
 }
 
-// This function draws a time from low to high, uniformly, in whole seconds.
-func between(low, high time.Duration, rng *rand.Rand) time.Duration {
+// drawTime draws a time from low to high, uniformly, in whole seconds.
+func drawTime(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
 
-// This function draws a lognormal run time in whole seconds, at most high.
-func tailed(median time.Duration, sigma float64, high time.Duration, rng *rand.Rand) time.Duration {
+// drawTailed draws a lognormal run time in whole seconds, at most high.
+func drawTailed(median time.Duration, sigma float64, high time.Duration, rng *rand.Rand) time.Duration {
 	run := time.Duration(float64(median) * math.Exp(sigma*rng.NormFloat64()))
 	return min(max(run, 10*time.Second), high).Truncate(time.Second)
 }
@@ -109,7 +109,7 @@ func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *r
 			if j.Kind != "" {
 				j.Kind = j.User + "-" + j.Kind
 			}
-			j.Submit = between(0, time.Duration(s.Days)*day-time.Second, rng)
+			j.Submit = drawTime(0, time.Duration(s.Days)*day-time.Second, rng)
 			work += j.work()
 			jobs = append(jobs, j)
 		}
@@ -131,19 +131,19 @@ func bimodal(gpus int, rng *rand.Rand) Job {
 }
 
 func uniform(gpus int, rng *rand.Rand) Job {
-	return Job{Run: between(10*time.Minute, 12*time.Hour, rng), GPUMilli: 1000 * min(gpus, sizes[rng.IntN(len(sizes))])}
+	return Job{Run: drawTime(10*time.Minute, 12*time.Hour, rng), GPUMilli: 1000 * min(gpus, sizes[rng.IntN(len(sizes))])}
 }
 
 func lognormal(gpus int, rng *rand.Rand) Job {
-	return Job{Run: tailed(30*time.Minute, 1.7, day, rng), GPUMilli: 1000 * min(gpus, sizes[rng.IntN(len(sizes))])}
+	return Job{Run: drawTailed(30*time.Minute, 1.7, day, rng), GPUMilli: 1000 * min(gpus, sizes[rng.IntN(len(sizes))])}
 }
 
 func wide(gpus int, rng *rand.Rand) Job {
-	return Job{Run: tailed(time.Hour, 1.2, day, rng), GPUMilli: 1000 * max(1, gpus>>rng.IntN(2)), Kind: "wide"}
+	return Job{Run: drawTailed(time.Hour, 1.2, day, rng), GPUMilli: 1000 * max(1, gpus>>rng.IntN(2)), Kind: "wide"}
 }
 
 func narrow(_ int, rng *rand.Rand) Job {
-	return Job{Run: tailed(2*time.Hour, 1.2, day, rng), GPUMilli: 1000, Kind: "narrow"}
+	return Job{Run: drawTailed(2*time.Hour, 1.2, day, rng), GPUMilli: 1000, Kind: "narrow"}
 }
 
 func mixed(gpus int, rng *rand.Rand) Job {
@@ -157,27 +157,27 @@ func mixed(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// This function draws a job with a run time around one of a few lengths. Most jobs are long and
+// drawStepped draws a job with a run time around one of a few lengths. Most jobs are long and
 // alike, and some end early. This resembles a published part of a cluster's training jobs.
-func steps(gpus int, rng *rand.Rand) Job {
+func drawStepped(gpus int, rng *rand.Rand) Job {
 	j := Job{GPUMilli: 1000, Run: 6 * time.Hour, Kind: "small"}
 	if rng.IntN(5) < 2 {
 		j = Job{GPUMilli: 1000 * min(gpus, 4), Run: time.Duration(24*(1+rng.IntN(2))) * time.Hour, Kind: "large"}
 	}
 	if rng.IntN(4) == 0 {
-		j.Run = tailed(90*time.Minute, 0.8, j.Run, rng)
+		j.Run = drawTailed(90*time.Minute, 0.8, j.Run, rng)
 	}
 	j.Run = time.Duration(float64(j.Run) * (0.9 + 0.2*rng.Float64())).Truncate(time.Second)
 	return j
 }
 
-// This function draws jobs of people with habits, as Generate does, until their work reaches the
+// drawDiurnal draws jobs of people with habits, as Generate does, until their work reaches the
 // load.
-func diurnal(s Setting, rng *rand.Rand) []Job {
+func drawDiurnal(s Setting, rng *rand.Rand) []Job {
 	people := newPeople(scenarioUsers, rng)
 	var jobs []Job
 	for work := int64(0); work < s.work(); {
-		j := people[pick(len(people), 0.5, rng)].submit(rng)
+		j := people[drawIndex(len(people), 0.5, rng)].submit(rng)
 		j.GPUMilli, j.GPUMemBytes = min(j.GPUMilli, s.GPUs*1000), 0
 		j.Submit = instantOf(s.Days, rng)
 		work += j.work()
@@ -189,26 +189,26 @@ func diurnal(s Setting, rng *rand.Rand) []Job {
 // clusterUsers is the number of users in scenario cluster. A few of them submit most jobs.
 const clusterUsers = 63
 
-// This function draws jobs with a requested time. Their number of processors is a power of two, as
-// in logs of large machines. People submit dozens of similar jobs at once. Most jobs end within
+// drawCluster draws jobs with a requested time. Their number of processors is a power of two, as in
+// logs of large machines. People submit dozens of similar jobs at once. Most jobs end within
 // minutes, whatever time they requested.
-func cluster(s Setting, rng *rand.Rand) []Job {
+func drawCluster(s Setting, rng *rand.Rand) []Job {
 	medians := make([]time.Duration, clusterUsers)
 	for i := range medians {
-		medians[i] = tailed(4*time.Hour, 1, day, rng)
+		medians[i] = drawTailed(4*time.Hour, 1, day, rng)
 	}
 	var jobs []Job
 	for work := int64(0); work < s.work(); {
-		user := pick(clusterUsers, 0.8, rng)
+		user := drawIndex(clusterUsers, 0.8, rng)
 		milli := 1000 * min(s.GPUs, 1<<min(rng.IntN(8), rng.IntN(8)))
-		at := between(0, time.Duration(s.Days)*day-time.Second, rng)
+		at := drawTime(0, time.Duration(s.Days)*day-time.Second, rng)
 		for n := 1 + rng.IntN(40); n > 0 && work < s.work(); n-- {
 			j := Job{
 				User: fmt.Sprintf("user%02d", user+1), GPUMilli: milli, Submit: at,
-				Run: tailed(medians[user], 0.8, 36*time.Hour, rng),
+				Run: drawTailed(medians[user], 0.8, 36*time.Hour, rng),
 			}
 			if rng.IntN(5) < 3 {
-				j.Run = tailed(2*time.Minute, 1.2, j.Run, rng)
+				j.Run = drawTailed(2*time.Minute, 1.2, j.Run, rng)
 			}
 			j.Limit = userLimit(j.Run, rng)
 			work += j.work()

@@ -10,8 +10,8 @@ import (
 // askAgain is how long a user waits before asking again for the expected start.
 const askAgain = time.Hour
 
-// The constant soon is the longest expected wait that counts as starting now.
-const soon = time.Minute
+// soonLimit is the longest expected wait that counts as starting now.
+const soonLimit = time.Minute
 
 // A question asks, on behalf of a user, for the expected start of a waiting job.
 type question struct {
@@ -30,9 +30,9 @@ type answer struct {
 	real  time.Duration // real start; 0: the job has not started
 }
 
-// This type asks the core for the expected start of every n-th job, and compares it with the real
+// startProbe asks the core for the expected start of every n-th job, and compares it with the real
 // start.
-type starts struct {
+type startProbe struct {
 	every   int
 	asked   int // number of jobs that were asked about
 	atOnce  int // number of these jobs that started as soon as they were submitted
@@ -41,8 +41,8 @@ type starts struct {
 	open    map[int][]int // answers about each job that has not started
 }
 
-// submitted asks about the job that the core has just received.
-func (e *engine) submitted(at int) {
+// askSubmitted asks about the job that the core has just received.
+func (e *engine) askSubmitted(at int) {
 	s := &e.starts
 	if s.every == 0 || at%s.every != 0 {
 		return
@@ -80,8 +80,8 @@ func (e *engine) ask(q question) {
 	s.answers = append(s.answers, a)
 }
 
-// This method records the first start of a job.
-func (s *starts) started(at int, now time.Duration) {
+// recordStart records the first start of a job.
+func (s *startProbe) recordStart(at int, now time.Duration) {
 	for _, i := range s.open[at] {
 		s.answers[i].real = now
 	}
@@ -106,26 +106,26 @@ type StartFigures struct {
 	LaterP90 float64 `json:"later_error_p90"`
 }
 
-// This type has the errors of answers, and the ratios of real to expected waits.
-type misses struct{ errors, ratios []float64 }
+// answerErrors has the errors of answers, and the ratios of real to expected waits.
+type answerErrors struct{ errors, ratios []float64 }
 
-func (m *misses) add(told, real float64) {
+func (m *answerErrors) add(told, real float64) {
 	m.errors, m.ratios = append(m.errors, max(told-real, real-told)/told), append(m.ratios, real/told)
 }
 
 // figures returns the figures, or nil if no starts were asked for.
-func (s *starts) figures(begin time.Time) *StartFigures {
+func (s *startProbe) figures(begin time.Time) *StartFigures {
 	if s.asked == 0 {
 		return nil
 	}
 	n := float64(s.asked)
 	f := StartFigures{Asked: n, AtOnce: float64(s.atOnce) / n}
-	var first, later misses
+	var first, later answerErrors
 	held := 0.0
 	for i := range s.answers {
 		a := &s.answers[i]
 		told, real := a.start-a.at, a.real-a.at
-		far := a.start > 0 && told > soon
+		far := a.start > 0 && told > soonLimit
 		switch {
 		case !a.first && far:
 			later.add(told.Seconds(), real.Seconds())

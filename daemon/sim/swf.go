@@ -76,9 +76,9 @@ func readSWF(r io.Reader) (Trace, error) {
 		n++
 		text := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(text, ";") {
-			log.comment(strings.TrimLeft(text, "; \t"))
+			log.readComment(strings.TrimLeft(text, "; \t"))
 		} else if text != "" {
-			if err := log.job(strings.Fields(text)); err != nil {
+			if err := log.readJob(strings.Fields(text)); err != nil {
 				return Trace{}, fmt.Errorf("reading line %d: %w", n, err)
 			}
 		}
@@ -94,8 +94,8 @@ func readSWF(r io.Reader) (Trace, error) {
 	return t, nil
 }
 
-// This method reads a comment about the machine. Some logs have UNKNOWN in place of a number.
-func (l *swfReader) comment(text string) {
+// readComment reads a comment about the machine. Some logs have UNKNOWN in place of a number.
+func (l *swfReader) readComment(text string) {
 	key, value, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 	if err != nil || number <= 0 || number > 1<<33 {
@@ -111,9 +111,9 @@ func (l *swfReader) comment(text string) {
 	}
 }
 
-// job reads a line about a job. Failed and cancelled jobs count like others, with the time for
+// readJob reads a line about a job. Failed and cancelled jobs count like others, with the time for
 // which they ran. Jobs that never ran are skipped.
-func (l *swfReader) job(fields []string) error {
+func (l *swfReader) readJob(fields []string) error {
 	if len(fields) != swfFields {
 		return fmt.Errorf("it has %d fields instead of the %d of a job in the Standard Workload Format", len(fields), swfFields)
 	}
@@ -148,7 +148,7 @@ func (l *swfReader) job(fields []string) error {
 	}
 	j := Job{
 		Submit: inSeconds(f[swfSubmit]), Run: inSeconds(f[swfRun]), GPUMilli: int(procs) * 1000,
-		User: numbered("user", f[swfUser], "unknown"), Kind: numbered("program", f[swfExecutable], ""),
+		User: makeName("user", f[swfUser], "unknown"), Kind: makeName("program", f[swfExecutable], ""),
 	}
 	if f[swfRequestTime] > 0 {
 		j.Limit = inSeconds(f[swfRequestTime])
@@ -158,11 +158,10 @@ func (l *swfReader) job(fields []string) error {
 	return nil
 }
 
-// This function makes a name from a number in the log. If the number is missing, the name is the
-// last argument.
-func numbered(what string, number float64, missing string) string {
+// makeName makes a name from a number in the log. If the number is missing, the name is fallback.
+func makeName(what string, number float64, fallback string) string {
 	if number < 0 {
-		return missing
+		return fallback
 	}
 	return fmt.Sprintf("%s%.0f", what, number)
 }

@@ -35,14 +35,14 @@ type Trace struct {
 const tick = time.Microsecond
 
 // newTrace returns a trace with these jobs in order of submission. In the argument, Submit counts
-// from begin. In the trace, Submit counts from the midnight before the first job.
-func newTrace(begin time.Time, jobs []Job) Trace {
+// from origin. In the trace, Submit counts from the midnight before the first job.
+func newTrace(origin time.Time, jobs []Job) Trace {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return int(a.Submit - b.Submit) })
-	t := Trace{Begin: begin.UTC().Truncate(day), Jobs: jobs}
+	t := Trace{Begin: origin.UTC().Truncate(day), Jobs: jobs}
 	if len(jobs) > 0 {
-		t.Begin = begin.UTC().Add(jobs[0].Submit).Truncate(day)
+		t.Begin = origin.UTC().Add(jobs[0].Submit).Truncate(day)
 	}
-	shift := begin.Sub(t.Begin)
+	shift := origin.Sub(t.Begin)
 	for i := range jobs {
 		j := &jobs[i]
 		j.Submit = (j.Submit + shift).Truncate(tick)

@@ -30,7 +30,7 @@ type options struct {
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
-	tell                    func(done, of int) // the argument of Run that is called tell
+	tell                    func(done, of int) // tell, the argument of Run
 	gpus                    *int               // nil: as many as the scenario or the log has, or else 8
 	procs                   int                // number of processors for each GPU
 	tuning                  sim.Tuning
@@ -95,7 +95,7 @@ func (o *options) jobFlags(f *flag.FlagSet) {
 // schedulerFlags defines the flags about the machine, the scheduler and the cost of stops.
 func (o *options) schedulerFlags(f *flag.FlagSet) {
 	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
-	f.Func("gpus", "`number` of GPUs in the machine (default 8, or the scenario's, or the SWF log's)", parsed(&o.gpus, strconv.Atoi))
+	f.Func("gpus", "`number` of GPUs in the machine (default 8, or the scenario's, or the SWF log's)", storeParsed(&o.gpus, strconv.Atoi))
 	o.options.GPUMemBytes = 80 << 30
 	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)",
 		func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
@@ -107,13 +107,13 @@ func (o *options) schedulerFlags(f *flag.FlagSet) {
 		"minimum time that a preemptible job runs before it is stopped (default: the policy's)")
 	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "half-life of fair share (default: the policy's)")
 	f.Func("depth", "`number` of waiting jobs that GPUs are reserved for (default: the policy's)",
-		parsed(&o.tuning.Depth, strconv.Atoi))
+		storeParsed(&o.tuning.Depth, strconv.Atoi))
 	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default: the policy's)",
-		parsed(&o.tuning.Preemptible, fraction))
+		storeParsed(&o.tuning.Preemptible, fraction))
 }
 
-// parsed returns a flag function that stores the parsed value.
-func parsed[T any](to **T, parse func(string) (T, error)) func(string) error {
+// storeParsed returns a flag function that stores the parsed value.
+func storeParsed[T any](to **T, parse func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		v, err := parse(s)
 		*to = &v
@@ -194,7 +194,7 @@ func (o *options) check(rest []string) error {
 		return fmt.Errorf("--gpus must be 1 to %d", job.MaxGPUs)
 	case o.procs < 1:
 		return errors.New("--procs-per-gpu must be at least 1")
-	case !within(o.load, 10) || o.days < 0 || o.days > maxDays:
+	case !isBetween(o.load, 10) || o.days < 0 || o.days > maxDays:
 		return fmt.Errorf("--load must be 0 to 10, and --days 0 to %d", maxDays)
 	case o.options.Starts < 0:
 		return errors.New("--starts must not be negative")
@@ -212,8 +212,8 @@ func (o *options) check(rest []string) error {
 // maxDays is ten years.
 const maxDays = 3660
 
-// within reports whether x is between 0 and most. NaN is not.
-func within(x, most float64) bool { return x >= 0 && x <= most }
+// isBetween reports whether x is between 0 and most. NaN is not.
+func isBetween(x, most float64) bool { return x >= 0 && x <= most }
 
 // maxDepth is the maximum reservation depth that a site can configure.
 const maxDepth = 16
@@ -224,7 +224,7 @@ func (o *options) checkTuning() error {
 	switch most := maxDays * 24 * time.Hour; {
 	case min(o.options.SwitchCost, t.Slice, t.HalfLife) < 0 || max(o.options.SwitchCost, t.Slice, t.HalfLife) > most:
 		return fmt.Errorf("a duration must not be negative or more than %d days", maxDays)
-	case t.Preemptible != nil && !within(*t.Preemptible, 1):
+	case t.Preemptible != nil && !isBetween(*t.Preemptible, 1):
 		return errors.New("--preemptible must be 0 to 1")
 	case t.Depth != nil && (*t.Depth < 0 || *t.Depth > maxDepth):
 		return fmt.Errorf("--depth must be 0 to %d", maxDepth)

@@ -31,10 +31,10 @@ func render(title, subtitle, tables string, runs []policyRun) string {
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%s</title><style>%s</style></head><body>\n", html.EscapeString(title), style)
 	fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n<pre>%s</pre>\n", html.EscapeString(title), html.EscapeString(subtitle), html.EscapeString(tables))
 	section(&b, "Mean completion time",
-		"From submission to end. No scheduler can beat the lower bound.", bars(runs))
+		"From submission to end. No scheduler can beat the lower bound.", chartMeans(runs))
 	section(&b, "How soon jobs are done",
 		"Hours after submission within which this share of the jobs completed.", distribution(runs))
-	fairness(&b, runs)
+	writeFairness(&b, runs)
 	b.WriteString("</body></html>\n")
 	return b.String()
 }
@@ -43,8 +43,8 @@ func section(b *strings.Builder, title, note, svg string) {
 	fmt.Fprintf(b, "<h2>%s</h2>\n<p class=\"note\">%s</p>\n%s\n", html.EscapeString(title), html.EscapeString(note), svg)
 }
 
-// fairness writes charts of users over time. They show each policy's first seed.
-func fairness(b *strings.Builder, runs []policyRun) {
+// writeFairness writes charts of users over time. They show each policy's first seed.
+func writeFairness(b *strings.Builder, runs []policyRun) {
 	users, longest := shownOf(runs)
 	for _, r := range runs {
 		got, misplaced := drawFairness(r, users, longest)

@@ -12,8 +12,8 @@ import (
 // width is the width of a chart in SVG units.
 const width = 1000
 
-// This function charts each policy's mean completion time and the lower bound.
-func bars(runs []policyRun) string {
+// chartMeans charts each policy's mean completion time and the lower bound.
+func chartMeans(runs []policyRun) string {
 	var list []chart.Bar
 	bound := 0.0
 	hours := func(name string, s float64) chart.Bar {

@@ -31,7 +31,7 @@ func (o *options) read() (sim.Trace, error) {
 		defer file.Close()
 		in = file
 	}
-	text, err := unpacked(in)
+	text, err := unpack(in)
 	if err != nil {
 		return sim.Trace{}, fmt.Errorf("trace %q: %w", o.trace, err)
 	}
@@ -47,8 +47,8 @@ func (o *options) read() (sim.Trace, error) {
 	return trace, errors.Join(err, o.choose(format))
 }
 
-// unpacked decompresses gzip, because archives compress their logs with it.
-func unpacked(file io.Reader) (io.Reader, error) {
+// unpack decompresses gzip, because archives compress their logs with it.
+func unpack(file io.Reader) (io.Reader, error) {
 	in := bufio.NewReader(file)
 	if begin, _ := in.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) { // a short file gives fewer bytes and an error
 		return in, nil
@@ -100,7 +100,7 @@ func (o *options) tellLeftOut(trace sim.Trace, talk io.Writer) {
 		parts = append(parts, fmt.Sprintf("%d without a GPU or a run time", trace.Skipped))
 	}
 	if o.workload == "as-is" {
-		if n := o.drawn(trace, o.seeds[0]).Dropped; n > 0 {
+		if n := o.drawJobs(trace, o.seeds[0]).Dropped; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d that request more than the machine has, %d GPUs of %s", n, o.options.GPUs,
 				job.FormatSize(o.options.GPUMemBytes)))
 		}

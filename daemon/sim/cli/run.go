@@ -39,7 +39,7 @@ func Run(args []string, out, talk io.Writer, tell func(done, of int)) int {
 
 func (o *options) run(out, talk io.Writer) error {
 	if o.generate != "" {
-		return o.generated().Write(out)
+		return o.generatedTrace().Write(out)
 	}
 	trace, err := o.read()
 	if err != nil {
@@ -64,17 +64,17 @@ func (o *options) run(out, talk io.Writer) error {
 	return o.writeTables(out, runs)
 }
 
-// generated returns the made-up trace to write.
-func (o *options) generated() sim.Trace {
+// generatedTrace returns the made-up trace to write.
+func (o *options) generatedTrace() sim.Trace {
 	if o.scenario != nil {
-		return o.drawn(sim.Trace{}, o.seeds[0])
+		return o.drawJobs(sim.Trace{}, o.seeds[0])
 	}
 	n, _ := strconv.Atoi(o.generate) // check has verified that this is a number
 	return sim.Generate(n, cmp.Or(o.days, 14), o.seeds[0])
 }
 
-// drawn returns the jobs that a seed draws.
-func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
+// drawJobs returns the jobs that a seed draws.
+func (o *options) drawJobs(trace sim.Trace, seed uint64) sim.Trace {
 	if o.scenario != nil {
 		trace = o.scenario.Make(sim.Setting{GPUs: o.options.GPUs, Days: o.days, Load: o.load, Seed: seed})
 	} else if o.workload == "w1" {
@@ -104,7 +104,7 @@ func (o *options) replay(trace sim.Trace) ([]policyRun, error) {
 			workers.Go(func() {
 				places <- struct{}{}
 				defer func() { <-places }()
-				outcome, err := sim.Run(o.drawn(trace, seed), options)
+				outcome, err := sim.Run(o.drawJobs(trace, seed), options)
 				o.tell(int(done.Add(1)), len(errs))
 				runs[i].Outcomes[k] = outcome
 				if err != nil {

@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "write what the simulations print into t
 
 const sampleTrace = "../../../contrib/sim/sample.csv"
 
-// This function reports no progress.
-func quiet(int, int) {}
+// noProgress reports no progress.
+func noProgress(int, int) {}
 
 // The sample is replayed. If a figure differs, jobs of the sample wait longer or shorter than
 // before: find out which jobs before updating the golden file.
@@ -29,7 +29,7 @@ func TestSimGolden(t *testing.T) {
 		"groups.txt": "--scenario bimodal --policy fifo-strict,fifo --users --sizes --days 5 --seed 1-2",
 	} {
 		var out, talk bytes.Buffer
-		if code := Run(strings.Fields(args), &out, &talk, quiet); code != 0 {
+		if code := Run(strings.Fields(args), &out, &talk, noProgress); code != 0 {
 			t.Fatalf("%s: exit code %d, %s", args, code, &talk)
 		}
 		file := filepath.Join("testdata", name)
@@ -52,7 +52,7 @@ func TestSimGolden(t *testing.T) {
 func TestSimJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	var out, talk bytes.Buffer
-	if code := Run([]string{"--trace", sampleTrace, "--days", "2", "--policy", "fifo-strict,fifo", "--seed", "3,5-6", "--json", "--report", dir}, &out, &talk, quiet); code != 0 {
+	if code := Run([]string{"--trace", sampleTrace, "--days", "2", "--policy", "fifo-strict,fifo", "--seed", "3,5-6", "--json", "--report", dir}, &out, &talk, noProgress); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &talk)
 	}
 	var doc document
@@ -105,18 +105,18 @@ func TestSimUsage(t *testing.T) {
 		"--trace x --days 99999":            "--days 0 to 3660",
 	} {
 		var out, talk bytes.Buffer
-		if code := Run(strings.Fields(args), &out, &talk, quiet); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
+		if code := Run(strings.Fields(args), &out, &talk, noProgress); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %q, want %q", args, code, &talk, want)
 		}
 	}
 	for _, args := range []string{"--trace /nowhere", "--trace " + sampleTrace + " --load 0.5"} {
 		var out, talk bytes.Buffer
-		if code := Run(strings.Fields(args), &out, &talk, quiet); code != 1 || talk.Len() == 0 {
+		if code := Run(strings.Fields(args), &out, &talk, noProgress); code != 1 || talk.Len() == 0 {
 			t.Errorf("%q: exit code %d, %q", args, code, &talk)
 		}
 	}
 	var out, talk bytes.Buffer
-	if code := Run([]string{"--help"}, &out, &talk, quiet); code != 0 || !strings.Contains(talk.String(), "-trace") {
+	if code := Run([]string{"--help"}, &out, &talk, noProgress); code != 0 || !strings.Contains(talk.String(), "-trace") {
 		t.Errorf("help: exit code %d, %q", code, &talk)
 	}
 }
@@ -125,7 +125,7 @@ func TestSimUsage(t *testing.T) {
 func TestScenarioIsWritten(t *testing.T) {
 	const shape = " --gpus 4 --days 4 --seed 2"
 	var file, direct, read, talk bytes.Buffer
-	if code := Run(strings.Fields("--generate bimodal"+shape), &file, &talk, quiet); code != 0 {
+	if code := Run(strings.Fields("--generate bimodal"+shape), &file, &talk, noProgress); code != 0 {
 		t.Fatal(talk.String())
 	}
 	path := filepath.Join(t.TempDir(), "bimodal.csv")
@@ -135,7 +135,7 @@ func TestScenarioIsWritten(t *testing.T) {
 	for args, out := range map[string]*bytes.Buffer{
 		"--scenario bimodal" + shape: &direct, "--trace " + path + " --gpus 4 --seed 2": &read,
 	} {
-		if code := Run(strings.Fields(args+" --policy fifo,fair --json"), out, &talk, quiet); code != 0 {
+		if code := Run(strings.Fields(args+" --policy fifo,fair --json"), out, &talk, noProgress); code != 0 {
 			t.Fatal(talk.String())
 		}
 	}
@@ -179,7 +179,7 @@ func TestPackedLog(t *testing.T) {
 		{"--gpus 8", 0, 8, leftOut + "8 GPUs"},
 	} {
 		var out, talk bytes.Buffer
-		code := Run(strings.Fields("--json --trace "+path+" "+c.args), &out, &talk, quiet)
+		code := Run(strings.Fields("--json --trace "+path+" "+c.args), &out, &talk, noProgress)
 		if code != c.code || !strings.Contains(talk.String(), c.talk) {
 			t.Errorf("%s: exit code %d, %q", c.args, code, &talk)
 		}
@@ -189,7 +189,7 @@ func TestPackedLog(t *testing.T) {
 		}
 	}
 	var out, talk bytes.Buffer
-	if code := Run([]string{"--trace", sampleTrace, "--procs-per-gpu", "2"}, &out, &talk, quiet); code != 1 {
+	if code := Run([]string{"--trace", sampleTrace, "--procs-per-gpu", "2"}, &out, &talk, noProgress); code != 1 {
 		t.Errorf("--procs-per-gpu of a table: exit code %d, %q", code, &talk)
 	}
 }
@@ -197,7 +197,7 @@ func TestPackedLog(t *testing.T) {
 // Generating the sample again gives the committed file.
 func TestSampleIsGenerated(t *testing.T) {
 	var out bytes.Buffer
-	if code := Run([]string{"--generate", "2000", "--seed", "1"}, &out, &out, quiet); code != 0 {
+	if code := Run([]string{"--generate", "2000", "--seed", "1"}, &out, &out, noProgress); code != 0 {
 		t.Fatal(out.String())
 	}
 	sample, err := os.ReadFile(sampleTrace)
