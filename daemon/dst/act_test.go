@@ -30,7 +30,7 @@ func (w *World) request(e *Entry) bool {
 		w.subs[e.Num] = c
 		w.try(c)
 	case cancel:
-		w.command(e, func(c *job.Command, d *dice) {
+		w.sendCommand(e, func(c *job.Command, d *dice) {
 			if s := w.subs[e.Job]; s.s.Request.Array != nil && d.percent(50) {
 				c.Task = new(d.n(6))
 			}
@@ -39,13 +39,13 @@ func (w *World) request(e *Entry) bool {
 			}
 		})
 	case hold, release, requeue, suspend, goOn:
-		w.command(e, func(*job.Command, *dice) {})
+		w.sendCommand(e, func(*job.Command, *dice) {})
 	case signal:
-		w.command(e, func(c *job.Command, d *dice) {
+		w.sendCommand(e, func(c *job.Command, d *dice) {
 			c.Signal = int(pick(d, syscall.SIGUSR1, syscall.SIGTERM, syscall.SIGCONT))
 		})
 	case update:
-		w.command(e, w.change)
+		w.sendCommand(e, w.change)
 	case query:
 		w.ask(e.For, func(ctx context.Context, d *daemon.Daemon) func() {
 			v, _ := d.Query(ctx, job.Query{Ended: 5, Reasons: true}) // empty on an error
@@ -83,7 +83,7 @@ func (w *World) change(c *job.Command, d *dice) {
 				c.Change.MaxFailures = new(d.n(3))
 			}
 		case 5, 6:
-			c.Change.After = w.later(d)
+			c.Change.After = w.drawDependencies(d)
 		case 7:
 			c.Change.GPUMemBytes = new(int64(d.n(3)) * 20 * gib)
 		case 8:
@@ -92,8 +92,8 @@ func (w *World) change(c *job.Command, d *dice) {
 	}
 }
 
-// This method draws new dependencies of a job, even on itself, its tasks, or a job that fails.
-func (w *World) later(d *dice) *[]job.Dependency {
+// drawDependencies draws new dependencies of a job, even on itself, its tasks, or a job that fails.
+func (w *World) drawDependencies(d *dice) *[]job.Dependency {
 	list := []job.Dependency{}
 	for range d.n(3) {
 		on := job.ID(1 + d.n(int(w.disk.nextJob)))
@@ -178,7 +178,7 @@ func (w *World) fault(e *Entry) {
 		if w.stopDaemon != nil {
 			w.stopDaemon()
 			w.stopping = true
-			w.look()
+			w.wakeCancelled()
 		}
 	case reboot:
 		w.reboot(d)
@@ -199,8 +199,8 @@ func (w *World) fault(e *Entry) {
 	case busGone:
 		w.bus.cut()
 		w.after(e.For+time.Millisecond, func() {
-			if !w.on(busGone) {
-				w.bus.resync()
+			if !w.isOn(busGone) {
+				w.bus.sendResync()
 			}
 		})
 	case pid1Hangs:
@@ -210,7 +210,7 @@ func (w *World) fault(e *Entry) {
 			w.bus.sys.Signal(name)
 		}
 		w.bus.forwardHints()
-		w.bus.resync()
+		w.bus.sendResync()
 	case sourceProblem:
 		w.problem = pick(d, gpu.ProblemStale, gpu.ProblemInitFailed, gpu.ProblemLibraryMissing)
 	case shutdown:
@@ -263,7 +263,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			again.trespassed = r.trespassed // what the earlier run of the attempt did
 			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
-			w.began(name, again)
+			w.onBegin(name, again)
 			w.bus.forwardHints()
 		}
 	case kill:
@@ -271,13 +271,13 @@ func (w *World) onUnit(e *Entry, d *dice) {
 	case oom:
 		w.strike(name, r, "oom", syscall.SIGKILL)
 	case leaves:
-		w.leaves(name, r, e.For, d)
+		w.leaveUnit(name, r, e.For, d)
 	case trespass:
 		w.trespass(name, r, e.For, d)
 	}
 }
 
-// This method ends processes that were unkillable.
+// unstick ends processes that were unkillable.
 func (w *World) unstick(name string, r *run) {
 	if w.runs[name] == r && r.stuck {
 		r.stuck = false
@@ -294,17 +294,17 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	switch e.Kind {
 	case gpuLost:
 		g.lost = true
-		w.after(e.For, func() { g.lost = w.on(gpuLost) && g.lost })
+		w.after(e.For, func() { g.lost = w.isOn(gpuLost) && g.lost })
 	case gpuMissing:
 		g.missing = true
-		w.after(e.For, func() { g.missing = w.on(gpuMissing) && g.missing })
+		w.after(e.For, func() { g.missing = w.isOn(gpuMissing) && g.missing })
 	case ghost:
 		g.ghost = int64(d.n(60)) * gib
 		w.after(e.For, func() { g.ghost = 0 })
 	case foreign:
 		kind, bytes := pick(d, gpu.KindCompute, gpu.KindCompute, gpu.KindGraphics), pick(d, -1, int64(d.n(60))<<20,
 			int64(d.n(40))*gib)
-		uid := pick(d, nobody, nobody, 1001, 1002, strangers+1001, strangers+1002)
+		uid := pick(d, idleUID, idleUID, 1001, 1002, strangers+1001, strangers+1002)
 		w.put(&stray{Process: gpu.Process{Kind: kind, UsedBytes: bytes, UID: uid, Comm: "python"}}, e.For, g)
 	case xid:
 		pid := 0
@@ -313,7 +313,7 @@ func (w *World) onGPU(e *Entry, d *dice) {
 		}
 		w.kernel.write(g, pick(d, 13, 31, 43, 45, 48, 63, 79, 94, 109), pid)
 		for _, r := range w.runs {
-			if r.has(g.UUID) {
+			if r.hasGPU(g.UUID) {
 				r.touched = "xid"
 			}
 		}
@@ -371,7 +371,7 @@ func (w *World) userspace() {
 	w.tracked.books.goOff(w.Elapsed)
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.runs[name].touched = "reboot"
-		w.vanished(name, "the reboot")
+		w.noteVanished(name, "the reboot")
 	}
 	w.reboots++
 	w.post.loseTries()
@@ -413,7 +413,7 @@ func (w *World) heal() {
 		w.unstick(name, w.runs[name])
 	}
 	w.bus.deliver()
-	w.bus.resync()
+	w.bus.sendResync()
 	w.after(10*time.Second, w.tidy)
 }
 

@@ -22,8 +22,8 @@ type bus struct {
 	broken uint64        // changes with each break of the bus
 	calls  uint64
 
-	overdue []overdue // calls of dead processes that have not arrived
-	dead    bool      // systemd is carrying out a call of a dead process
+	overdue []overdueCall // calls of dead processes that have not arrived
+	dead    bool          // systemd is carrying out a call of a dead process
 	hints   feed[units.Change]
 }
 
@@ -45,24 +45,24 @@ func (w *World) await(ended, gone <-chan struct{}) {
 // answer is lost.
 func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do func() (T, error)) (T, error) {
 	w, l := b.w, b.w.current.life
-	w.boundary(l)
+	w.mayDie(l)
 	b.calls++
 	d := w.roll("call "+string(op)+name, uint64(w.Elapsed))
 	var none T
 	lost := fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
-	if w.on(busGone) || ctx.Err() != nil {
-		_ = w.sleep(ctx, d.soon(time.Millisecond))
+	if w.isOn(busGone) || ctx.Err() != nil {
+		_ = w.sleep(ctx, d.shortTime(time.Millisecond))
 		return none, lost
 	}
-	if w.on(lostCalls) && d.percent(30) {
+	if w.isOn(lostCalls) && d.percent(30) {
 		w.count("lost call")
-		_ = w.sleep(ctx, d.soon(time.Second))
+		_ = w.sleep(ctx, d.shortTime(time.Second))
 		return none, lost
 	}
 	var got T
 	var err error
 	answered, epoch, bell := false, b.broken, w.bell(l)
-	back, dropped := d.soon(time.Millisecond), w.on(lostAnswers) && d.percent(30)
+	back, dropped := d.shortTime(time.Millisecond), w.isOn(lostAnswers) && d.percent(30)
 	if dropped {
 		w.count("lost answer")
 	}
@@ -78,20 +78,20 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 	})
 	for !answered {
 		if ctx.Err() != nil || epoch != b.broken {
-			w.boundary(l)
+			w.mayDie(l)
 			return none, lost
 		}
 		until := w.now(l).Add(time.Second) // by that time the caller notices that the bus broke
 		bell.Wait(until, ctx.Done())
 	}
-	w.boundary(l)
+	w.mayDie(l)
 	return got, err
 }
 
 // arrive makes systemd carry out a call, after the earlier calls of the same process.
 func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
-	at := max(w.Elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
+	at := max(w.Elapsed+d.shortTime(200*time.Microsecond), b.busy, l.last)
 	if w.doom > 0 && d.percent(50) { // the delay makes some calls outlive their callers
 		at += d.between(0, 20*time.Millisecond)
 	}
@@ -109,7 +109,7 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 		if l.over && late && !w.healed {
 			w.count("call of a dead process")
 			if d.percent(50) {
-				b.overdue = append(b.overdue, overdue{what, reach})
+				b.overdue = append(b.overdue, overdueCall{what, reach})
 			} else {
 				w.after(d.between(0, 10*time.Second), reach)
 			}
@@ -119,8 +119,8 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	})
 }
 
-// This type is a call of a dead process that has not arrived yet.
-type overdue struct {
+// overdueCall is a call of a dead process that has not arrived yet.
+type overdueCall struct {
 	what  string // operation and unit
 	reach func()
 }
@@ -187,7 +187,7 @@ func (b *bus) Kill(ctx context.Context, name string, signal int, whom units.Whom
 // Status implements daemon.Units.
 func (b *bus) Status(ctx context.Context, name string) (units.Status, error) {
 	st, err := call(b, ctx, unittest.OpStatus, name, func() (units.Status, error) {
-		return b.told(b.sys.Status(context.Background(), name))
+		return b.addAge(b.sys.Status(context.Background(), name))
 	})
 	if err != nil {
 		st = units.Status{Name: name}
@@ -200,14 +200,14 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 	return call(b, ctx, unittest.OpList, "", func() ([]units.Status, error) {
 		all, err := b.sys.List(context.Background())
 		for i := range all {
-			all[i], _ = b.told(all[i], nil)
+			all[i], _ = b.addAge(all[i], nil)
 		}
 		return all, err
 	})
 }
 
-// This method adds to a status what only the simulated world knows: how long a command has run.
-func (b *bus) told(st units.Status, err error) (units.Status, error) {
+// addAge adds to a status what only the simulated world knows: how long a command has run.
+func (b *bus) addAge(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
 		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.Elapsed).UnixMicro()), b.w.Elapsed-r.began
 		if r.ended != 0 {
@@ -250,7 +250,7 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 			if r.uid == w.planted.neverBegins {
 				w.bus.sys.Hold(unittest.OpStart, name)
 			}
-		} else if w.on(slowStart) || d.n(20) == 0 {
+		} else if w.isOn(slowStart) || d.n(20) == 0 {
 			slow = d.between(time.Millisecond, 3*time.Minute)
 			w.bus.sys.Hold(unittest.OpStart, name)
 			w.after(slow, func() { w.finishStart(name, r) })
@@ -260,7 +260,7 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 	if errors.Is(err, units.ErrExists) {
 		w.count("UnitExists")
 	} else if slow == 0 && r != nil {
-		w.began(name, r)
+		w.onBegin(name, r)
 	}
 	return st, err
 }
@@ -271,8 +271,8 @@ func (w *World) finishStart(name string, r *run) {
 		return
 	}
 	w.bus.sys.Release(unittest.OpStart, name)
-	w.began(name, r)
-	w.look()
+	w.onBegin(name, r)
+	w.wakeCancelled()
 	w.bus.forwardHints()
 }
 
@@ -285,8 +285,8 @@ func (w *World) stopUnit(name string, waits func() bool) error {
 	r := w.runs[name]
 	if r != nil && !r.gone && r.alive && !r.stopping && !r.stuck {
 		d := w.roll("stop", uint64(r.job), uint64(r.attempt))
-		took := d.soon(2 * time.Millisecond)
-		if r.deaf || w.on(slowStop) {
+		took := d.shortTime(2 * time.Millisecond)
+		if r.deaf || w.isOn(slowStop) {
 			took = r.grace
 		} else if r.answers != 0 {
 			took = d.between(5*time.Millisecond, max(6*time.Millisecond, min(r.grace, 5*time.Second)))
@@ -307,7 +307,7 @@ func (w *World) stopUnit(name string, waits func() bool) error {
 		return err
 	}
 	if err == nil && w.bus.sys.Properties(name) == nil {
-		w.vanished(name, "stop")
+		w.noteVanished(name, "stop")
 	}
 	return err
 }
@@ -323,14 +323,14 @@ func (w *World) finishStop(name string, r *run) {
 	awaited := slices.ContainsFunc(r.waits, func(waits func() bool) bool { return waits() })
 	if awaited || r.answers == 0 || r.deaf || !w.bus.sys.Running(name) {
 		w.bus.sys.Release(unittest.OpStop, name)
-		w.vanished(name, "stop")
+		w.noteVanished(name, "stop")
 	} else {
 		w.count("answer to a stop that nobody waits for")
 		r.stopping = false
 		w.bus.sys.Answer(name, r.answers)
 		w.notice(name, "stop")
 	}
-	w.look()
+	w.wakeCancelled()
 	w.bus.forwardHints()
 }
 
@@ -363,12 +363,12 @@ func (b *bus) forwardHints() {
 		case ch := <-b.sys.Changes():
 			b.calls++
 			d := b.w.roll("hint "+ch.Name, b.calls)
-			if b.w.on(busGone) && !ch.Resync || b.w.on(lostSignals) && d.percent(50) {
+			if b.w.isOn(busGone) && !ch.Resync || b.w.isOn(lostSignals) && d.percent(50) {
 				b.w.count("lost signal")
 				continue
 			}
 			b.send(ch, d)
-			if b.w.on(twiceSignals) {
+			if b.w.isOn(twiceSignals) {
 				b.send(ch, d)
 			}
 		default:
@@ -378,8 +378,8 @@ func (b *bus) forwardHints() {
 }
 
 func (b *bus) send(ch units.Change, d *dice) {
-	late := d.soon(time.Millisecond)
-	if b.w.on(lateSignals) {
+	late := d.shortTime(time.Millisecond)
+	if b.w.isOn(lateSignals) {
 		late = d.between(0, 20*time.Second)
 	}
 	l := b.w.life
@@ -390,8 +390,8 @@ func (b *bus) send(ch units.Change, d *dice) {
 	})
 }
 
-// This method is daemon.Options.Changes.
-func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
+// followChanges is daemon.Options.Changes.
+func (b *bus) followChanges(ctx context.Context, tell func(units.Change)) {
 	b.hints.list = nil
 	b.hints.follow(ctx, b.w, tell)
 }
@@ -399,10 +399,10 @@ func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
 // cut breaks the bus: calls that are under way get no answer.
 func (b *bus) cut() {
 	b.broken++
-	b.w.after(0, b.w.look)
+	b.w.after(0, b.w.wakeCancelled)
 }
 
-// This method sends the hint that the bus is back or that systemd was reloaded.
-func (b *bus) resync() {
+// sendResync sends the hint that the bus is back or that systemd was reloaded.
+func (b *bus) sendResync() {
 	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
 }

@@ -19,28 +19,28 @@ type request struct {
 	lost func() // called if the daemon dies before it answers
 }
 
-// ask calls the daemon for a client that gives up after some time (patience). It calls the function
-// lost if the client gives up, or if the daemon is down or dies.
-func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), lost func()) {
+// ask calls the daemon for a client that gives up after some time (patience). It calls onLost if
+// the client gives up, or if the daemon is down or dies.
+func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), onLost func()) {
 	if w.daemon == nil || w.life.over {
-		w.after(time.Millisecond, lost)
+		w.after(time.Millisecond, onLost)
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c, d, l := &request{lost: lost}, w.daemon, w.life
+	c, d, l := &request{lost: onLost}, w.daemon, w.life
 	w.calls = append(w.calls, c)
 	w.after(patience, func() {
 		if !c.over {
 			w.count("client gone")
 			c.over = true
 			cancel()
-			w.look()
-			lost()
+			w.wakeCancelled()
+			onLost()
 		}
 	})
 	w.spawn(l, func() {
 		answered := what(ctx, d)
-		w.boundary(l)
+		w.mayDie(l)
 		w.calls = slices.DeleteFunc(w.calls, func(o *request) bool { return o == c })
 		if !c.over {
 			c.over = true
@@ -135,7 +135,7 @@ func (w *World) try(c *submission) {
 	patience := pick(d, d.between(0, 10*time.Millisecond), d.between(0, time.Second), time.Minute, time.Hour)
 	again := func() {
 		if c.s.Key != "" && c.tries < 10 && !d.percent(5) {
-			w.after(d.soon(time.Second), func() { w.try(c) })
+			w.after(d.shortTime(time.Second), func() { w.try(c) })
 		}
 	}
 	w.ask(patience, func(ctx context.Context, daemon *daemon.Daemon) func() {
@@ -156,9 +156,8 @@ func (w *World) try(c *submission) {
 	}, again)
 }
 
-// This method sends the entry's command about a job. The function details draws the rest of the
-// command.
-func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
+// sendCommand sends the entry's command about a job. details draws the rest of the command.
+func (w *World) sendCommand(e *Entry, details func(*job.Command, *dice)) {
 	c := w.subs[e.Job]
 	if c == nil || c.id == 0 {
 		return
@@ -184,7 +183,7 @@ func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 // start of another job is over.
 func (w *World) changeInLine(id job.ID) {
 	j := w.tracked.mirror.jobs[id]
-	if !w.crowded() || j.State != job.Starting {
+	if !w.isCrowded() || j.State != job.Starting {
 		return
 	}
 	d, e := w.roll("in line", uint64(id), uint64(w.Elapsed)), &Entry{Kind: update, For: time.Minute}

@@ -26,8 +26,8 @@ func drawDemand(d *dice, lasts time.Duration) demand {
 	return m
 }
 
-// This method reports whether a run keeps its GPUs busy now.
-func (w *World) computes(r *run) bool {
+// isBusy reports whether a run keeps its GPUs busy now.
+func (w *World) isBusy(r *run) bool {
 	ran, m := w.Elapsed-r.began, &r.demand
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
@@ -38,7 +38,7 @@ func (w *World) grow(name string, r *run) {
 		return
 	}
 	for _, g := range w.gpus {
-		free := w.free(g)
+		free := w.freeMem(g)
 		for i := range g.processes {
 			if p := &g.processes[i]; p.PID == r.pid && r.demand.to > p.UsedBytes {
 				p.UsedBytes += min(r.demand.to-p.UsedBytes, free)
@@ -54,7 +54,7 @@ func (w *World) utilization(g *card) int {
 		return -1
 	}
 	for _, r := range w.runs {
-		if g.runs(r.pid) && w.computes(r) {
+		if g.hasProcess(r.pid) && w.isBusy(r) {
 			return 80
 		}
 	}

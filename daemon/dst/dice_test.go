@@ -41,8 +41,8 @@ func (d *dice) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(d.pcg.Uint64()%uint64(hi-lo+1))
 }
 
-// This method returns a time that is usually short, and seldom a hundred times longer.
-func (d *dice) soon(typical time.Duration) time.Duration {
+// shortTime returns a time that is usually short, and seldom a hundred times longer.
+func (d *dice) shortTime(typical time.Duration) time.Duration {
 	t := d.between(typical/10, 2*typical)
 	if d.n(50) == 0 {
 		t *= 100

@@ -70,25 +70,25 @@ var (
 // Commit implements daemon.Store.
 func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	w, l := s.w, s.w.current.life
-	w.boundary(l)
+	w.mayDie(l)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	d := w.roll("commit", uint64(w.Elapsed))
-	took := d.soon(2 * time.Millisecond)
-	if w.on(diskSlow) {
+	took := d.shortTime(2 * time.Millisecond)
+	if w.isOn(diskSlow) {
 		w.count("slow disk")
 		took = d.between(time.Second, 90*time.Second)
 	}
 	s.under = records
 	_ = w.sleep(context.Background(), took)
-	w.boundary(l)
+	w.mayDie(l)
 	s.under = nil
 	switch {
-	case w.on(diskFull) && d.percent(90):
+	case w.isOn(diskFull) && d.percent(90):
 		w.count("full disk")
 		return errFull
-	case w.on(diskUnsure) && d.percent(50):
+	case w.isOn(diskUnsure) && d.percent(50):
 		if w.planted.lyingDisk {
 			return nil
 		}
@@ -102,7 +102,7 @@ func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	}
 	s.write(records)
 	s.doubt, s.there = nil, false
-	w.boundary(l)
+	w.mayDie(l)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (s *disk) note(records []job.Record) {
 		s.put(&r)
 		switch {
 		case r.Job != nil:
-			s.w.tracked.books.keep(r.Job)
+			s.w.tracked.books.noteWritten(r.Job)
 		case !r.Alive.IsZero():
 			s.w.tracked.books.alive = s.w.Elapsed - s.w.wall().Sub(r.Alive)
 		}
@@ -135,16 +135,16 @@ func (s *disk) put(r *job.Record) {
 	case r.Job != nil:
 		s.putJob(r)
 	case r.GPU != nil:
-		s.controls[r.GPU.UUID] = written(*r.GPU)
+		s.controls[r.GPU.UUID] = asWritten(*r.GPU)
 	case r.Usage != nil:
-		s.usage[r.Usage.Account] = written(*r.Usage)
+		s.usage[r.Usage.Account] = asWritten(*r.Usage)
 	case r.Prediction != nil:
-		s.learned[r.Prediction.Key] = written(*r.Prediction)
+		s.learned[r.Prediction.Key] = asWritten(*r.Prediction)
 	case r.Reservation != nil:
-		s.reserved[r.Reservation.ID] = written(*r.Reservation)
+		s.reserved[r.Reservation.ID] = asWritten(*r.Reservation)
 		s.nextRes = max(s.nextRes, r.Reservation.ID+1)
 	case r.Notification != nil:
-		n := written(*r.Notification)
+		n := asWritten(*r.Notification)
 		s.messages[messageKey{n.Job, n.Event, n.Which}] = n
 	case r.Unreserve != 0:
 		delete(s.reserved, r.Unreserve)
@@ -156,20 +156,20 @@ func (s *disk) put(r *job.Record) {
 }
 
 func (s *disk) putJob(r *job.Record) {
-	j := written(*r.Job)
+	j := asWritten(*r.Job)
 	old, known := s.jobs[j.ID]
 	if known {
 		j.Key, j.Owner = old.Key, old.Owner
 		j.Task, j.SubmittedAt = old.Task, old.SubmittedAt
 	}
 	if j.Tasks != nil {
-		j.Tasks = new(written(*j.Tasks))
+		j.Tasks = new(asWritten(*j.Tasks))
 	}
 	if j.GPUError != nil {
-		j.GPUError = new(written(*j.GPUError))
+		j.GPUError = new(asWritten(*j.GPUError))
 	}
 	if j.Attempt != nil {
-		a := written(*j.Attempt)
+		a := asWritten(*j.Attempt)
 		j.Attempt = &a
 		before := slices.Clone(s.attempts[j.ID])
 		before = slices.DeleteFunc(before, func(o job.Attempt) bool { return o.Number == a.Number })
@@ -185,8 +185,8 @@ func (s *disk) putJob(r *job.Record) {
 	}
 }
 
-// written returns a value as it is read back from disk: its times have no monotonic clock.
-func written[T any](v T) T {
+// asWritten returns a value as it is read back from disk: its times have no monotonic clock.
+func asWritten[T any](v T) T {
 	dropMonotonic(reflect.ValueOf(&v).Elem())
 	return v
 }
@@ -201,8 +201,8 @@ func dropMonotonic(v reflect.Value) {
 	}
 }
 
-// restored returns the state that a core starts from.
-func (s *disk) restored() job.Restored {
+// restoredState returns the state that a core starts from.
+func (s *disk) restoredState() job.Restored {
 	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes, Events: s.events, Alive: s.alive}
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		j := s.jobs[id]
@@ -238,25 +238,25 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 // open opens the state file for a starting daemon.
 func (s *disk) open() (job.Restored, error) {
 	s.doubt, s.there = nil, false // the process that would have repeated the commit is dead
-	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
+	if s.w.isOn(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
 		return job.Restored{}, errFull
 	}
 	if s.file != nil {
 		return s.file.open(s)
 	}
-	return s.restored(), nil
+	return s.restoredState(), nil
 }
 
 // read is the common part of all reads of the store. It may fail.
 func (s *disk) read(ctx context.Context, what string) error {
 	w, l := s.w, s.w.current.life
-	w.boundary(l)
+	w.mayDie(l)
 	d := w.roll("read "+what, uint64(w.Elapsed))
-	if err := w.sleep(ctx, d.soon(100*time.Microsecond)); err != nil {
+	if err := w.sleep(ctx, d.shortTime(100*time.Microsecond)); err != nil {
 		return err
 	}
-	w.boundary(l)
-	if w.on(diskReads) && d.percent(40) {
+	w.mayDie(l)
+	if w.isOn(diskReads) && d.percent(40) {
 		w.count("failed read")
 		return fmt.Errorf("%s: %w", what, errRead)
 	}

@@ -57,7 +57,7 @@ func (f *file) die() {
 		after := f.image()
 		d := f.w.roll("torn", uint64(f.w.Elapsed))
 		for i := range left {
-			left[i] = torn(left[i], after[i], d)
+			left[i] = tornContents(left[i], after[i], d)
 		}
 		f.w.count("torn write")
 	}
@@ -76,8 +76,8 @@ func (f *file) die() {
 // sector is the size in bytes of what a disk usually writes as a whole.
 const sector = 512
 
-// torn returns the contents of a file of which only some changed sectors were written.
-func torn(before, after []byte, d *dice) []byte {
+// tornContents returns the contents of a file of which only some changed sectors were written.
+func tornContents(before, after []byte, d *dice) []byte {
 	size := len(before)
 	if len(after) > size && d.percent(80) {
 		size += d.n(len(after) - size + 1)
@@ -131,7 +131,7 @@ func (f *file) open(want *disk) (job.Restored, error) {
 
 // difference describes how a restored state differs from the model.
 func difference(got *job.Restored, want *disk) string {
-	w, jobs := want.restored(), got.Jobs
+	w, jobs := want.restoredState(), got.Jobs
 	switch {
 	case got.Events != w.Events:
 		return "another number of the last event"

@@ -34,9 +34,9 @@ type activity struct {
 	turns uint64
 }
 
-// This type is the panic that ends an activity of a dead process. While the panic unwinds the
+// killedPanic is the panic that ends an activity of a dead process. While the panic unwinds the
 // activity, nothing that the activity does has an effect.
-type killed struct{}
+type killedPanic struct{}
 
 // spawn creates an activity that runs f soon.
 func (w *World) spawn(l *life, f func()) { w.wake(w.activity(l, f)) }
@@ -49,7 +49,7 @@ func (w *World) activity(l *life, f func()) *activity {
 		a.yield = yield
 		defer func() {
 			switch r := recover(); r.(type) {
-			case nil, killed:
+			case nil, killedPanic:
 			default:
 				w.breach(10, "panic: %v\n%s", r, debug.Stack())
 				if l != nil {
@@ -89,7 +89,7 @@ func (w *World) turn(a *activity) {
 	_, more := a.next()
 	w.current = nil
 	if w.stopping {
-		w.look() // the loop may have ended, which closes a channel: wake those who wait on that channel
+		w.wakeCancelled() // the loop may have ended, which closes a channel: wake those who wait on that channel
 	}
 	switch {
 	case a.life != nil && a.life.over:
@@ -110,29 +110,29 @@ func (w *World) bury(l *life) {
 		a.stop()
 	}
 	if w.life == l {
-		w.died()
+		w.restartDaemon()
 	}
 }
 
-// This method waits for the activity's next turn.
+// park waits for the activity's next turn.
 func (a *activity) park() {
 	if !a.yield(struct{}{}) {
-		panic(killed{})
+		panic(killedPanic{})
 	}
 }
 
-// This method marks a point at which the process may die.
-func (w *World) boundary(l *life) {
+// mayDie marks a point at which the process may die.
+func (w *World) mayDie(l *life) {
 	switch {
 	case l == nil:
 	case l.over:
-		panic(killed{})
+		panic(killedPanic{})
 	case w.doom > 0:
 		if w.doom--; w.doom == 0 && w.current != nil && w.current.life == l {
 			w.count("crash")
 			w.tell("the daemon dies")
 			l.over = true
-			panic(killed{})
+			panic(killedPanic{})
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (l *life) Now() time.Time { return l.w.now(l) }
 
 // Go starts an activity of the process.
 func (l *life) Go(f func()) {
-	l.w.boundary(l)
+	l.w.mayDie(l)
 	l.w.spawn(l, f)
 }
 
@@ -152,7 +152,7 @@ func (l *life) Timeout(ctx context.Context, d time.Duration) (context.Context, c
 	l.w.after(d, func() {
 		if ctx.Err() == nil {
 			cancel(context.DeadlineExceeded)
-			l.w.look()
+			l.w.wakeCancelled()
 		}
 	})
 	return ctx, func() { cancel(context.Canceled) }
@@ -184,7 +184,7 @@ func (b *bell) Ring() {
 }
 
 func (b *bell) Wait(until time.Time, stops ...<-chan struct{}) {
-	b.w.boundary(b.life)
+	b.w.mayDie(b.life)
 	if b.rang || stopped(stops) {
 		b.rang = false
 		return
@@ -246,8 +246,8 @@ func stopped(stops []<-chan struct{}) bool {
 	return false
 }
 
-// look wakes activities whose wait was cancelled.
-func (w *World) look() {
+// wakeCancelled wakes activities whose wait was cancelled.
+func (w *World) wakeCancelled() {
 	for _, a := range w.waiting {
 		if stopped(a.stops) {
 			w.wake(a)

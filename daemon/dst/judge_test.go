@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// This type records what was said to clients and what was done, as the world knows it.
+// A judge records what was said to clients and what was done, as the world knows it.
 type judge struct {
 	acked     map[job.ID]*submission
 	truth     map[string]*run          // runs by attempt
@@ -34,7 +34,7 @@ type judge struct {
 	attempts map[job.ID]int
 	controls map[string]job.GPUControl
 	policy   site.Policy
-	uses     uses
+	uses     useRecord
 	books    books
 	mirror   *disk // the disk as it will be once it has all decisions of the core
 	steps    int
@@ -96,7 +96,7 @@ func (w *World) judgeRestored(r *job.Restored) {
 // judgeAsked notes a request, whether or not it was confirmed. A request about an array also
 // concerns its tasks.
 func (w *World) judgeAsked(who job.Actor, c job.Command) {
-	w.tracked.asked(who, c)
+	w.tracked.recordRequest(who, c)
 	if c.Kind == job.CommandCancel {
 		return // the judge notes an array as a whole
 	}
@@ -104,13 +104,13 @@ func (w *World) judgeAsked(who job.Actor, c job.Command) {
 		if t := stored.Task; t != nil && t.Array == c.Job {
 			of := c
 			of.Job = id
-			w.tracked.asked(who, of)
+			w.tracked.recordRequest(who, of)
 		}
 	}
 }
 
-// The method asked records a request about one job.
-func (j *judge) asked(who job.Actor, c job.Command) {
+// recordRequest records a request about one job.
+func (j *judge) recordRequest(who job.Actor, c job.Command) {
 	switch c.Kind {
 	case job.CommandCancel:
 		j.cancels[c.Job], j.acted[c.Job] = true, true
@@ -209,9 +209,9 @@ func (w *World) judgePlacement(placed *job.Job) {
 		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
 	}
 	for _, ref := range placed.Attempt.GPUs {
-		why := w.unusable(ref)
+		why := w.whyUnusable(ref)
 		if why == "" {
-			why = w.taken(placed, ref)
+			why = w.whyTaken(placed, ref)
 		}
 		if why != "" {
 			w.breach(4, "job %d is placed on GPU %d (%s): %s", placed.ID, ref.Index, ref.UUID, why)
@@ -219,9 +219,9 @@ func (w *World) judgePlacement(placed *job.Job) {
 	}
 }
 
-// unusable returns a reason if nothing may be placed on a GPU, and otherwise "". It considers what
-// the daemon was told about the GPU, and what is on the GPU.
-func (w *World) unusable(ref job.Allocation) string {
+// whyUnusable returns a reason if nothing may be placed on a GPU, and otherwise "". It considers
+// what the daemon was told about the GPU, and what is on the GPU.
+func (w *World) whyUnusable(ref job.Allocation) string {
 	j := w.tracked
 	switch {
 	case j.told == nil || j.told.Problem != "":
@@ -258,7 +258,7 @@ func (w *World) unusable(ref job.Allocation) string {
 // ownerUnknown reports whether nobody can know the owner of a process: the process is dead, its job
 // did not have the GPU, and no sample showed the process there alive.
 func (w *World) ownerUnknown(r *run, p gpu.Process, uuid string) bool {
-	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
+	return p.Dead && !r.hasGPU(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
 // toldOf returns a GPU as the last sample that the daemon got shows it, or nil.
@@ -307,7 +307,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 // judgeBegin checks invariants 2 and 3 when a command begins.
 func (w *World) judgeBegin(r *run) {
 	j, key := w.tracked, attemptKey(r.job, r.attempt)
-	if before := j.truth[key]; before != nil && !w.unknown(before, r) {
+	if before := j.truth[key]; before != nil && !w.unknownBegin(before, r) {
 		w.breach(2, "%v begins for the second time", r)
 	}
 	j.truth[key] = r
@@ -315,7 +315,7 @@ func (w *World) judgeBegin(r *run) {
 	cpus := 0
 	milli, bytes := map[string]int{}, map[string]int64{}
 	for _, o := range w.runs {
-		if o.began == 0 || o.gone || o.stale || o != r && w.spent(o) && o.job != r.job {
+		if o.began == 0 || o.gone || o.stale || o != r && w.isSpent(o) && o.job != r.job {
 			continue
 		}
 		mem += o.mem
@@ -345,12 +345,12 @@ func (w *World) judgeBegin(r *run) {
 	}
 }
 
-// This method reports whether nobody could know that an attempt had begun before. In the first
+// unknownBegin reports whether nobody could know that an attempt had begun before. In the first
 // case, an administrator restarted the attempt's unit. In the second case, the unit left no trace:
 // it was taken away, or announced that it stops. Also, the begin is not on record, or the process
 // that asked for the second unit died before that unit began. (The invocation on record may be that
 // of the second unit.)
-func (w *World) unknown(before, again *run) bool {
+func (w *World) unknownBegin(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
 	}
@@ -360,8 +360,8 @@ func (w *World) unknown(before, again *run) bool {
 	return taken && (again.dead || stored == nil || stored.InvocationID != before.invocation)
 }
 
-// This method reports whether nothing of a run is left except its unit.
-func (w *World) spent(r *run) bool {
+// isSpent reports whether nothing of a run is left except its unit.
+func (w *World) isSpent(r *run) bool {
 	return !r.alive && r.ended != 0 && w.bus.sys.Processes(units.Name(int64(r.job))) == 0
 }
 
@@ -378,7 +378,7 @@ func (w *World) judgeStop(name string) {
 	if stored.Attempt != nil && r.attempt < stored.Attempt.Number {
 		return // this unit came late, and the job already has a later attempt
 	}
-	if stored.State.Terminal() && w.spent(r) {
+	if stored.State.Terminal() && w.isSpent(r) {
 		return // the end of the job is on record
 	}
 	if stored.Attempt == nil || stored.Attempt.Number != r.attempt || stored.State != job.Ending {

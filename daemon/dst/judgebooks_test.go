@@ -19,11 +19,11 @@ type tenure struct {
 	from, to time.Duration    // to is negative until the end is decided
 	ended    time.Duration    // end according to the job's record, which may be earlier than to
 
-	// These are set if the machine went off during the tenure, and otherwise 0. The field cut is
-	// the time when the machine went off. The field sure is the time until which the job surely
-	// ran. The field back is the time when a process of the daemon heard that the machine went off:
-	// from then until its end is on record, the tenure has its GPUs again.
-	cut, sure, back time.Duration
+	// These are set if the machine went off during the tenure, and otherwise 0. offAt is the time
+	// when the machine went off. sureUntil is the time until which the job surely ran. heardAt is
+	// the time when a process of the daemon heard that the machine went off: from then until its
+	// end is on record, the tenure has its GPUs again.
+	offAt, sureUntil, heardAt time.Duration
 }
 
 // rateSince is the lowest rate that fair share may count, and the time from which it applies.
@@ -32,8 +32,8 @@ type rateSince struct {
 	milli int
 }
 
-// This method notes the rate that fair share counts for a job's attempt.
-func (h *tenure) count(n *job.Job, at time.Duration) {
+// noteRate notes the rate that fair share counts for a job's attempt.
+func (h *tenure) noteRate(n *job.Job, at time.Duration) {
 	rate := max(n.Charge, n.Shared)
 	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
 		h.rates = append(h.rates, rateSince{at, rate})
@@ -47,9 +47,9 @@ func (h *tenure) undo() {
 	h.rates = h.rates[:h.written]
 }
 
-// This method notes that a record of a job is on disk, and with it the rates that were decided by
+// noteWritten notes that a record of a job is on disk, and with it the rates that were decided by
 // then.
-func (b *books) keep(n *job.Job) {
+func (b *books) noteWritten(n *job.Job) {
 	if n.Attempt == nil {
 		return
 	}
@@ -58,8 +58,8 @@ func (b *books) keep(n *job.Job) {
 	}
 }
 
-// most returns the highest rate of the tenure, in GPUs.
-func (h *tenure) most() int {
+// highestRate returns the highest rate of the tenure, in GPUs.
+func (h *tenure) highestRate() int {
 	most := len(h.refs)
 	for _, r := range h.rates {
 		most = max(most, r.milli/job.WholeGPU+1)
@@ -73,14 +73,14 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// This method reports whether the tenure belongs to this job. It does if user and GPUs are the
-// same: an attempt keeps both.
-func (h *tenure) of(n *job.Job) bool {
+// belongsTo reports whether the tenure belongs to this job. It does if user and GPUs are the same:
+// an attempt keeps both.
+func (h *tenure) belongsTo(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
 }
 
-// The type books records the GPUs and groups of users over time.
+// books has the GPUs and groups of users over time.
 type books struct {
 	holds   map[string]*tenure // tenures by attempt
 	members map[string]map[int]bool
@@ -93,8 +93,8 @@ func newBooks() books {
 	return books{holds: map[string]*tenure{}, members: map[string]map[int]bool{}}
 }
 
-// This method notes what a record says about GPUs and groups.
-func (w *World) enter(n *job.Job) {
+// noteRecord notes what a record says about GPUs and groups.
+func (w *World) noteRecord(n *job.Job) {
 	b := &w.tracked.books
 	b.join(n)
 	if n.Attempt == nil {
@@ -103,14 +103,14 @@ func (w *World) enter(n *job.Job) {
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
 	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
-	if h == nil || !h.of(n) || again { // after a loss of the state file, another job may get the same number
+	if h == nil || !h.belongsTo(n) || again { // after a loss of the state file, another job may get the same number
 		h = &tenure{
 			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
 		}
 		b.holds[key] = h
 	}
 	if h.open() {
-		h.count(n, w.Elapsed)
+		h.noteRate(n, w.Elapsed)
 	}
 	if h.open() && !n.Attempt.EndedAt.IsZero() {
 		h.to = w.Elapsed
@@ -167,8 +167,8 @@ func (b *books) goOff(now time.Duration) {
 // that the machine is on tells the daemon how long they ran at least.
 func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	for key, h := range b.holds {
-		if b.off > 0 && open[key] && h.cut == 0 {
-			h.cut, h.sure, h.back = b.off, max(h.from, b.alive), now
+		if b.off > 0 && open[key] && h.offAt == 0 {
+			h.offAt, h.sureUntil, h.heardAt = b.off, max(h.from, b.alive), now
 		}
 	}
 	b.off = 0
@@ -181,8 +181,8 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 	if h.open() {
 		until = w.Elapsed
 	}
-	if h.cut > 0 {
-		until = min(until, h.sure)
+	if h.offAt > 0 {
+		until = min(until, h.sureUntil)
 	}
 	r := w.tracked.truth[key]
 	switch {
@@ -194,9 +194,9 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 	return until
 }
 
-// used returns a bound of a user's decayed use: the upper bound if most is true, otherwise the
-// lower bound. If charged is true, it is the use that fair share counts, otherwise GPU time.
-func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
+// decayedUse returns a bound of a user's decayed use: the upper bound if upper is true, otherwise
+// the lower bound. If charged is true, it is the use that fair share counts, otherwise GPU time.
+func (w *World) decayedUse(uid int, charged, upper bool, half time.Duration) time.Duration {
 	now := w.Elapsed
 	sum := 0.0
 	for key, h := range w.tracked.books.holds {
@@ -205,10 +205,10 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 			to = now
 		}
 		switch {
-		case !most:
+		case !upper:
 			to = min(to, w.ranFor(key, h))
-		case h.cut > 0:
-			to = min(to, h.cut) + max(0, to-h.back)
+		case h.offAt > 0:
+			to = min(to, h.offAt) + max(0, to-h.heardAt)
 		}
 		if h.uid != uid {
 			continue
@@ -238,31 +238,31 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 	return time.Duration(sum)
 }
 
-// This method reports whether the daemon can know how long jobs have had their GPUs. It cannot if a
+// isExact reports whether the daemon can know how long jobs have had their GPUs. It cannot if a
 // clock jumped and a process of the daemon ended: a part of the time is then lost.
-func (w *World) exact() bool {
-	return !w.tracked.lost && (w.steady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
+func (w *World) isExact() bool {
+	return !w.tracked.lost && (w.isSteady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
-// This constant is the possible error of the time that is charged for each GPU of a job. The clock
-// may make two steps, each of less than a second, that nobody recognizes as steps.
-const inexact = 2 * time.Second
+// maxError is the possible error of the time that is charged for each GPU of a job. The clock may
+// make two steps, each of less than a second, that nobody recognizes as steps.
+const maxError = 2 * time.Second
 
 // judgeUsage checks invariant 15 for a record of a user's use.
 func (w *World) judgeUsage(u *job.Usage) {
 	uid, err := strconv.Atoi(u.Account[1:])
-	if err != nil || !w.exact() {
+	if err != nil || !w.isExact() {
 		return
 	}
 	p := &w.tracked.policy.Sched
-	slack := inexact
+	slack := maxError
 	for _, h := range w.tracked.books.holds {
-		slack += inexact * time.Duration(max(1, h.most()))
+		slack += maxError * time.Duration(max(1, h.highestRate()))
 	}
 	for i, micro := range []int64{u.Micro, u.Counts.Charge} {
 		charged := i == 1
 		is := time.Duration(micro) * time.Microsecond
-		least, most := w.used(uid, charged, false, p.HalfLife), w.used(uid, charged, true, p.HalfLife)
+		least, most := w.decayedUse(uid, charged, false, p.HalfLife), w.decayedUse(uid, charged, true, p.HalfLife)
 		if is < least-slack || is > most+slack {
 			w.breach(15, "user %d has used %v by the record and had %v to %v, all resources: %t", uid, is, least, most, charged)
 		}
@@ -273,11 +273,11 @@ func (w *World) judgeUsage(u *job.Usage) {
 func (w *World) judgeHours(placed *job.Job) {
 	j := w.tracked
 	most := time.Duration(j.quota(placed).GPUHours) * time.Hour
-	if most == 0 || placed.Request.GPUMilli == 0 || !w.exact() {
+	if most == 0 || placed.Request.GPUMilli == 0 || !w.isExact() {
 		return
 	}
-	used := w.used(placed.Owner.UID, false, false, j.policy.Sched.HalfLife)
-	if used > most+inexact*time.Duration(len(j.books.holds)) {
+	used := w.decayedUse(placed.Owner.UID, false, false, j.policy.Sched.HalfLife)
+	if used > most+maxError*time.Duration(len(j.books.holds)) {
 		w.breach(13, "job %d is placed, and %s has used %v of the %v of GPU time", placed.ID, placed.Owner.User, used, most)
 	}
 }

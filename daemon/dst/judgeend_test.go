@@ -29,7 +29,7 @@ func (w *World) judgeEnd(n *job.Job) {
 	if r != nil && r.gone && r.touched == "state lost" && n.State != job.Completed {
 		return // in the older state file the job had not ended, and nobody can know how it ended
 	}
-	if why := w.misjudged(n, r); why != "" {
+	if why := w.firstFinding(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, words.Result(n.Result), why)
 	}
 	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID &&
@@ -37,7 +37,7 @@ func (w *World) judgeEnd(n *job.Job) {
 		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID,
 			words.Result(n.Result), r.invocation, n.Attempt.InvocationID)
 	}
-	if r != nil && !r.gone && !w.spent(r) && w.runs[units.Name(int64(r.job))] == r {
+	if r != nil && !r.gone && !w.isSpent(r) && w.runs[units.Name(int64(r.job))] == r {
 		w.breach(5, "job %d is recorded as %s while something of it is in its unit", n.ID, n.State)
 	}
 	if r != nil && r.alive {
@@ -46,7 +46,7 @@ func (w *World) judgeEnd(n *job.Job) {
 	if r != nil && !n.Recovered {
 		w.judgeStopped(n, r)
 	}
-	if r != nil && n.State != job.Completed && r.fine() && !w.overtaken(r) && r.touched == "" && !j.acted[n.ID] &&
+	if r != nil && n.State != job.Completed && r.endedWell() && !w.wasOvertaken(r) && r.touched == "" && !j.acted[n.ID] &&
 		!w.arrayActed(n) && !n.Request.Preemptible {
 		w.breach(5, "job %d is recorded as %q, and it exited 0 by itself", n.ID, words.Result(n.Result))
 	}
@@ -70,44 +70,45 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 
 func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }
 
-// overtaken reports whether a command ended by itself after it was decided to stop it. Only systemd
-// knows whether the stop or the end came first.
-func (w *World) overtaken(r *run) bool {
+// wasOvertaken reports whether a command ended by itself after it was decided to stop it. Only
+// systemd knows whether the stop or the end came first.
+func (w *World) wasOvertaken(r *run) bool {
 	at, yes := w.tracked.stops[attemptKey(r.job, r.attempt)]
 	return yes && r.ended >= at
 }
 
-// This method reports whether the command ended by itself, successfully and in time.
-func (r *run) fine() bool {
+// endedWell reports whether the command ended by itself, successfully and in time.
+func (r *run) endedWell() bool {
 	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom &&
 		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
 }
 
 // finding is a verdict on a result: why the result is wrong, or "" if it is right. The verdict
-// applies if the field so is true.
+// finding is a verdict on a result: why the result is wrong, or "" if it is right. Only a finding
+// whose field applies is true counts.
 type finding struct {
-	so  bool
-	why string
+	applies bool
+	why     string
 }
 
-// misjudged returns the verdict of the first finding that applies: why a result is wrong, or "" if
-// it is right.
-func (w *World) misjudged(n *job.Job, ran *run) string {
+// firstFinding returns the verdict of the first finding that applies: why a result is wrong, or ""
+// if it is right.
+func (w *World) firstFinding(n *job.Job, ran *run) string {
 	for _, f := range w.findings(n, ran) {
-		if f.so {
+		if f.applies {
 			return f.why
 		}
 	}
 	return ""
 }
 
-// findings compares a result with what really happened to the attempt. The argument ran is nil if
-// nothing happened.
-func (w *World) findings(n *job.Job, ran *run) []finding {
-	j, res, none, r := w.tracked, n.Result, ran == nil, cmp.Or(ran, &run{})
+// findings compares a result with what really happened to the attempt. real is nil if nothing
+// happened.
+func (w *World) findings(n *job.Job, real *run) []finding {
+	j, res, none, r := w.tracked, n.Result, real == nil, cmp.Or(real, &run{})
 	switch n.State {
 	case job.Completed:
-		return []finding{{!r.fine(), "its command did not exit 0 by itself"}}
+		return []finding{{!r.endedWell(), "its command did not exit 0 by itself"}}
 	case job.OutOfMemory:
 		return []finding{{!r.oom, "it did not run out of memory"}}
 	case job.GPUOutOfMemory:
@@ -138,7 +139,7 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from its first begin
 			{n.Recovered, ""}, // its limit counts from its recovery, or earlier
 			{r.began == 0, "its command never began"},
-			{r.by == "" && !w.overtaken(r) || lasted < limit, "it ran for " + lasted.String() + ", ended by " + r.by},
+			{r.by == "" && !w.wasOvertaken(r) || lasted < limit, "it ran for " + lasted.String() + ", ended by " + r.by},
 		}
 	case job.Failed:
 		lost := w.Counts[string(gpuLost)]+w.Counts[string(gpuMissing)] > 0

@@ -12,7 +12,7 @@ import (
 func (w *World) judgeMemory(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
 		d := w.toldOf(ref.UUID)
-		if d == nil || ref.Milli == 0 && placed.Request.GPUMemBytes == 0 || w.unsure(d) {
+		if d == nil || ref.Milli == 0 && placed.Request.GPUMemBytes == 0 || w.isUnsure(d) {
 			continue
 		}
 		unusedPromise := int64(0)
@@ -28,10 +28,10 @@ func (w *World) judgeMemory(placed *job.Job) {
 	}
 }
 
-// unsure reports whether the memory of a process cannot be attributed to a job.
-func (w *World) unsure(d *gpu.Device) bool {
+// isUnsure reports whether the memory of a process cannot be attributed to a job.
+func (w *World) isUnsure(d *gpu.Device) bool {
 	for _, p := range d.Processes {
-		if p.Dead || w.strays[p.PID] != nil && p.UID != nobody || w.runOf(p) == nil && w.strays[p.PID] == nil {
+		if p.Dead || w.strays[p.PID] != nil && p.UID != idleUID || w.runOf(p) == nil && w.strays[p.PID] == nil {
 			return true
 		}
 	}

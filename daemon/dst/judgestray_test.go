@@ -78,24 +78,24 @@ func (w *World) leftOn(g *card) string {
 	return ""
 }
 
-// taken returns a reason if a job gets a whole GPU that a sample showed with a foreign process, and
-// the site does not want that. Otherwise it returns "".
-func (w *World) taken(placed *job.Job, ref job.Allocation) string {
+// whyTaken returns a reason if a job gets a whole GPU that a sample showed with a foreign process,
+// and the site does not want that. Otherwise it returns "".
+func (w *World) whyTaken(placed *job.Job, ref job.Allocation) string {
 	j, q := w.tracked, &placed.Request
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {
 		return ""
 	}
 	d := w.toldOf(ref.UUID)
 	for i := range d.Processes {
-		if p := &d.Processes[i]; p.UID == nobody && p.Occupies(j.policy.MaxForeignBytes) {
+		if p := &d.Processes[i]; p.UID == idleUID && p.Occupies(j.policy.MaxForeignBytes) {
 			return fmt.Sprintf("process %d of no job has it", p.PID)
 		}
 	}
 	return ""
 }
 
-// This constant is the uid of a user who never has a job.
-const nobody = 1005
+// idleUID is the uid of a user who never has a job.
+const idleUID = 1005
 
 // judgeEndProcess checks invariant 14 for a process that the daemon ends.
 func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
@@ -113,11 +113,11 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
 	}
 	for _, g := range w.gpus {
-		if g.runs(a.PID) && w.during(g.UUID, s) {
+		if g.hasProcess(a.PID) && w.beganDuring(g.UUID, s) {
 			return
 		}
 	}
-	if w.steady() {
+	if w.isSteady() {
 		w.breach(14, "process %d of uid %d is told to end, and began while that user had no job on its GPU", a.PID, s.UID)
 	}
 }
@@ -133,14 +133,14 @@ func (w *World) judgeEndStranger(s *stray) {
 		w.breach(14, "process %d is told to end, and it only draws", s.PID)
 	case !ever && w.lives == 1:
 		w.breach(14, "process %d is told to end, and uid %d was told nothing", s.PID, s.UID)
-	case w.steady() && w.lives == 1 && s.warned > 0 && w.Elapsed-s.warned < min(p.StrangersAfter, time.Minute):
+	case w.isSteady() && w.lives == 1 && s.warned > 0 && w.Elapsed-s.warned < min(p.StrangersAfter, time.Minute):
 		w.breach(14, "process %d is told to end %s after its user was told", s.PID, w.Elapsed-told)
 	}
 }
 
-// This method reports whether a process began while a job of its user had the GPU and still ran.
+// beganDuring reports whether a process began while a job of its user had the GPU and still ran.
 // The time at which the daemon heard of that job's end does not matter.
-func (w *World) during(uuid string, s *stray) bool {
+func (w *World) beganDuring(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
 		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {
 			continue

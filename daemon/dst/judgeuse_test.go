@@ -15,9 +15,9 @@ import (
 // useKey identifies an attempt's use of one GPU.
 type useKey struct{ attempt, uuid string }
 
-// This type records what the daemon was told about the use of GPUs, and what the daemon told owners
+// A useRecord has what the daemon was told about the use of GPUs, and what the daemon told owners
 // about that use.
-type uses struct {
+type useRecord struct {
 	bytes  map[useKey]int64         // GPU memory in the last sample
 	alive  map[useKey]bool          // a sample showed a process of the attempt alive on the GPU
 	busy   map[string]time.Duration // when a sample last showed that an attempt computes
@@ -25,13 +25,13 @@ type uses struct {
 	prompt map[string]time.Duration // when an attempt was last told that it is idle
 }
 
-func newUses() uses {
-	return uses{map[useKey]int64{}, map[useKey]bool{}, map[string]time.Duration{}, map[string]time.Duration{},
+func newUses() useRecord {
+	return useRecord{map[useKey]int64{}, map[useKey]bool{}, map[string]time.Duration{}, map[string]time.Duration{},
 		map[string]time.Duration{}}
 }
 
-// This method records what a sample shows.
-func (u *uses) take(w *World, s *gpu.Snapshot) {
+// recordSample records what a sample shows.
+func (u *useRecord) recordSample(w *World, s *gpu.Snapshot) {
 	for i := range s.Devices {
 		d := &s.Devices[i]
 		shown := map[useKey]bool{}
@@ -42,7 +42,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 			}
 			key := attemptKey(r.job, r.attempt)
 			at := useKey{key, d.UUID}
-			if was, seen := u.bytes[at]; r.has(d.UUID) && (d.UtilGPUPercent != 0 || seen && was != p.UsedBytes) {
+			if was, seen := u.bytes[at]; r.hasGPU(d.UUID) && (d.UtilGPUPercent != 0 || seen && was != p.UsedBytes) {
 				u.busy[key] = w.Elapsed
 			}
 			u.bytes[at], u.alive[at], shown[at] = p.UsedBytes, true, true
@@ -63,8 +63,8 @@ func (w *World) forgetBusy() {
 	}
 }
 
-// This method records a warning to an owner.
-func (u *uses) say(w *World, t core.NotifyOwner) {
+// recordWarning records a warning to an owner.
+func (u *useRecord) recordWarning(w *World, t core.NotifyOwner) {
 	j := w.tracked.mirror.jobs[t.Job]
 	if j.Attempt == nil {
 		return
@@ -92,9 +92,9 @@ func (w *World) judgeStopFor(n *job.Job) {
 	u, p := &j.uses, &j.policy.Usage
 	switch n.Stop {
 	case job.StopGPUMem:
-		why = cmp.Or(w.unwarned(key, p.Memory, u.warned, p.MemoryGrace), w.nobodyShort(n))
+		why = cmp.Or(w.whyUnwarned(key, p.Memory, u.warned, p.MemoryGrace), w.nobodyShort(n))
 	case job.StopIdle:
-		why = w.unwarned(key, p.Idle, u.prompt, p.IdleGrace)
+		why = w.whyUnwarned(key, p.Idle, u.prompt, p.IdleGrace)
 		if why == "" && u.busy[key] > u.prompt[key] {
 			why = "it computed after its warning"
 		}
@@ -107,19 +107,19 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// This method reports whether no clock has jumped. A short jump looks like passing time.
-func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
+// isSteady reports whether no clock has jumped. A short jump looks like passing time.
+func (w *World) isSteady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
-// unwarned returns the reason why an attempt may not be stopped, at least not yet. It returns "" if
-// the attempt may be stopped.
-func (w *World) unwarned(key string, does site.Response, warned map[string]time.Duration, grace time.Duration) string {
+// whyUnwarned returns the reason why an attempt may not be stopped, at least not yet. It returns ""
+// if the attempt may be stopped.
+func (w *World) whyUnwarned(key string, does site.Response, warned map[string]time.Duration, grace time.Duration) string {
 	told, yes := warned[key]
 	switch {
 	case does != site.WarnAndStop:
 		return "the site does not want that"
 	case !yes:
 		return "it was not warned"
-	case w.steady() && w.Elapsed-told < grace:
+	case w.isSteady() && w.Elapsed-told < grace:
 		return "it was warned " + (w.Elapsed - told).String() + " ago"
 	}
 	return ""

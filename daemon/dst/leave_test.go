@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// This method makes systemd refuse new starts and stop the units of jobs. Some seconds later it
-// stops the daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes
-// the shutdown is called off.
+// shutdown makes systemd refuse new starts and stop the units of jobs. Some seconds later it stops
+// the daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes the
+// shutdown is called off.
 func (w *World) shutdown(d *dice) {
 	if w.leaving {
 		return
@@ -19,7 +19,7 @@ func (w *World) shutdown(d *dice) {
 	w.bus.sys.Leave(true)
 	last, reboots := d.between(time.Second, 20*time.Second), w.reboots
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
-		r, takes, code := w.runs[name], d.soon(100*time.Millisecond), pick(d, 0, 0, 1, 143)
+		r, takes, code := w.runs[name], d.shortTime(100*time.Millisecond), pick(d, 0, 0, 1, 143)
 		w.after(d.between(0, last), func() { w.sweep(name, r, takes, code) })
 	}
 	off, soft, outlives := d.percent(15), d.percent(50), d.percent(50)
@@ -27,7 +27,7 @@ func (w *World) shutdown(d *dice) {
 		if w.reboots == reboots && w.stopDaemon != nil && !(off && outlives) {
 			w.stopDaemon()
 			w.stopping = true
-			w.look()
+			w.wakeCancelled()
 		}
 	})
 	w.after(last+d.between(time.Millisecond, 5*time.Second), func() {

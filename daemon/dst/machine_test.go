@@ -19,13 +19,13 @@ type card struct {
 	missing   bool
 }
 
-// This method reports whether a process is on the GPU.
-func (g *card) runs(pid int) bool {
+// hasProcess reports whether a process is on the GPU.
+func (g *card) hasProcess(pid int) bool {
 	return slices.ContainsFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
 }
 
-// leave takes a process off the GPU.
-func (g *card) leave(pid int) {
+// removeProcess takes a process off the GPU.
+func (g *card) removeProcess(pid int) {
 	g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
 }
 
@@ -84,19 +84,19 @@ var errChild = errors.New("the child has ended")
 // Sample implements daemon.Source.
 func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	w, l := s.w, s.w.current.life
-	w.boundary(l)
+	w.mayDie(l)
 	d := w.roll("sample", uint64(w.Elapsed))
-	took := d.soon(5 * time.Millisecond)
-	if w.on(sourceSlow) {
+	took := d.shortTime(5 * time.Millisecond)
+	if w.isOn(sourceSlow) {
 		took = d.between(0, 12*time.Second)
 	}
-	if w.on(sourceDies) && d.percent(70) || took > 10*time.Second {
+	if w.isOn(sourceDies) && d.percent(70) || took > 10*time.Second {
 		w.count("no sample")
 		_ = w.sleep(ctx, min(took, 10*time.Second))
 		return gpu.Snapshot{}, errChild
 	}
 	before := d.between(0, took)
-	if w.on(linger) && d.percent(30) { // a busy driver answers late, with old data
+	if w.isOn(linger) && d.percent(30) { // a busy driver answers late, with old data
 		before, took = 0, d.between(0, 9*time.Second)
 	}
 	if err := w.sleep(ctx, before); err != nil {
@@ -106,7 +106,7 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	if err := w.sleep(ctx, took-before); err != nil {
 		return gpu.Snapshot{}, err
 	}
-	w.boundary(l)
+	w.mayDie(l)
 	return snap, nil
 }
 
@@ -115,14 +115,14 @@ func (s source) Look(ctx context.Context) (gpu.Snapshot, error) { return s.Sampl
 
 // snapshot returns what the driver reports now.
 func (w *World) snapshot() gpu.Snapshot {
-	if w.on(sourceProblem) {
+	if w.isOn(sourceProblem) {
 		return gpu.Snapshot{Problem: w.problem, Detail: "as the plan has it", Devices: []gpu.Device{}}
 	}
 	s := gpu.Snapshot{Driver: "550", CUDAVersion: "12.4", TakenUnixNano: w.wall().UnixNano()}
 	for i := range w.gpus {
 		for _, g := range w.gpus {
 			if g.Index == i && !g.missing {
-				s.Devices = append(s.Devices, w.told(g))
+				s.Devices = append(s.Devices, w.report(g))
 			}
 		}
 	}
@@ -134,8 +134,8 @@ func (w *World) snapshot() gpu.Snapshot {
 	return s
 }
 
-// told returns what the driver reports about a GPU.
-func (w *World) told(g *card) gpu.Device {
+// report returns what the driver reports about a GPU.
+func (w *World) report(g *card) gpu.Device {
 	d := g.Device
 	if g.lost {
 		d.Health, d.HealthDetail = gpu.HealthLost, "GPU is lost"
@@ -148,7 +148,7 @@ func (w *World) told(g *card) gpu.Device {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		used += max(0, p.UsedBytes)
-		p.Age = w.Elapsed - ticked(p.Start)
+		p.Age = w.Elapsed - fromTicks(p.Start)
 		if w.unified || w.untold {
 			p.UsedBytes = -1
 		}

@@ -10,7 +10,7 @@ import (
 
 // observe judges what the core decided in one step.
 func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
-	w.hear(ev, &eff)
+	w.noteEvent(ev, &eff)
 	if w.tracing {
 		w.tellStep(ev, &eff)
 	}
@@ -29,13 +29,13 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	}
 }
 
-// This method notes what the core is told in one step.
-func (w *World) hear(ev core.Event, eff *core.Effects) {
+// noteEvent notes what the core is told in one step.
+func (w *World) noteEvent(ev core.Event, eff *core.Effects) {
 	j := w.tracked
 	switch e := ev.(type) {
 	case core.Sampled:
 		j.told, j.toldAt = &e.Snap, w.Elapsed
-		j.uses.take(w, &e.Snap)
+		j.uses.recordSample(w, &e.Snap)
 		w.seeStrays(&e.Snap)
 	case core.Configured:
 		j.policy = e.Policy
@@ -78,7 +78,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 func (w *World) judgeJob(n *job.Job) (placed bool) {
 	j := w.tracked
 	w.judgeStopFor(n)
-	w.enter(n)
+	w.noteRecord(n)
 	if j.states[n.ID] == "" && n.Task == nil && !n.Recovered {
 		w.judgeAdmitted(n)
 	}
@@ -104,7 +104,7 @@ func (w *World) noteActions(eff *core.Effects) {
 	for _, a := range eff.Actions {
 		switch a := a.(type) {
 		case core.NotifyOwner:
-			j.uses.say(w, a)
+			j.uses.recordWarning(w, a)
 		case core.Stop:
 			if key := attemptKey(a.Job, a.Attempt); a.InspectFirst && j.stops[key] == 0 {
 				j.stops[key] = w.Elapsed

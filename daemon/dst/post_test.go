@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This type records what really happens to messages.
-type post struct {
+// A postLog records what really happens to messages.
+type postLog struct {
 	letters map[messageKey]*letter // the last try to send each message
 	reached map[messageKey]int     // how often each message reached its recipient
 	told    map[messageKey]*life   // process that was last told that the message was sent
@@ -33,8 +33,8 @@ const (
 	tryingOfAll  = 8
 )
 
-func newPost() post {
-	return post{
+func newPost() postLog {
+	return postLog{
 		letters: map[messageKey]*letter{}, reached: map[messageKey]int{},
 		told: map[messageKey]*life{}, flying: map[int]int{},
 	}
@@ -56,7 +56,7 @@ func (w *World) drawNotify(r *job.Request, e *Entry) {
 // deliver is daemon.Options.Deliver.
 func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ string) (why job.Message, again bool) {
 	l, key, p := w.current.life, messageKey{n.Job, n.Event, n.Which}, &w.post
-	w.boundary(l)
+	w.mayDie(l)
 	w.judgeSend(&n, key, l)
 	p.flying[n.UID]++
 	x := p.letters[key]
@@ -65,7 +65,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 	}
 	_ = w.sleep(ctx, max(0, x.until-w.Elapsed))
 	p.flying[n.UID]--
-	w.boundary(l)
+	w.mayDie(l)
 	if !x.over {
 		return job.Text("nobody knows what became of it"), true
 	}
@@ -78,7 +78,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 // write begins a try to send a message. Until the faults end, a try may fail in several ways.
 func (w *World) write(key messageKey) *letter {
 	d := w.roll("message", uint64(key.job), uint64(key.which), uint64(len(key.event)), uint64(w.Elapsed))
-	x, took := &letter{reaches: true}, d.soon(20*time.Millisecond)
+	x, took := &letter{reaches: true}, d.shortTime(20*time.Millisecond)
 	if fault := d.n(8); !w.healed {
 		switch fault {
 		case 0, 1:
@@ -112,7 +112,7 @@ func (w *World) write(key messageKey) *letter {
 }
 
 // loseTries ends the tries that are under way at a reboot.
-func (p *post) loseTries() {
+func (p *postLog) loseTries() {
 	for _, x := range p.letters {
 		if !x.over {
 			x.over, x.reaches = true, false

@@ -26,7 +26,7 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	}
 	now := w.now(w.life)
 	live := c.View(job.Query{}, now).Jobs
-	again := core.New(j.policy, w.bootID(), j.mirror.restored()).View(job.Query{}, now).Jobs
+	again := core.New(j.policy, w.bootID(), j.mirror.restoredState()).View(job.Query{}, now).Jobs
 	byID := func(a, b job.JobView) int { return int(a.ID - b.ID) }
 	slices.SortFunc(live, byID)
 	slices.SortFunc(again, byID)
@@ -54,12 +54,12 @@ func durable(j *job.Job) []any {
 	if a := j.Attempt; a != nil {
 		refs := slices.Clone(a.GPUs)
 		for i := range refs {
-			refs[i].Use = written(refs[i].Use)
+			refs[i].Use = asWritten(refs[i].Use)
 		}
 		d = append(d, a.Number, fmt.Sprint(refs), a.InvocationID, a.Result != nil, a.EndedAt.IsZero())
 	}
 	if j.Tasks != nil {
-		d = append(d, written(*j.Tasks))
+		d = append(d, asWritten(*j.Tasks))
 	}
 	return d
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// This type records what really happens to an attempt: its unit and its command.
+// A run records what really happens to an attempt: its unit and its command.
 type run struct {
 	job     job.ID
 	attempt int
@@ -58,8 +58,8 @@ type run struct {
 
 func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
 
-// This method reports whether the run was given a GPU.
-func (r *run) has(uuid string) bool {
+// hasGPU reports whether the run was given a GPU.
+func (r *run) hasGPU(uuid string) bool {
 	return slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == uuid })
 }
 
@@ -78,7 +78,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}, dead: w.bus.dead}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.drawBehaviour(r, d)
-	if w.on(startsFail) && d.percent(95) {
+	if w.isOn(startsFail) && d.percent(95) {
 		w.count("start that fails as all do")
 		r.kept, r.behaviour = true, unittest.Behaviour{NotStart: pick(d, 217, 226)}
 		if d.percent(50) {
@@ -136,8 +136,8 @@ func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
 	return unittest.Behaviour{}
 }
 
-// This method is called when systemd executes a unit's command, or fails to execute it.
-func (w *World) began(name string, r *run) {
+// onBegin is called when systemd executes a unit's command, or fails to execute it.
+func (w *World) onBegin(name string, r *run) {
 	st, err := w.bus.sys.Status(context.Background(), name)
 	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
 		return
@@ -178,17 +178,17 @@ func (w *World) finish(name string, r *run) {
 	default:
 		w.bus.sys.Exit(name, r.code)
 	}
-	w.emptied(name, r)
+	w.onEmpty(name, r)
 	w.bus.forwardHints()
 }
 
-// This method is called when the last process of a unit may have ended.
-func (w *World) emptied(name string, r *run) {
+// onEmpty is called when the last process of a unit may have ended.
+func (w *World) onEmpty(name string, r *run) {
 	if w.bus.sys.Processes(name) == 0 {
 		w.clear(name, r)
 	}
 	if w.bus.sys.Properties(name) == nil {
-		w.vanished(name, "itself")
+		w.noteVanished(name, "itself")
 	}
 }
 
@@ -200,13 +200,13 @@ func (w *World) notice(name, by string) {
 		return
 	}
 	if !w.bus.sys.Running(name) {
-		w.ended(r, by)
+		w.noteEnd(r, by)
 	}
-	w.emptied(name, r)
+	w.onEmpty(name, r)
 }
 
-// This method notes the cause of the end of a command that was alive.
-func (w *World) ended(r *run, by string) {
+// noteEnd notes the cause of the end of a command that was alive.
+func (w *World) noteEnd(r *run, by string) {
 	if r.alive {
 		r.alive, r.ended, r.by = false, w.Elapsed, by
 		w.tell("%v is ended by %s", r, by)
@@ -216,16 +216,16 @@ func (w *World) ended(r *run, by string) {
 // vanish removes a unit from systemd.
 func (w *World) vanish(name, by string) {
 	w.bus.sys.Vanish(name)
-	w.vanished(name, by)
+	w.noteVanished(name, by)
 }
 
-// This method notes that a unit no longer exists.
-func (w *World) vanished(name, by string) {
+// noteVanished notes that a unit no longer exists.
+func (w *World) noteVanished(name, by string) {
 	r := w.runs[name]
 	if r == nil || r.gone {
 		return
 	}
-	w.ended(r, by)
+	w.noteEnd(r, by)
 	r.gone = true
 	w.clear(name, r)
 	delete(w.runs, name)
@@ -261,10 +261,10 @@ func (w *World) clear(name string, r *run) {
 	r.pid, r.over = 0, w.Elapsed
 	off := func() {
 		for _, g := range w.gpus {
-			g.leave(pid)
+			g.removeProcess(pid)
 		}
 	}
-	if !w.on(linger) {
+	if !w.isOn(linger) {
 		off()
 		return
 	}

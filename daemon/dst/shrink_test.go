@@ -10,7 +10,7 @@ const shrinkRuns = 3000
 
 // Shrink makes a failing plan smaller. It leaves out entries as long as the plan still fails in the
 // same way: first all entries after the failure, then whole kinds of entries, then parts of the
-// plan, down to single entries. The function run carries out a plan.
+// plan, down to single entries. run carries out a plan.
 func Shrink(p Plan, run func(Plan) Result) Plan {
 	s := shrinker{run: run, left: shrinkRuns}
 	first := run(p)
@@ -55,11 +55,11 @@ func (s *shrinker) fails(p Plan) bool {
 
 // without returns the plan p without the entries for which leave returns true, if that plan still
 // fails. Otherwise it returns p.
-func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
+func (s *shrinker) without(p Plan, omit func(int, Entry) bool) Plan {
 	less := p
 	less.Entries = nil
 	for i, e := range p.Entries {
-		if !leave(i, e) {
+		if !omit(i, e) {
 			less.Entries = append(less.Entries, e)
 		}
 	}

@@ -63,7 +63,7 @@ func simulate(p Plan, story bool, planted bug, dir string) Result {
 		w.step()
 	}
 	if len(w.Breaches) == 0 && !w.settled {
-		w.breach(9, "after %v and %d steps %s%s", w.Elapsed, w.Steps, w.remains(), w.why())
+		w.breach(9, "after %v and %d steps %s%s", w.Elapsed, w.Steps, w.describeRemaining(), w.askWhy())
 	}
 	w.end()
 	return w.Result
@@ -87,7 +87,7 @@ func (w *World) end() {
 
 // watch checks from time to time whether everything has ended.
 func (w *World) watch() {
-	if w.remains() == "" && w.daemon != nil && !w.life.over {
+	if w.describeRemaining() == "" && w.daemon != nil && !w.life.over {
 		acked := maps.Clone(w.tracked.acked) // the answer need not include jobs that are acknowledged later
 		w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
 			v, err := d.Query(ctx, job.Query{Ended: 1000})
@@ -101,8 +101,8 @@ func (w *World) watch() {
 	w.after(20*time.Second, w.watch)
 }
 
-// This method describes what has not ended yet. It returns "" if everything has.
-func (w *World) remains() string {
+// describeRemaining describes what has not ended yet. It returns "" if everything has.
+func (w *World) describeRemaining() string {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if j := w.disk.jobs[id]; !j.State.Terminal() {
 			return fmt.Sprintf("job %d is %s: %s", id, j.State, storyOf(&j))
@@ -122,8 +122,8 @@ func (w *World) remains() string {
 	return ""
 }
 
-// This method asks the daemon for the reasons why jobs still wait.
-func (w *World) why() string {
+// askWhy asks the daemon for the reasons why jobs still wait.
+func (w *World) askWhy() string {
 	text := "; the daemon does not answer"
 	w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
 		v, err := d.Query(ctx, job.Query{Reasons: true})
@@ -144,7 +144,7 @@ func (w *World) why() string {
 }
 
 // judgeFinal checks invariants 1 and 9 at the end, using what the daemon reports. It also checks
-// that the GPUs are free. The argument acked has the jobs that were acknowledged.
+// that the GPUs are free. acked has the jobs that were acknowledged.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 	if w.disk.doubt != nil { // the daemon repeats that commit first, and announces nothing before
 		return // watch tries again
@@ -164,5 +164,5 @@ func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 		}
 	}
 	w.judgeTellings()
-	w.settled = len(v.GPUs) == len(w.gpus) && w.remains() == ""
+	w.settled = len(v.GPUs) == len(w.gpus) && w.describeRemaining() == ""
 }

@@ -40,7 +40,7 @@ func (w *World) settings() daemon.Settings {
 	of := w.roll("strangers")
 	s.Policy.Strangers = pick(of, site.ShowStrangers, site.TellStrangers, site.EndStrangers, site.EndStrangers)
 	s.Policy.StrangersAfter, s.Policy.FirstUID = of.between(10*time.Second, 5*time.Minute), 1000
-	if w.crowded() {
+	if w.isCrowded() {
 		s.Policy.StartsInFlight = 1
 	}
 	if d.percent(30) { // a short half-life, so that use both counts and decays within the day
@@ -50,8 +50,8 @@ func (w *World) settings() daemon.Settings {
 	return s
 }
 
-// This method reports whether the site starts one unit at a time, so that other starts must wait.
-func (w *World) crowded() bool { return w.roll("crowded").percent(25) }
+// isCrowded reports whether the site starts one unit at a time, so that other starts must wait.
+func (w *World) isCrowded() bool { return w.roll("crowded").percent(25) }
 
 func drawWatch(d *dice) site.UsagePolicy {
 	return site.UsagePolicy{

@@ -16,7 +16,7 @@ type specs struct {
 
 // Keep implements daemon.Specs.
 func (s *specs) Keep(id job.ID, attempt int, data []byte) error {
-	s.w.boundary(s.w.current.life)
+	s.w.mayDie(s.w.current.life)
 	s.kept[specKey{id, attempt}] = data
 	return nil
 }
@@ -40,8 +40,8 @@ type specKey struct {
 
 // Write implements daemon.Specs.
 func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
-	s.w.boundary(s.w.current.life)
-	if s.w.on(diskFull) && s.w.roll("spec", uint64(s.w.Elapsed)).percent(30) {
+	s.w.mayDie(s.w.current.life)
+	if s.w.isOn(diskFull) && s.w.roll("spec", uint64(s.w.Elapsed)).percent(30) {
 		return "", errFull
 	}
 	s.got[specKey{id, spec.Attempt}] = true
@@ -50,7 +50,7 @@ func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 
 // Remove implements daemon.Specs.
 func (s *specs) Remove(id job.ID, attempt int) error {
-	s.w.boundary(s.w.current.life)
+	s.w.mayDie(s.w.current.life)
 	delete(s.got, specKey{id, attempt})
 	delete(s.kept, specKey{id, attempt})
 	return nil

@@ -58,8 +58,8 @@ func (w *World) ticks() uint64 { return uint64(w.Elapsed/tick) + 1 }
 
 const tick = 10 * time.Millisecond
 
-// ticked is the inverse of ticks.
-func ticked(start uint64) time.Duration { return time.Duration(start-1) * tick }
+// fromTicks is the inverse of ticks.
+func fromTicks(start uint64) time.Duration { return time.Duration(start-1) * tick }
 
 // firstStray is a number below the pids of all strays.
 const firstStray = 900_000
@@ -71,7 +71,7 @@ func (w *World) put(s *stray, lasts time.Duration, on ...*card) {
 	w.strays[s.PID] = s
 	for _, g := range on {
 		p := s.Process
-		p.UsedBytes = max(min(p.UsedBytes, 0), min(p.UsedBytes, w.free(g)))
+		p.UsedBytes = max(min(p.UsedBytes, 0), min(p.UsedBytes, w.freeMem(g)))
 		g.processes = append(g.processes, p)
 	}
 	pid := s.PID
@@ -81,12 +81,12 @@ func (w *World) put(s *stray, lasts time.Duration, on ...*card) {
 func (w *World) endStray(pid int) {
 	delete(w.strays, pid)
 	for _, g := range w.gpus {
-		g.leave(pid)
+		g.removeProcess(pid)
 	}
 }
 
-// free returns the memory of a GPU that is really free.
-func (w *World) free(g *card) int64 {
+// freeMem returns the memory of a GPU that is really free.
+func (w *World) freeMem(g *card) int64 {
 	free := int64(g.MemTotalBytes-g.MemReservedBytes) - g.ghost
 	for _, p := range g.processes {
 		free -= max(0, p.UsedBytes)
@@ -94,9 +94,9 @@ func (w *World) free(g *card) int64 {
 	return max(0, free)
 }
 
-// This method makes a process of a job leave the job's unit: at its start, or after a sample showed
+// leaveUnit makes a process of a job leave the job's unit: at its start, or after a sample showed
 // it in the unit.
-func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
+func (w *World) leaveUnit(name string, r *run, lasts time.Duration, d *dice) {
 	if !r.alive || len(r.gpus) == 0 {
 		return
 	}
@@ -115,11 +115,11 @@ func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 		s.UID += subordinates
 	}
 	w.put(s, lasts, on...)
-	w.after(d.between(0, 20*time.Second), func() { w.outside(s.PID) })
+	w.after(d.between(0, 20*time.Second), func() { w.takeOut(s.PID) })
 }
 
-// This method takes a process out of the unit in which it is.
-func (w *World) outside(pid int) {
+// takeOut takes a process out of the unit in which it is.
+func (w *World) takeOut(pid int) {
 	if s := w.strays[pid]; s != nil {
 		s.Unit = ""
 	}
@@ -132,21 +132,21 @@ func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 		return
 	}
 	g := pick(d, w.gpus...)
-	if r.has(g.UUID) {
+	if r.hasGPU(g.UUID) {
 		return
 	}
 	r.trespassed = true
 	g.processes = append(g.processes, gpu.Process{PID: r.pid, Kind: gpu.KindCompute, UID: r.uid, Unit: name,
 		Start: uint64(r.began/tick) + 1})
 	pid := r.pid
-	w.after(lasts, func() { g.leave(pid) })
+	w.after(lasts, func() { g.removeProcess(pid) })
 }
 
 var errNoProcess = errors.New("no such process")
 
 // endProcess is daemon.Options.EndProcess.
 func (w *World) endProcess(a core.EndProcess) error {
-	w.boundary(w.current.life)
+	w.mayDie(w.current.life)
 	s := w.strays[a.PID]
 	w.judgeEndProcess(a, s)
 	if s == nil || s.Start != a.Start || s.UID != a.UID {
@@ -154,7 +154,7 @@ func (w *World) endProcess(a core.EndProcess) error {
 	}
 	w.count("stray told to end")
 	if !s.stubborn || a.Signal == 9 {
-		w.after(w.roll("stray", uint64(a.PID)).soon(10*time.Millisecond), func() { w.endStray(a.PID) })
+		w.after(w.roll("stray", uint64(a.PID)).shortTime(10*time.Millisecond), func() { w.endStray(a.PID) })
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ type World struct {
 	own      []*activity // the world's own activities
 	tracked  *judge
 	subs     map[int]*submission
-	post     post
+	post     postLog
 	follower follower
 
 	tracing bool
@@ -92,8 +92,8 @@ func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 // runID identifies the run of systemd.
 func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
-// This method reports whether a lasting fault is under way.
-func (w *World) on(k Kind) bool { return w.Elapsed < w.until[k] }
+// isOn reports whether a lasting fault is under way.
+func (w *World) isOn(k Kind) bool { return w.Elapsed < w.until[k] }
 
 func (w *World) count(what string) { w.Counts[what]++ }
 
@@ -104,7 +104,7 @@ func (w *World) tell(format string, args ...any) {
 	}
 }
 
-// This method notes that an invariant is violated.
+// breach notes that an invariant is violated.
 func (w *World) breach(invariant int, format string, args ...any) {
 	text := fmt.Sprintf("invariant %d: ", invariant) + fmt.Sprintf(format, args...)
 	w.Breaches = append(w.Breaches, text)
@@ -120,13 +120,13 @@ func (w *World) start() {
 	w.life = l
 	w.tracked.restart()
 	w.tell("the daemon starts")
-	w.spawn(l, func() { w.live(l) })
+	w.spawn(l, func() { w.runProcess(l) })
 }
 
-// This method runs a process of the daemon, from its first instruction to its last.
-func (w *World) live(l *life) {
+// runProcess runs a process of the daemon, from its first instruction to its last.
+func (w *World) runProcess(l *life) {
 	defer func() { l.over = true }()
-	w.boundary(l)
+	w.mayDie(l)
 	restored, err := w.disk.open()
 	if err != nil {
 		w.tell("the daemon does not start: %v", err)
@@ -137,11 +137,11 @@ func (w *World) live(l *life) {
 	clear(w.asked)
 	w.lives++
 	d, err := daemon.New(daemon.Options{
-		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
+		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.followChanges, Source: source{w}, Kernel: w.kernel,
 		UnitOf: w.unitOf, Person: w.person, Groups: w.groupsOf,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
 		Deliver: w.deliver, TellUser: w.tellUser,
-		Notify: silent{}, Log: slog.New(slog.DiscardHandler),
+		Notify: silentNotify{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, Observe: w.observe,
 	})
@@ -154,8 +154,8 @@ func (w *World) live(l *life) {
 	_ = d.Run(ctx)
 }
 
-// This method ends the daemon's process. systemd then starts another.
-func (w *World) died() {
+// restartDaemon ends the daemon's process. systemd then starts another.
+func (w *World) restartDaemon() {
 	if w.disk.file != nil {
 		w.disk.file.die()
 	}
@@ -177,10 +177,10 @@ func (w *World) died() {
 // note is daemon.Options.Tell, which adds a sentence to a job's journal.
 func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 	d := w.roll("note", uint64(w.Elapsed))
-	if w.on(lostCalls) && d.percent(50) {
+	if w.isOn(lostCalls) && d.percent(50) {
 		return errNote
 	}
-	return w.sleep(ctx, d.soon(10*time.Millisecond))
+	return w.sleep(ctx, d.shortTime(10*time.Millisecond))
 }
 
 var errNote = errors.New("the note was not taken")
@@ -201,13 +201,13 @@ func (w *World) tellUser(_ context.Context, uid int, text string) error {
 	return nil
 }
 
-// This type is a daemon.Notify that ignores everything.
-type silent struct{}
+// silentNotify is a daemon.Notify that ignores everything.
+type silentNotify struct{}
 
-func (silent) Ready()        {}
-func (silent) Stopping()     {}
-func (silent) Alive()        {}
-func (silent) Status(string) {}
+func (silentNotify) Ready()        {}
+func (silentNotify) Stopping()     {}
+func (silentNotify) Alive()        {}
+func (silentNotify) Status(string) {}
 
 // step runs the next event.
 func (w *World) step() {
