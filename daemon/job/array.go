@@ -257,8 +257,8 @@ func cutValue(list string) (value, rest string, more bool) {
 	var b strings.Builder
 	for i := 0; i < len(list); i++ {
 		end := 0
-		if begins(list, i) {
-			end = closing(list[i:])
+		if mayBegin(list, i) {
+			end = closingOffset(list[i:])
 		}
 		switch {
 		case list[i] == '\\' && i+1 < len(list) && list[i+1] == ',':
@@ -281,26 +281,26 @@ func cutValue(list string) (value, rest string, more bool) {
 
 const marks = `"'`
 
-// This function reports whether a quotation or a bracket can begin at an offset of s. A quotation
-// mark after a letter or a digit is an apostrophe or a unit of length.
-func begins(s string, at int) bool {
-	if at == 0 || strings.IndexByte(marks, s[at]) < 0 {
+// mayBegin reports whether a quotation or a bracket can begin at an offset of s. A quotation mark
+// after a letter or a digit is an apostrophe or a unit of length.
+func mayBegin(s string, offset int) bool {
+	if offset == 0 || strings.IndexByte(marks, s[offset]) < 0 {
 		return true
 	}
-	r, _ := utf8.DecodeLastRuneInString(s[:at])
+	r, _ := utf8.DecodeLastRuneInString(s[:offset])
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// closing returns the offset at which the bracket or quotation mark at the beginning of s is
+// closingOffset returns the offset at which the bracket or quotation mark at the beginning of s is
 // closed. It returns 0 if s begins with neither of these, or if it is not closed.
-func closing(s string) int {
+func closingOffset(s string) int {
 	if strings.IndexByte(marks, s[0]) >= 0 {
 		return strings.IndexByte(s[1:], s[0]) + 1
 	}
 	var open []byte
 	for i := 0; i < len(s); i++ {
 		end := strings.IndexByte(s[i+1:], s[i])
-		if len(open) > 0 && strings.IndexByte(marks, s[i]) >= 0 && begins(s, i) && end >= 0 {
+		if len(open) > 0 && strings.IndexByte(marks, s[i]) >= 0 && mayBegin(s, i) && end >= 0 {
 			i += end + 1
 			continue
 		}

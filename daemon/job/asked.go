@@ -26,7 +26,7 @@ func Asked(l *Label, r *Request) []Ask {
 	if a := r.Array; a != nil {
 		add("array", a.ShortSpec())
 	}
-	list = append(list, afters(r.After)...)
+	list = append(list, listDependencies(r.After)...)
 	var tags []string
 	for _, key := range slices.Sorted(maps.Keys(l.Tags)) {
 		tags = append(tags, key+"="+l.Tags[key])
@@ -60,13 +60,13 @@ func (c *Change) Asked() (list []Ask) {
 	case len(*c.After) == 0:
 		list = append(list, Ask{string(AfterStart), "none"})
 	default:
-		list = append(list, afters(*c.After)...)
+		list = append(list, listDependencies(*c.After)...)
 	}
 	return list
 }
 
-// afters lists a job's dependencies by kind.
-func afters(after []Dependency) (list []Ask) {
+// listDependencies lists a job's dependencies by kind.
+func listDependencies(after []Dependency) (list []Ask) {
 	for _, kind := range dependencyKinds {
 		var ids []string
 		for _, d := range after {

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// constants parses this package and contract. It returns the values of all constants, by the name
-// of their type. A constant that uses iota gets its name as value.
-func constants(t *testing.T) map[string][]string {
+// parseConstants parses this package and contract. It returns the values of all constants, by the
+// name of their type. A constant that uses iota gets its name as value.
+func parseConstants(t *testing.T) map[string][]string {
 	t.Helper()
 	own, err := filepath.Glob("*.go")
 	theirs, err2 := filepath.Glob("../../units/contract/*.go")
@@ -70,8 +70,8 @@ func collect(t *testing.T, g *ast.GenDecl, found map[string][]string) {
 	}
 }
 
-// words converts a closed list to strings, as constants returns them.
-func words[T ~string](list []T) []string {
+// asStrings converts a closed list to strings, as parseConstants returns them.
+func asStrings[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, w := range list {
 		out[i] = string(w)
@@ -82,7 +82,7 @@ func words[T ~string](list []T) []string {
 // A closed list contains all constants of a type. If it lacked one, a switch, a manual page or a
 // filter would not know that constant.
 func TestClosedListsAreComplete(t *testing.T) {
-	found := constants(t)
+	found := parseConstants(t)
 	classes := make([]string, 0, len(classNames))
 	for _, name := range found["Class"] {
 		if p, err := ParsePriority(strings.ToLower(name)); err == nil && p.String() == strings.ToLower(name) {
@@ -90,7 +90,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 		}
 	}
 	for kind, list := range map[string][]string{
-		"State": words(States()), "GPUState": words(GPUStates()), "Step": words(contract.Steps()), "Class": classes,
+		"State": asStrings(States()), "GPUState": asStrings(GPUStates()), "Step": asStrings(contract.Steps()), "Class": classes,
 	} {
 		declared := slices.Clone(found[kind])
 		slices.Sort(declared)
@@ -106,7 +106,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 
 // No two constants of a type have the same value, and each value can be shown and typed.
 func TestClosedWordsAreDistinct(t *testing.T) {
-	found := constants(t)
+	found := parseConstants(t)
 	for _, kind := range []string{"State", "ReasonCode", "GPUState", "Step", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
 		seen := map[string]bool{}
 		for _, w := range found[kind] {
@@ -123,8 +123,8 @@ func TestClosedWordsAreDistinct(t *testing.T) {
 
 // Validate accepts every declared mode of an environment.
 func TestEveryEnvModeIsValid(t *testing.T) {
-	for _, mode := range constants(t)["EnvMode"] {
-		s := plain()
+	for _, mode := range parseConstants(t)["EnvMode"] {
+		s := validSubmission()
 		s.Payload.EnvMode = contract.EnvMode(mode)
 		if err := s.Validate(); err != nil {
 			t.Errorf("%s: %v", mode, err)

@@ -51,8 +51,8 @@ const (
 	MaxNotifyToBytes = 512 // length of an address or URL
 )
 
-// This method reports whether n asks for any of the events.
-func (n *Notify) wants(events ...NotifyEvent) bool {
+// wantsAny reports whether n asks for any of the events.
+func (n *Notify) wantsAny(events ...NotifyEvent) bool {
 	return slices.ContainsFunc(events, func(e NotifyEvent) bool { return slices.Contains(n.On, e) })
 }
 
@@ -88,7 +88,7 @@ func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	}
 	var list []Notification
 	for i := range j.Request.Notify {
-		if n := &j.Request.Notify[i]; n.wants(events...) {
+		if n := &j.Request.Notify[i]; n.wantsAny(events...) {
 			list = append(list, Notification{Job: j.ID, Event: event, Which: i, UID: j.Person().UID, Way: n.Way, At: at})
 		}
 	}

@@ -25,7 +25,7 @@ func (r *Results) Add(index int, end *Result, ran time.Duration) {
 		r.Runs = append(r.Runs, ran)
 	}
 	for i := range r.Ends {
-		if e := &r.Ends[i]; e.Result.alike(end) {
+		if e := &r.Ends[i]; e.Result.isSameKind(end) {
 			e.Tasks = append(e.Tasks, index)
 			return
 		}
@@ -33,9 +33,9 @@ func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	r.Ends = append(r.Ends, TaskEnd{Result: *end, Tasks: []int{index}})
 }
 
-// alike reports whether two results are of one kind. An exit status of 137 and a kill are different
-// kinds.
-func (r *Result) alike(s *Result) bool {
+// isSameKind reports whether two results are of one kind. An exit status of 137 and a kill are
+// different kinds.
+func (r *Result) isSameKind(s *Result) bool {
 	if r.Outcome == Failed && r.Signal != s.Signal {
 		return false
 	}

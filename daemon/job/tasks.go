@@ -72,19 +72,19 @@ func (n Tasks) skip() Tasks {
 // DroppedBy returns who cancelled the task at a position before it started. It returns false if
 // nobody did.
 func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
-	by, _ = n.skips(position)
+	by, _ = n.isDropped(position)
 	return by, by != ""
 }
 
 // Passed reports whether the task at a position has become a job.
 func (n Tasks) Passed(position int) bool {
-	by, skipped := n.skips(position)
+	by, skipped := n.isDropped(position)
 	return by == "" && (skipped || position < n.Next)
 }
 
-// This method reports whether the task at a position is in Dropped, so that Next skips it. It also
+// isDropped reports whether the task at a position is in Dropped, so that Next skips it. It also
 // returns who cancelled the task.
-func (n Tasks) skips(position int) (by string, skipped bool) {
+func (n Tasks) isDropped(position int) (by string, skipped bool) {
 	for _, d := range n.Dropped {
 		if d.First <= position && position <= d.Last {
 			return d.By, true
@@ -100,7 +100,7 @@ func (j *Job) MayStart(index int) bool {
 		return false
 	}
 	at := a.Position(index)
-	_, skipped := n.skips(at)
+	_, skipped := n.isDropped(at)
 	return at >= n.Next && !skipped
 }
 
@@ -116,10 +116,10 @@ func (j *Job) TooManyFailed() bool {
 func (j *Job) AtRest() bool { return j.State.Terminal() || j.TooManyFailed() && j.Tasks.Live == 0 }
 
 // Left returns how many tasks have not become jobs yet, in an array of the given size.
-func (n Tasks) Left(size int) int { return size - n.Next - n.dropped(n.Next) }
+func (n Tasks) Left(size int) int { return size - n.Next - n.countDropped(n.Next) }
 
 // Became returns how many tasks have become jobs.
-func (n Tasks) Became() int { return n.Next + n.dropped(n.Next) - n.Cancelled() }
+func (n Tasks) Became() int { return n.Next + n.countDropped(n.Next) - n.Cancelled() }
 
 // Cancelled returns how many tasks were cancelled before they started.
 func (n Tasks) Cancelled() (sum int) {
@@ -131,8 +131,8 @@ func (n Tasks) Cancelled() (sum int) {
 	return sum
 }
 
-// This method counts the dropped tasks from a position on. The position must not be inside a run.
-func (n Tasks) dropped(from int) (sum int) {
+// countDropped counts the dropped tasks from a position on. The position must not be inside a run.
+func (n Tasks) countDropped(from int) (sum int) {
 	for _, d := range n.Dropped {
 		if d.First >= from {
 			sum += d.Last - d.First + 1

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// plain returns a submission without faults.
-func plain() Submission {
+// validSubmission returns a submission without faults.
+func validSubmission() Submission {
 	return Submission{
 		Label:   Label{Name: "train"},
 		Request: Request{GPUMilli: 1000},
@@ -87,7 +87,7 @@ func TestValidateAcceptsTheLimits(t *testing.T) {
 		"longest hash":      func(s *Submission) { s.Request.Dedup = strings.Repeat("h", MaxKeyBytes) },
 		"most dependencies": func(s *Submission) { s.Request.After = manyDependencies(MaxDependencies) },
 	} {
-		s := plain()
+		s := validSubmission()
 		change(&s)
 		if err := s.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -219,7 +219,7 @@ func TestValidateRefusesBeyondTheLimits(t *testing.T) {
 		{"modules", "usage/modules 64 128", func(s *Submission) { s.Payload.Setup.Modules = strings.Split(strings.Repeat("a ", 65), " ") }},
 		{"no mode", "usage/env-mode", func(s *Submission) { s.Payload.EnvMode = "" }},
 	} {
-		s := plain()
+		s := validSubmission()
 		c.change(&s)
 		var p Problems
 		if err := s.Validate(); !errors.As(err, &p) || len(p) != 1 || p.Error() != c.want {
@@ -255,7 +255,7 @@ func TestValidateReportsEverything(t *testing.T) {
 
 // A million faults of one kind cause one problem.
 func TestValidateSaysEachKindOnce(t *testing.T) {
-	s := plain()
+	s := validSubmission()
 	s.Payload.Argv = slices.Repeat([]string{"\x00"}, 1000)
 	s.Payload.Env = slices.Repeat([]string{"A"}, 1000)
 	var p Problems

@@ -65,8 +65,8 @@ func (c *Choice) IsAll() bool {
 	return len(c.States) == 0 && c.Name == "" && c.Like == "" && len(c.Tags) == 0 && c.Since.IsZero()
 }
 
-// This method reports whether c matches the job.
-func (c *Choice) has(j *Job) bool {
+// matches reports whether c matches the job.
+func (c *Choice) matches(j *Job) bool {
 	for key, value := range c.Tags {
 		if got, ok := j.Label.Tags[key]; !ok || got != value {
 			return false
@@ -75,15 +75,15 @@ func (c *Choice) has(j *Job) bool {
 	switch {
 	case len(c.States) > 0 && !slices.Contains(c.States, j.State), c.Name != "" && j.Label.Name != c.Name:
 		return false
-	case c.Like != "" && !like(c.Like, j.Label.Name):
+	case c.Like != "" && !matchesPattern(c.Like, j.Label.Name):
 		return false
 	}
 	return c.Since.IsZero() || !j.State.Terminal() || !j.ChangedAt.Before(c.Since)
 }
 
-// This function reports whether a name matches a pattern. Each * first matches as little as
+// matchesPattern reports whether a name matches a pattern. Each * first matches as little as
 // possible. After a mismatch, only the last * has to match more.
-func like(pattern, name string) bool {
+func matchesPattern(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
 	at, star, from := 0, -1, 0
 	for i := 0; i < len(n); {
@@ -114,7 +114,7 @@ func (q *Query) Matches(j *Job) bool {
 	case q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
 		return false
 	}
-	return q.Choice.has(j)
+	return q.Choice.matches(j)
 }
 
 // MatchesAll reports whether the query's fields other than IDs select every job.
