@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead returns why another job is ahead of the job called own. Callers put the text after the
-// other job's name.
-func Ahead(a *job.Ahead, own string) string {
-	text := aheadCause(a, "job "+own)
+// Ahead returns why another job is ahead of the job with the given name. Callers put the text after
+// the other job's name.
+func Ahead(a *job.Ahead, name string) string {
+	text := aheadCause(a, "job "+name)
 	if a.Again {
 		text += "; it ran before and waits again"
 	}
@@ -35,7 +35,7 @@ func aheadCause(a *job.Ahead, name string) string {
 	case job.AheadOwed:
 		return "other jobs were stopped to make room for it"
 	case job.AheadGuarded:
-		return "it has waited " + long(its.Waited.Duration()) + ", and jobs that wait so long go first"
+		return "it has waited " + inUnits(its.Waited.Duration()) + ", and jobs that wait so long go first"
 	case job.AheadBatch:
 		return "it is of the same batch, in which larger jobs go first"
 	case job.AheadScore:
@@ -58,8 +58,8 @@ func byScore(a *job.Ahead, name string) string {
 			parts = append(parts, part{apart, text})
 		}
 	}
-	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, %s's user %s", a.User, share(its.Share), name, share(own.Share)))
-	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, %s as %s)", long(its.Length.Duration()), name, long(own.Length.Duration())))
+	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, %s's user %s", a.User, describeShare(its.Share), name, describeShare(own.Share)))
+	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, %s as %s)", inUnits(its.Length.Duration()), name, inUnits(own.Length.Duration())))
 	add(ratio(its.Waited, own.Waited), longer((its.Waited - own.Waited).Duration()))
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.apart, a.apart) })
 	if len(parts) == 0 {
@@ -72,8 +72,8 @@ func byScore(a *job.Ahead, name string) string {
 	return strings.Join(texts, "; ")
 }
 
-// The function share describes how much somebody used recently. The argument 1 means a fair share.
-func share(x float64) string {
+// describeShare describes how much somebody used recently. If x is 1, that is a fair share.
+func describeShare(x float64) string {
 	switch {
 	case x < 0.1:
 		return "nearly nothing"
@@ -87,11 +87,11 @@ func longer(d time.Duration) string {
 	if d < time.Second {
 		return "it came first"
 	}
-	return "it has waited " + long(d) + " longer"
+	return "it has waited " + inUnits(d) + " longer"
 }
 
-// This function formats a duration in its two largest units.
-func long(d time.Duration) string {
+// inUnits formats a duration in its two largest units.
+func inUnits(d time.Duration) string {
 	switch {
 	case d >= 24*time.Hour:
 		d = d.Round(time.Hour)

@@ -22,17 +22,17 @@ const maxSubject = 200
 // The owner reads it away from the machine, so it has all important facts.
 func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	happened := whatHappened(event, j)
-	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), plain(j.Label.Name))
-	subject := cut(fmt.Sprintf("%s %s on %s", what, happened, plain(host)))
+	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), cleanText(j.Label.Name))
+	subject := cut(fmt.Sprintf("%s %s on %s", what, happened, cleanText(host)))
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n\n", capital(what), happened)
-	for _, f := range facts(event, j, host) {
+	for _, f := range listFacts(event, j, host) {
 		if f[1] != "" {
-			fmt.Fprintf(&b, "  %-12s %s\n", f[0], plain(f[1]))
+			fmt.Fprintf(&b, "  %-12s %s\n", f[0], cleanText(f[1]))
 		}
 	}
 	fmt.Fprintf(&b, "\nThe end of its output:  gpusched logs -n 50 %s\nAll about it:           gpusched show %s\n", j.Called(), j.Called())
-	return Letter{plain(subject), b.String(), cut(unmarked(j.Owner.User + ": " + subject))}
+	return Letter{cleanText(subject), b.String(), cut(stripMarkup(j.Owner.User + ": " + subject))}
 }
 
 // LeftOut returns a note that n earlier messages were not sent to a chat, because there were too
@@ -66,11 +66,11 @@ func whatHappened(event job.NotifyEvent, j *job.Job) string {
 	case j.Result == nil:
 		return "has ended"
 	}
-	return plain(Result(j.Result))
+	return cleanText(Result(j.Result))
 }
 
-// This function lists facts about the job. The facts that people ask about first come first.
-func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
+// listFacts lists facts about the job. The facts that people ask about first come first.
+func listFacts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
 	if tasks := taskCounts(j); tasks != "" {
 		list = append(list, [2]string{"tasks", tasks})
@@ -120,9 +120,9 @@ func moment(t time.Time) string {
 	return job.FormatMoment(t)
 }
 
-// This function replaces characters that have an effect where the text is shown, such as line ends
-// in the header of a mail, or control sequences on a terminal.
-func plain(s string) string {
+// cleanText replaces characters that have an effect where the text is shown, such as line ends in
+// the header of a mail, or control sequences on a terminal.
+func cleanText(s string) string {
 	if job.Printable(s) {
 		return s
 	}
@@ -142,7 +142,7 @@ func plain(s string) string {
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
 
-// unmarked returns the text without characters that a chat program interprets.
-func unmarked(s string) string { return markup.Replace(plain(s)) }
+// stripMarkup returns the text without characters that a chat program interprets.
+func stripMarkup(s string) string { return markup.Replace(cleanText(s)) }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -31,7 +31,7 @@ func (r Reader) Why(list []job.Reason) string {
 	for i, x := range list {
 		read[i] = r.reason(x)
 	}
-	parts := causes(read)
+	parts := listCauses(read)
 	if r.Brief {
 		parts = parts[:min(len(parts), 1)]
 	}
@@ -96,7 +96,7 @@ func (r Reader) message(m job.Message) job.Message {
 func (r Reader) reason(x job.Reason) job.Reason {
 	x.Detail, x.Endless = r.message(x.Detail), r.message(x.Endless)
 	if r.Host != "" {
-		x.Names = slices.Clone(names(x))
+		x.Names = slices.Clone(jobNames(x))
 		for i := range x.Names {
 			x.Names[i] = r.Host + ":" + x.Names[i]
 		}

@@ -30,7 +30,7 @@ type reason struct {
 // reasons has the texts for each reason code. The field "alone" has the whole sentence. The field
 // "on" has the text after "GPU 0" in a line. If it is empty, "is" and the sentence follow. The
 // field "all" has the text after "GPUs 0,1". If it is empty, "are" and the code follow. The names
-// in braces are parts of a job.Reason. The function value formats them.
+// in braces are parts of a job.Reason. Func value formats them.
 //
 // If there are several reasons about the job itself, the first in this list is shown. The reasons
 // about GPUs are sorted by how soon they pass. A reservation is first, because it keeps a job from
@@ -153,9 +153,9 @@ func value(name string, r job.Reason) string {
 	case "unknown":
 		return cmp.Or(Say(r.Detail), "the driver does not answer")
 	case "job":
-		return called(r)
+		return firstName(r)
 	case "holders":
-		return holders(r)
+		return listHolders(r)
 	case "after":
 		if !r.Detail.IsZero() {
 			return "(" + Say(r.Detail) + ")"
@@ -165,7 +165,7 @@ func value(name string, r job.Reason) string {
 		if r.Job == 0 {
 			return "an earlier job"
 		}
-		return "job " + called(r)
+		return "job " + firstName(r)
 	case "suspect":
 		if r.Detail.Code == "detail/failing" {
 			return Say(r.Detail)
@@ -175,11 +175,11 @@ func value(name string, r job.Reason) string {
 		if len(r.Foreign) == 0 {
 			return ""
 		}
-		return "; of no job: " + foreign(r.Foreign)
+		return "; of no job: " + nameForeign(r.Foreign)
 	case "outsiders":
-		return outsiders(r)
+		return nameOutsiders(r)
 	case "failed":
-		return failed(r.Need)
+		return whatFailed(r.Need)
 	case "are":
 		return areSo(r.Need)
 	case "left":
@@ -210,9 +210,9 @@ func areSo(many int64) string {
 	return "are"
 }
 
-// failed returns what went wrong before the scheduler delayed the job: either the job itself
+// whatFailed returns what went wrong before the scheduler delayed the job: either the job itself
 // failed, or its start failed several times in a row.
-func failed(starts int64) string {
+func whatFailed(starts int64) string {
 	switch {
 	case starts > 1:
 		return fmt.Sprintf("could not be started %d times in a row, and is tried", starts)
@@ -222,8 +222,8 @@ func failed(starts int64) string {
 	return "failed, and is tried"
 }
 
-// names returns the names of a reason's jobs, or nil.
-func names(r job.Reason) []string {
+// jobNames returns the names of a reason's jobs, or nil.
+func jobNames(r job.Reason) []string {
 	if r.Names != nil || r.Job == 0 {
 		return r.Names
 	}
@@ -234,20 +234,20 @@ func names(r job.Reason) []string {
 	return list
 }
 
-// called returns the name of the first of a reason's jobs.
-func called(r job.Reason) string {
-	if list := names(r); list != nil {
+// firstName returns the name of the first of a reason's jobs.
+func firstName(r job.Reason) string {
+	if list := jobNames(r); list != nil {
 		return list[0]
 	}
 	return r.Job.String()
 }
 
-// This function lists the jobs that have a GPU, as far as the reason names them. It adds the number
+// listHolders lists the jobs that have a GPU, as far as the reason names them. It adds the number
 // of the other jobs.
-func holders(r job.Reason) string {
-	list := names(r)
+func listHolders(r job.Reason) string {
+	list := jobNames(r)
 	if len(list) < 2 {
-		return "job " + called(r)
+		return "job " + firstName(r)
 	}
 	if more := int(r.Have) - len(list); more > 0 {
 		return fmt.Sprintf("jobs %s and %d more", strings.Join(list, ", "), more)
@@ -256,11 +256,11 @@ func holders(r job.Reason) string {
 	return "jobs " + strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-// outsiders returns who uses a GPU without gpusched.
-func outsiders(r job.Reason) string {
+// nameOutsiders returns who uses a GPU without gpusched.
+func nameOutsiders(r job.Reason) string {
 	var parts []string
 	if len(r.Foreign) > 0 {
-		parts = append(parts, foreign(r.Foreign))
+		parts = append(parts, nameForeign(r.Foreign))
 	}
 	if r.Have > 0 {
 		parts = append(parts, job.FormatSize(r.Have)+" in use by processes that the driver does not list")
@@ -268,8 +268,8 @@ func outsiders(r job.Reason) string {
 	return cmp.Or(strings.Join(parts, ", "), "the driver does not say by whom")
 }
 
-// This function names processes that belong to no job.
-func foreign(list []job.Foreign) string {
+// nameForeign names processes that belong to no job.
+func nameForeign(list []job.Foreign) string {
 	parts := make([]string, len(list))
 	for i, f := range list {
 		who, has := "process "+strconv.Itoa(f.PID), "some"

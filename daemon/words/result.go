@@ -144,11 +144,11 @@ func overBudget(r *job.Result) string {
 		return fmt.Sprintf("stopped for using GPU memory that job %s was promised (ask for more with --gpu-mem)", forName(r))
 	}
 	return fmt.Sprintf("stopped for using %s, when job %s was short of its own (ask for more with --gpu-mem)",
-		over(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
+		excessText(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
 }
 
-// This function returns by how much a job exceeds its budget.
-func over(gpu int, used, budget job.Size) string {
+// excessText returns by how much a job exceeds its budget.
+func excessText(gpu int, used, budget job.Size) string {
 	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
 }
 
@@ -210,7 +210,7 @@ func xid(e *job.GPUError) string { return fmt.Sprintf("Xid %d", e.Xid) + inBrack
 // Warning returns what is wrong with a running job. Callers put the text after "the job".
 func Warning(w job.Warning) string {
 	if w.Code == job.WarningMemory {
-		return "uses " + over(w.GPU, w.Used, w.Promised)
+		return "uses " + excessText(w.GPU, w.Used, w.Promised)
 	}
 	return fmt.Sprintf("has not used GPU %d for %s", w.GPU, job.FormatDuration(w.Idle.Duration().Round(time.Second)))
 }

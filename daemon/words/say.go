@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// sentence has two format strings for a code. The field text says what happened and why, and hint
-// says what to do next. Both can use the arguments of the message.
+// sentence has two format strings for a code. text says what happened and why, and hint says what
+// to do next. Both can use the arguments of the message.
 type sentence struct{ text, hint string }
 
 // Say returns the sentence of a message, with the hint in brackets.
@@ -58,13 +58,13 @@ func split(m job.Message) (text, hint string) {
 	args := m.Args
 	if (m.Code == "detail/unmet" || m.Code == "never/dependency") && len(args) > 1 {
 		args = slices.Clone(args)
-		args[1] = ended(fmt.Sprint(args[1]))
+		args[1] = howEnded(fmt.Sprint(args[1]))
 	}
 	return fill(s.text, args), fill(s.hint, args)
 }
 
-// ended returns how a job ended. Callers put the text after the job's name.
-func ended(state string) string {
+// howEnded returns how a job ended. Callers put the text after the job's name.
+func howEnded(state string) string {
 	switch job.State(state) {
 	case job.Completed, job.Failed:
 		return state

@@ -14,11 +14,11 @@ func Strangers(s *job.Strangers, now time.Time) string {
 	var gpus, processes []string
 	belongs := " has belonged"
 	for _, g := range s.GPUs {
-		gpus = append(gpus, fmt.Sprintf("GPU %d%s to job %s of %s since %s", g.Index, belongs, g.Called, plain(g.User), clock(g.Since, now)))
+		gpus = append(gpus, fmt.Sprintf("GPU %d%s to job %s of %s since %s", g.Index, belongs, g.Called, cleanText(g.User), clock(g.Since, now)))
 		belongs = ""
 	}
 	for _, p := range s.Processes {
-		processes = append(processes, strings.TrimSuffix(fmt.Sprintf("%d (%s)", p.PID, plain(p.Comm)), " ()"))
+		processes = append(processes, strings.TrimSuffix(fmt.Sprintf("%d (%s)", p.PID, cleanText(p.Comm)), " ()"))
 	}
 	if more := s.Count - len(s.Processes); more > 0 {
 		processes = append(processes, fmt.Sprintf("%d more", more))
@@ -37,11 +37,11 @@ func Strangers(s *job.Strangers, now time.Time) string {
 		then := fmt.Sprintf(" at %s. Please queue", clock(s.Ends, now))
 		ask = strings.NewReplacer("Please end", "gpusched ends", ", and queue", then).Replace(ask)
 	}
-	return and(gpus) + ". Your " + fmt.Sprintf(use, and(processes)) + what + ". " + ask + " the work: gpusched run -- COMMAND"
+	return joinParts(gpus) + ". Your " + fmt.Sprintf(use, joinParts(processes)) + what + ". " + ask + " the work: gpusched run -- COMMAND"
 }
 
-// and joins the parts of an enumeration.
-func and(parts []string) string {
+// joinParts joins the parts of an enumeration.
+func joinParts(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")
 	}

@@ -15,17 +15,17 @@ const maxGroups = 2
 // Why returns one short line that says why a job waits.
 func Why(list []job.Reason) string { return Reader{}.Why(list) }
 
-// This function lists why a job waits: first the reasons that apply to every GPU, then reasons of
+// listCauses lists why a job waits: first the reasons that apply to every GPU, then reasons of
 // single GPUs, beginning with the reason that passes soonest. GPUs that the job can't use are named
 // only if nothing else can be said.
-func causes(list []job.Reason) []string {
+func listCauses(list []job.Reason) []string {
 	if first, ok := ownReason(list); ok {
 		return []string{Reason(first)}
 	}
 	var parts, others, last []string
 	for _, r := range list {
 		switch {
-		case r.GPU == job.NoGPU && lesser(r, list):
+		case r.GPU == job.NoGPU && isLesser(r, list):
 			last = append(last, Reason(r))
 		case r.GPU == job.NoGPU:
 			parts = append(parts, Reason(r))
@@ -53,7 +53,7 @@ func causes(list []job.Reason) []string {
 func InOrder(list []job.Reason) []job.Reason {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b job.Reason) int {
-		switch x, y := lesser(a, list), lesser(b, list); {
+		switch x, y := isLesser(a, list), isLesser(b, list); {
 		case x == y:
 			return 0
 		case x:
@@ -64,8 +64,8 @@ func InOrder(list []job.Reason) []job.Reason {
 	return out
 }
 
-// lesser reports whether a reason is less important than the lack of usable GPUs.
-func lesser(r job.Reason, all []job.Reason) bool {
+// isLesser reports whether a reason is less important than the lack of usable GPUs.
+func isLesser(r job.Reason, all []job.Reason) bool {
 	switch r.Code {
 	case job.ReasonHostMemory, job.ReasonHostCPUs, job.ReasonMaxRunning:
 		return lacksGPUs(all)
@@ -130,7 +130,7 @@ func groupReasons(list []job.Reason) []*reasonGroup {
 			byCode[r.Code], groups = g, append(groups, g)
 		}
 		g.gpus = append(g.gpus, r.GPU)
-		g.jobs = append(g.jobs, names(r)...)
+		g.jobs = append(g.jobs, jobNames(r)...)
 	}
 	return groups
 }

@@ -22,8 +22,8 @@ type use struct {
 
 var codeForm = regexp.MustCompile(`^(usage|not-found|forbidden|never|policy|conflict|unavailable|detail|notice)/[a-z-]+$`)
 
-// This function finds all codes that the source uses, outside tests and this package.
-func uses(t *testing.T) map[job.Code][]use {
+// findUses finds all codes that the source uses, outside tests and this package.
+func findUses(t *testing.T) map[job.Code][]use {
 	t.Helper()
 	found := map[job.Code][]use{}
 	set := token.NewFileSet()
@@ -60,8 +60,8 @@ func uses(t *testing.T) map[job.Code][]use {
 
 var verb = regexp.MustCompile(`%(?:\[(\d+)\])?[vq]`)
 
-// verbs returns the numbers of the arguments that a format uses.
-func verbs(t *testing.T, format string) map[int]bool {
+// argNumbers returns the numbers of the arguments that a format uses.
+func argNumbers(t *testing.T, format string) map[int]bool {
 	t.Helper()
 	used := map[int]bool{}
 	for i, m := range verb.FindAllStringSubmatch(format, -1) {
@@ -79,15 +79,15 @@ func verbs(t *testing.T, format string) map[int]bool {
 
 // Invariant 1: each code has a sentence that uses all its arguments.
 func TestEachCodeHasASentence(t *testing.T) {
-	named := uses(t)
+	named := findUses(t)
 	for code, list := range named {
 		s, known := sentences[code]
 		if !known {
 			t.Errorf("%s: %s has no sentence", list[0].at, code)
 			continue
 		}
-		used := verbs(t, s.text)
-		for i := range verbs(t, s.hint) {
+		used := argNumbers(t, s.text)
+		for i := range argNumbers(t, s.hint) {
 			used[i] = true
 		}
 		for _, u := range list {
