@@ -245,6 +245,7 @@ var sentences = map[job.Code]sentence{
 	"detail/slurm":        {"Slurm has it (gres.conf)", ""},
 	"detail/not-listed":   {"the driver does not list it any more", ""},
 	"detail/mig":          {"it is in MIG mode and has no slices: 'nvidia-smi mig -cgi' makes them", ""},
+	"detail/open":         {"job %v, whose slice or GPU is gone, can open it until the job ends", ""},
 	"detail/slice-named":  {"%v, which only jobs that name slices get", ""},
 	"detail/slice-whole":  {"slices are not shared", ""},
 	"detail/doubtful":     {"the last %v jobs of %v on it failed within seconds, while that user's others do well on other GPUs", ""},

@@ -306,6 +306,8 @@ func (b *inventory) stateUnproved(d *device, now time.Time) (sched.GPUState, job
 		return sched.Lost, job.Text(d.HealthDetail)
 	case d.MIG:
 		return sched.Lost, job.Say("detail/mig")
+	case openTo(b, d) != 0:
+		return sched.Drained, job.Say("detail/open", openTo(b, d))
 	case b.policy.StaleAfter > 0 && now.Sub(b.lastGoodSample) > b.policy.StaleAfter:
 		return sched.Unknown, job.Say("detail/stale")
 	case !fault.IsZero():

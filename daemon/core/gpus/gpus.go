@@ -153,6 +153,24 @@ func (d *device) superseded(devices []*device) bool {
 	})
 }
 
+// openTo returns a running job whose GPU or slice is gone, but which can open this GPU: the nodes
+// that the job's unit may open lead to the slice that got them since, or to the GPU. It returns 0
+// if there is none.
+func openTo(b *inventory, d *device) job.ID {
+	for _, o := range b.devices {
+		again := d.Slice.IsZero() || o.Slice.Caps[0] == d.Slice.Caps[0]
+		if o.present || !again || o.UUID == "" || o.UUID == d.UUID || !o.At(d.PCI) {
+			continue
+		}
+		for l := range b.jobs.Live() {
+			if b.jobs.Holds(l.ID, o.UUID) {
+				return l.ID
+			}
+		}
+	}
+	return 0
+}
+
 // CheckUnkillable verifies that only ending jobs are noted as having processes that survive
 // SIGKILL.
 func (b *inventory) CheckUnkillable(breach tracked.Breach) {
