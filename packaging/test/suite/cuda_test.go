@@ -12,12 +12,13 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// withCUDA installs the fake libcuda.so.1 until the end of the test.
+// withCUDA installs the fake libcuda.so.1, and makes the node that CUDA needs, until the end of the
+// test.
 func withCUDA(t *testing.T) {
 	t.Helper()
 	const link = "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
-	sh(t, "", "ln -s "+vm.FakeCUDAPath+" "+link)
-	t.Cleanup(func() { sh(t, "", "rm -f "+link) })
+	sh(t, "", "mknod -m 666 /dev/nvidia-uvm c 237 0; ln -s "+vm.FakeCUDAPath+" "+link)
+	t.Cleanup(func() { sh(t, "", "rm -f /dev/nvidia-uvm "+link) })
 }
 
 // cudaSays sets what CUDA says of some GPUs, see package fakenvml.
