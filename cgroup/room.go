@@ -25,7 +25,7 @@ func Room(root, group string) int64 {
 
 // roomOf returns the room below the limit of one group.
 func roomOf(dir string) int64 {
-	limit, now := number(dir, "memory.max"), number(dir, "memory.current")
+	limit, now := readNumber(dir, "memory.max"), readNumber(dir, "memory.current")
 	if limit < 0 || now < 0 {
 		return Unknown
 	}

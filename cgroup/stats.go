@@ -51,8 +51,8 @@ func Read(root, group string) (Stats, error) {
 	}
 	dir := filepath.Join(root, group)
 	s := Stats{
-		MemBytes:     number(dir, "memory.current"),
-		PeakMemBytes: number(dir, "memory.peak"),
+		MemBytes:     readNumber(dir, "memory.current"),
+		PeakMemBytes: readNumber(dir, "memory.peak"),
 		CPU:          time.Duration(metrics.GetCPU().GetUsageUsec()) * time.Microsecond,
 	}
 	if _, err := os.Stat(dir); err != nil { // a missing group reads as zero
@@ -68,9 +68,9 @@ func gone(err error) error {
 	return err
 }
 
-// This function reads one amount itself, because the library reads a missing file as 0. With 0 for
-// an unknown peak, the job would seem to have used nothing.
-func number(dir, file string) int64 {
+// readNumber reads one amount itself, because the library reads a missing file as 0. With 0 for an
+// unknown peak, the job would seem to have used nothing.
+func readNumber(dir, file string) int64 {
 	raw, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
 		return Unknown
