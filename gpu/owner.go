@@ -30,9 +30,9 @@ type Owner struct {
 // file that cannot be read leaves its field unknown.
 func OwnerOf(procRoot string, pid int) Owner { return OwnerBelow(procRoot, "", pid) }
 
-// OwnerBelow is OwnerOf for a scheduler whose jobs are units of a user's own systemd. The argument
-// below is the control group of that systemd, or "" for the machine's.
-func OwnerBelow(procRoot, below string, pid int) Owner {
+// OwnerBelow is OwnerOf for a scheduler whose jobs are units of a user's own systemd. group is the
+// control group of that systemd, or "" for the machine's.
+func OwnerBelow(procRoot, group string, pid int) Owner {
 	dir := filepath.Join(procRoot, strconv.Itoa(pid))
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
 	if pid <= 0 || err != nil {
@@ -43,10 +43,10 @@ func OwnerBelow(procRoot, below string, pid int) Owner {
 		return o
 	}
 	if cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil {
-		o.Unit = UnitOfCgroup(string(cgroup), below)
+		o.Unit = UnitOfCgroup(string(cgroup), group)
 	}
 	o.Start = StartOf(procRoot, pid)
-	if below != "" && strings.HasPrefix(o.Unit, otherSlices) {
+	if group != "" && strings.HasPrefix(o.Unit, otherSlices) {
 		return o // without Age: otherwise one of the user's own jobs would be blamed for leaving the process behind
 	}
 	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
@@ -140,9 +140,9 @@ func firstNumber(fields string) int {
 // hide foreign use behind somebody's job. Any other process belongs to its deepest unit that does
 // not have the name of a job's unit.
 //
-// If below is set, jobs are units below that control group, and jobs of the machine's systemd
+// If group is not "", jobs are units below that control group, and jobs of the machine's systemd
 // belong to another scheduler.
-func UnitOfCgroup(text, below string) string {
+func UnitOfCgroup(text, group string) string {
 	unit := ""
 	for line := range strings.Lines(text) {
 		id, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
@@ -150,11 +150,11 @@ func UnitOfCgroup(text, below string) string {
 		switch {
 		case !ok || !strings.HasPrefix(path, "/"):
 		case id == "0" && controllers == "":
-			if u := unitOfPath(path, below); u != "" {
+			if u := unitOfPath(path, group); u != "" {
 				return u
 			}
 		case controllers == "name=systemd":
-			unit = unitOfPath(path, below)
+			unit = unitOfPath(path, group)
 		}
 	}
 	return unit

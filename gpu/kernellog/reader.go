@@ -69,7 +69,7 @@ func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
 	defer f.Close()
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
 	r.setTrouble(nil)
-	var l lines
+	var l lineJoiner
 	buf := make([]byte, maxRecord)
 	for {
 		n, err := f.Read(buf)
@@ -117,13 +117,13 @@ func sleep(ctx context.Context, d time.Duration) {
 // maxRecord is larger than any record of the kernel.
 const maxRecord = 16 << 10
 
-// This type assembles lines from pieces. If a line is too long, it drops the rest of the line.
-type lines struct {
+// A lineJoiner joins pieces into lines. If a line is too long, it drops the rest of the line.
+type lineJoiner struct {
 	part []byte
 	skip bool
 }
 
-func (l *lines) add(b []byte, tell func(string)) {
+func (l *lineJoiner) add(b []byte, tell func(string)) {
 	for len(b) > 0 {
 		piece, rest, whole := bytes.Cut(b, []byte("\n"))
 		if len(l.part)+len(piece) > maxRecord {

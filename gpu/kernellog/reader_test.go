@@ -158,7 +158,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(strings.Repeat("x", maxRecord+1)+"\n4,1,9,-;y\n"), 4096)
 	f.Fuzz(func(t *testing.T, log []byte, size int) {
 		size = min(max(size, 1), 1<<16)
-		var l lines
+		var l lineJoiner
 		var got []string
 		r := New("")
 		for rest := log; len(rest) > 0; {

@@ -21,9 +21,9 @@ const (
 	askNodes = 64
 )
 
-// This method reads the NUMA node and the CPUs near the GPU. Both never change, so if the GPU was
+// readAffinity reads the NUMA node and the CPUs near the GPU. Both never change, so if the GPU was
 // read before, it keeps the values of that reading.
-func (r *reader) affinity(dev nvml.Device) {
+func (r *reader) readAffinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
 		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs
 		return
@@ -43,7 +43,7 @@ func (r *reader) numaNode(dev nvml.Device) int {
 		return node
 	}
 	nodes := func() ([]uint, nvml.Return) { return dev.GetMemoryAffinity(askNodes, nvml.AFFINITY_SCOPE_NODE) }
-	words, ok := may(r, needNodes, "reading the NUMA node", nodes)
+	words, ok := askOptional(r, needNodes, "reading the NUMA node", nodes)
 	node, err := strconv.Atoi(listOf(words))
 	if !ok || err != nil {
 		return -1 // no node or several
@@ -56,7 +56,7 @@ func (r *reader) cpus(dev nvml.Device) string {
 	list, ok := r.slotFile("local_cpulist")
 	if !ok || list == "" {
 		affinity := func() ([]uint, nvml.Return) { return dev.GetCpuAffinity(askCPUs) }
-		words, _ := may(r, needCPUs, "reading the CPUs next to it", affinity)
+		words, _ := askOptional(r, needCPUs, "reading the CPUs next to it", affinity)
 		list = listOf(words)
 	}
 	if _, err := cpuset.Parse(list); err != nil || len(list) > gpu.MaxCPUsBytes { // the Snapshot would be invalid

@@ -26,7 +26,7 @@ type reader struct {
 func (l *Library) reader(index int, look bool) *reader {
 	return &reader{
 		look: look,
-		nv:   l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, below: l.opts.Below,
+		nv:   l.nv, has: l.has, words: l.errorText, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, below: l.opts.Below,
 		known: l.slots[index].known, out: blank(index),
 	}
 }
@@ -40,22 +40,22 @@ func blank(index int) gpu.Device {
 	}
 }
 
-// This method reads everything. go-nvml may panic on an unusual answer, because it slices by
-// numbers that the driver returned. Then only this GPU is affected.
-func (r *reader) device() (c card) {
+// readAll reads everything. go-nvml may panic on an unusual answer, because it slices by numbers
+// that the driver returned. Then only this GPU is affected.
+func (r *reader) readAll() (c card) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.fail(gpu.HealthError, fmt.Sprintf("reading the driver's answer: %v", p))
 			c = card{Device: r.out}
 		}
 	}()
-	dev, ok := must(r, needHandle, "finding the GPU", func() (nvml.Device, nvml.Return) {
+	dev, ok := askRequired(r, needHandle, "finding the GPU", func() (nvml.Device, nvml.Return) {
 		return r.nv.DeviceGetHandleByIndex(r.out.Index)
 	})
 	if ok {
 		r.identity(dev)
-		r.affinity(dev)
-		r.memory(dev)
+		r.readAffinity(dev)
+		r.readMemory(dev)
 		r.gauges(dev)
 		r.mode(dev)
 		r.processes(dev)
@@ -78,9 +78,9 @@ func (r *reader) fail(h gpu.Health, detail string) {
 	}
 }
 
-// This function asks for something that every GPU has. If the GPU does not answer, it is not well
-// and gets no more questions.
-func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
+// askRequired asks for something that every GPU has. If the GPU does not answer, it is not well and
+// gets no more questions.
+func askRequired[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	if asked && ret != nvml.SUCCESS {
 		r.fail(gpu.HealthError, doing+": "+r.words(ret))
@@ -88,8 +88,8 @@ func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) 
 	return v, asked && ret == nvml.SUCCESS
 }
 
-// This function asks for something that some GPUs lack.
-func may[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
+// askOptional asks for something that some GPUs lack.
+func askOptional[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	return v, asked && ret == nvml.SUCCESS
 }
@@ -111,16 +111,16 @@ func ask[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (
 }
 
 func (r *reader) identity(dev nvml.Device) {
-	if v, ok := must(r, needUUID, "reading the UUID", dev.GetUUID); ok {
+	if v, ok := askRequired(r, needUUID, "reading the UUID", dev.GetUUID); ok {
 		r.out.UUID = v
 	}
-	if v, ok := must(r, needMinor, "reading the minor number", dev.GetMinorNumber); ok {
+	if v, ok := askRequired(r, needMinor, "reading the minor number", dev.GetMinorNumber); ok {
 		r.out.Minor = v
 	}
-	if v, ok := must(r, needName, "reading the name", dev.GetName); ok {
+	if v, ok := askRequired(r, needName, "reading the name", dev.GetName); ok {
 		r.out.Name = v
 	}
-	if v, ok := must(r, needPCI, "reading the PCI address", dev.GetPciInfo); ok {
+	if v, ok := askRequired(r, needPCI, "reading the PCI address", dev.GetPciInfo); ok {
 		r.out.PCI = text(v.BusId[:])
 	}
 }
@@ -136,14 +136,14 @@ func text[C int8 | uint8](chars []C) string {
 	return b.String()
 }
 
-// This method reads the driver's own figure for free memory. It can't compute that as total - used:
+// readMemory reads the driver's own figure for free memory. It can't compute that as total - used:
 // in neither version of the function is the difference free, and version 1 counts reserved memory
 // as used. GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of
 // the host (GH200), the kernel manages it and keeps pages there after processes have ended,
 // according to the comment on nvmlDeviceGetMemoryInfo in nvml.h.
-func (r *reader) memory(dev nvml.Device) {
-	_, r.out.MemIsNode = may(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
-	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {
+func (r *reader) readMemory(dev nvml.Device) {
+	_, r.out.MemIsNode = askOptional(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
+	if v, ok := askOptional(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {
 		r.out.MemTotalBytes, r.out.MemReservedBytes = v.Total, v.Reserved
 		r.out.MemUsedBytes, r.out.MemFreeBytes = v.Used, v.Free
 		return
@@ -159,18 +159,18 @@ func (r *reader) memory(dev nvml.Device) {
 }
 
 func (r *reader) gauges(dev nvml.Device) {
-	if v, ok := may(r, needUtil, "reading the utilisation", dev.GetUtilizationRates); ok {
+	if v, ok := askOptional(r, needUtil, "reading the utilisation", dev.GetUtilizationRates); ok {
 		r.out.UtilGPUPercent = int(v.Gpu)
 	}
 	temperature := func() (uint32, nvml.Return) { return dev.GetTemperature(nvml.TEMPERATURE_GPU) }
-	if v, ok := may(r, needTemp, "reading the temperature", temperature); ok {
+	if v, ok := askOptional(r, needTemp, "reading the temperature", temperature); ok {
 		r.out.TempC = int(v)
 	}
-	if v, ok := may(r, needPower, "reading the power", dev.GetPowerUsage); ok {
+	if v, ok := askOptional(r, needPower, "reading the power", dev.GetPowerUsage); ok {
 		r.out.PowerMilliW = int64(v)
 	}
 	if !r.look {
-		if v, ok := may(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok {
+		if v, ok := askOptional(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok {
 			r.out.EnergyMilliJ = v
 		}
 	}
@@ -178,14 +178,14 @@ func (r *reader) gauges(dev nvml.Device) {
 		current, _, ret := dev.GetMigMode()
 		return current == nvml.DEVICE_MIG_ENABLE, ret
 	}
-	if v, ok := may(r, needMIG, "reading the MIG mode", mig); ok {
+	if v, ok := askOptional(r, needMIG, "reading the MIG mode", mig); ok {
 		r.out.MIG = v
 	}
 	rows := func() (v [2]bool, ret nvml.Return) {
 		_, _, v[0], v[1], ret = dev.GetRemappedRows()
 		return v, ret
 	}
-	if v, ok := may(r, needRows, "reading the remapped rows", rows); ok {
+	if v, ok := askOptional(r, needRows, "reading the remapped rows", rows); ok {
 		r.out.RowsPending, r.out.RowsFailed = v[0], v[1]
 	}
 	action := func() (bool, nvml.Return) {
@@ -196,13 +196,13 @@ func (r *reader) gauges(dev nvml.Device) {
 		return binary.NativeEndian.Uint32(v[0].Value[:]) == uint32(nvml.GPU_RECOVERY_ACTION_NONE),
 			nvml.Return(v[0].NvmlReturn)
 	}
-	if v, ok := may(r, needFields, "reading the recovery action", action); ok {
+	if v, ok := askOptional(r, needFields, "reading the recovery action", action); ok {
 		r.out.Well = v
 	}
 }
 
 func (r *reader) mode(dev nvml.Device) {
-	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
+	if v, ok := askOptional(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
 		r.out.ComputeMode = modeName(v)
 	}
 }

@@ -110,7 +110,7 @@ func (l *Library) ensure() (gpu.Problem, error) {
 	}
 	if ret := l.nv.Init(); ret != nvml.SUCCESS {
 		l.needsRestart = true
-		return problemOf(ret), fmt.Errorf("initialising: %s", l.words(ret))
+		return problemOf(ret), fmt.Errorf("initialising: %s", l.errorText(ret))
 	}
 	l.ready, l.since, l.needsRestart = true, l.opts.Now(), false
 	l.readVersions()
@@ -147,9 +147,9 @@ func (l *Library) readVersions() {
 	}
 }
 
-// This method describes ret in the driver's words, with its number. (Return.Error calls into the
+// errorText describes ret in the driver's words, with its number. (Return.Error calls into the
 // library.)
-func (l *Library) words(ret nvml.Return) string {
+func (l *Library) errorText(ret nvml.Return) string {
 	if !l.has.any(needErrorString) {
 		return fmt.Sprintf("NVML error %d", int(ret))
 	}

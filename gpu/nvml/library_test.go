@@ -27,7 +27,7 @@ func TestALibraryThatAppears(t *testing.T) {
 	if err := os.Rename(away, there); err != nil {
 		t.Fatal(err)
 	}
-	well(t, r.sample(), 4)
+	wellDevices(t, r.sample(), 4)
 }
 
 // A Snapshot uses a driver that was missing before (invariant 4).
@@ -51,7 +51,7 @@ func TestADriverThatAppears(t *testing.T) {
 		}
 	}
 	r.init("0")
-	well(t, r.sample(), 4)
+	wellDevices(t, r.sample(), 4)
 }
 
 // Invariant 3: if the library refuses to work, the process ends.
@@ -83,7 +83,7 @@ func TestMissingSymbols(t *testing.T) {
 				}
 				return
 			}
-			for _, d := range well(t, s, 4) {
+			for _, d := range wellDevices(t, s, 4) {
 				if d.Health != gpu.HealthOK || d.MemTotalBytes == 0 {
 					t.Errorf("GPU %d is %s: %s", d.Index, d.Health, d.HealthDetail)
 				}
@@ -114,7 +114,7 @@ func TestOlderVersionsOfFunctions(t *testing.T) {
 	r := newRig(t).hide(newer...)
 	r.start()
 	r.claim(os.Getpid(), 0, 5<<20, "kind=compute+mps")
-	d := well(t, r.sample(), 4)[0]
+	d := wellDevices(t, r.sample(), 4)[0]
 	if len(d.Processes) != 1 || d.Processes[0].Kind != "compute+mps" || d.Processes[0].UsedBytes != 5<<20 {
 		t.Errorf("processes %+v", d.Processes)
 	}
@@ -129,7 +129,7 @@ func TestDriversThatOverrunTheList(t *testing.T) {
 	r := newRig(t).hide("nvmlDeviceGetRunningProcessDetailList")
 	r.start()
 	r.claim(os.Getpid(), 0, 5<<20)
-	d := well(t, r.sample(), 4)[0]
+	d := wellDevices(t, r.sample(), 4)[0]
 	wantHealth(t, d, gpu.HealthOK, "drivers 535.43 to 535.86")
 	if len(d.Processes) != 0 || !d.ProcessesUnknown || d.MemUsedBytes != 5<<20 {
 		t.Errorf("got %+v", d)
@@ -142,7 +142,7 @@ func TestUnknownProcesses(t *testing.T) {
 		name := "nvmlDeviceGet" + kind + "RunningProcesses"
 		r := newRig(t).hide(name+"_v3", name+"_v2", name)
 		r.start()
-		if d := well(t, r.sample(), 4)[0]; d.ProcessesUnknown != unknown {
+		if d := wellDevices(t, r.sample(), 4)[0]; d.ProcessesUnknown != unknown {
 			t.Errorf("without %s: %+v", name, d)
 		}
 	}

@@ -34,9 +34,9 @@ func (l *Library) survey(devices []gpu.Device) *survey {
 	return s
 }
 
-// This method reads every pair. If go-nvml panics on an unusual answer, the remaining pairs are
-// left out.
-func (s *survey) links() (links []gpu.Link) {
+// readPairs reads every pair. If go-nvml panics on an unusual answer, the remaining pairs are left
+// out.
+func (s *survey) readPairs() (links []gpu.Link) {
 	defer func() { _ = recover() }()
 	for _, p := range s.ports {
 		dev, ret := s.nv.DeviceGetHandleByIndex(p.index)

@@ -48,7 +48,7 @@ func TestAPanicAffectsOneGPU(t *testing.T) {
 		has[n] = "there"
 	}
 	r := &reader{has: has, out: blank(3)} // without a library, the first call panics
-	d := r.device()
+	d := r.readAll()
 	if d.Health != gpu.HealthError || d.Index != 3 || !strings.Contains(d.HealthDetail, "reading the driver's answer") {
 		t.Errorf("got %+v", d)
 	}

@@ -199,8 +199,8 @@ func (r *rig) hide(names ...string) *rig {
 	return r
 }
 
-// well returns the devices of a Snapshot without a Problem.
-func well(t *testing.T, s gpu.Snapshot, n int) []gpu.Device {
+// wellDevices returns the devices of a Snapshot without a Problem.
+func wellDevices(t *testing.T, s gpu.Snapshot, n int) []gpu.Device {
 	t.Helper()
 	if s.Problem != gpu.ProblemNone || len(s.Devices) != n {
 		t.Fatalf("problem %q (%s), %d devices; want %d devices", s.Problem, s.Detail, len(s.Devices), n)

@@ -10,24 +10,24 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// This type is a Reader. Its Snapshots have only a seq, and it needs a restart after a number of
-// them.
-type scripted struct {
+// A scriptedReader is a Reader whose Snapshots have only a seq. It needs a restart after a number
+// of Snapshots.
+type scriptedReader struct {
 	spentAfter, answered, looks int
 	devices                     []gpu.Device
 }
 
-func (s *scripted) Snapshot(seq uint64) gpu.Snapshot {
+func (s *scriptedReader) Snapshot(seq uint64) gpu.Snapshot {
 	s.answered++
 	return gpu.Snapshot{Seq: seq, Devices: s.devices}
 }
 
-func (s *scripted) Look(seq uint64) gpu.Snapshot {
+func (s *scriptedReader) Look(seq uint64) gpu.Snapshot {
 	s.looks++
 	return s.Snapshot(seq)
 }
 
-func (s *scripted) NeedsRestart() bool {
+func (s *scriptedReader) NeedsRestart() bool {
 	return s.spentAfter > 0 && s.answered >= s.spentAfter
 }
 
@@ -53,7 +53,7 @@ func TestServe(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out, talk bytes.Buffer
-			r := &scripted{spentAfter: tt.spentAfter}
+			r := &scriptedReader{spentAfter: tt.spentAfter}
 			if err := Serve(strings.NewReader(tt.in), &out, &talk, r); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func wantSeqs(t *testing.T, out []byte, want []uint64) {
 func TestServeAnswersNonsenseWithAProblem(t *testing.T) {
 	var out bytes.Buffer
 	in := strings.NewReader("{\"op\":\"sample\",\"seq\":9}\n")
-	if err := Serve(in, &out, io.Discard, &scripted{devices: []gpu.Device{{Health: "fine"}}}); err != nil {
+	if err := Serve(in, &out, io.Discard, &scriptedReader{devices: []gpu.Device{{Health: "fine"}}}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := gpu.Decode(out.Bytes())
@@ -111,10 +111,10 @@ func (broken) Read([]byte) (int, error)  { return 0, errors.New("out of order") 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("out of order") }
 
 func TestServeReportsABrokenPipe(t *testing.T) {
-	if err := Serve(broken{}, io.Discard, io.Discard, &scripted{}); err == nil {
+	if err := Serve(broken{}, io.Discard, io.Discard, &scriptedReader{}); err == nil {
 		t.Error("an input error is not returned")
 	}
-	if err := Serve(strings.NewReader("{\"op\":\"sample\",\"seq\":9}\n"), broken{}, io.Discard, &scripted{}); err == nil {
+	if err := Serve(strings.NewReader("{\"op\":\"sample\",\"seq\":9}\n"), broken{}, io.Discard, &scriptedReader{}); err == nil {
 		t.Error("an output error is not returned")
 	}
 }
@@ -125,7 +125,7 @@ func FuzzServe(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("x"), 2*MaxRequestBytes))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out, talk bytes.Buffer
-		r := &scripted{}
+		r := &scriptedReader{}
 		if err := Serve(bytes.NewReader(in), &out, &talk, r); err != nil {
 			t.Fatal(err)
 		}

@@ -27,10 +27,10 @@ func (r *reader) slices(dev nvml.Device) (list []gpu.Device) {
 			return nil
 		}
 	}
-	most, ok := may(r, needMostSlices, "counting the slices", dev.GetMaxMigDeviceCount)
+	most, ok := askOptional(r, needMostSlices, "counting the slices", dev.GetMaxMigDeviceCount)
 	for i := 0; ok && i < most; i++ {
 		handle := func() (nvml.Device, nvml.Return) { return dev.GetMigDeviceHandleByIndex(i) }
-		slice, found := may(r, needSlice, "finding a slice", handle)
+		slice, found := askOptional(r, needSlice, "finding a slice", handle)
 		if !found {
 			continue
 		}
@@ -50,18 +50,18 @@ func (r *reader) slice(dev nvml.Device) (d gpu.Device, there bool) {
 	o.Minor, o.PCI, o.TempC = r.out.Minor, r.out.PCI, r.out.TempC
 	o.NUMANode, o.CPUs = r.out.NUMANode, r.out.CPUs
 	o.RowsPending, o.RowsFailed, o.Well = r.out.RowsPending, r.out.RowsFailed, r.out.Well
-	if o.UUID, there = may(&s, needUUID, "reading the UUID of a slice", dev.GetUUID); !there {
+	if o.UUID, there = askOptional(&s, needUUID, "reading the UUID of a slice", dev.GetUUID); !there {
 		return d, false
 	}
-	o.Name, _ = must(&s, needName, "reading the name", dev.GetName)
+	o.Name, _ = askRequired(&s, needName, "reading the name", dev.GetName)
 	if s.ok() && !strings.Contains(o.Name, " MIG ") {
 		o.Name += " MIG"
 	}
 	o.Slice = gpu.Slice{Card: r.out.Index, Caps: [2]int{-1, -1}}
-	o.Slice.GPUInstance, _ = must(&s, needGPUInstance, "reading the GPU instance", dev.GetGpuInstanceId)
-	o.Slice.ComputeInstance, _ = must(&s, needComputeInstance, "reading the compute instance", dev.GetComputeInstanceId)
+	o.Slice.GPUInstance, _ = askRequired(&s, needGPUInstance, "reading the GPU instance", dev.GetGpuInstanceId)
+	o.Slice.ComputeInstance, _ = askRequired(&s, needComputeInstance, "reading the compute instance", dev.GetComputeInstanceId)
 	s.caps()
-	s.memory(dev)
+	s.readMemory(dev)
 	s.mode(dev)
 	s.processes(dev)
 	if o.Health == gpu.HealthLost {
@@ -100,8 +100,8 @@ func readCap(path string) (int, error) {
 	return 0, fmt.Errorf("%s has no DeviceFileMinor", path)
 }
 
-// like returns the GPU's slices as known, in the state of the GPU.
-func (k card) like(d gpu.Device) (list []gpu.Device) {
+// knownSlices returns the GPU's slices as they are known, in the state of the GPU.
+func (k card) knownSlices(d gpu.Device) (list []gpu.Device) {
 	for _, s := range k.slices {
 		o := blank(d.Index)
 		o.UUID, o.Name, o.Slice = s.UUID, s.Name, s.Slice

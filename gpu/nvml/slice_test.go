@@ -37,7 +37,7 @@ func TestSlices(t *testing.T) {
 	r := newRig(t).gpus(mig0, "").start(variableProc + "=" + capsRoot(t, 7, 2))
 	r.claim(4711, 1070, 5<<20, "ghost")
 	s := r.sample()
-	d := well(t, s, 3)
+	d := wellDevices(t, s, 3)
 	if d[0].Index != 1 || !d[0].Slice.IsZero() || s.Cards() != 2 || len(s.Links) != 0 {
 		t.Errorf("the other GPU is %+v, %d cards, links %v", d[0], s.Cards(), s.Links)
 	}
@@ -63,11 +63,11 @@ func TestSlices(t *testing.T) {
 		}
 	}
 	r.gpus("mig=1 slices=3g.40gb:2:0", "") // an instance was destroyed
-	if d = well(t, r.sample(), 2); d[1].Index != 2 || d[1].Slice.GPUInstance != 2 || d[1].Health != gpu.HealthOK {
+	if d = wellDevices(t, r.sample(), 2); d[1].Index != 2 || d[1].Slice.GPUInstance != 2 || d[1].Health != gpu.HealthOK {
 		t.Errorf("the slice that is left: %+v", d[1])
 	}
 	r.gpus("mig=1", "")
-	if d = well(t, r.sample(), 2); d[0].Index != 0 || !d[0].MIG {
+	if d = wellDevices(t, r.sample(), 2); d[0].Index != 0 || !d[0].MIG {
 		t.Errorf("a GPU in MIG mode without slices: %+v", d[0])
 	}
 }
@@ -81,7 +81,7 @@ func TestASliceWithoutNodes(t *testing.T) {
 
 // A library without the functions for slices shows a GPU in MIG mode as before.
 func TestSlicesOfAnOldLibrary(t *testing.T) {
-	d := well(t, newRig(t).hide("nvmlDeviceGetGpuInstanceId").gpus(mig0).start().sample(), 1)
+	d := wellDevices(t, newRig(t).hide("nvmlDeviceGetGpuInstanceId").gpus(mig0).start().sample(), 1)
 	if !d[0].MIG {
 		t.Errorf("got %+v", d[0])
 	}

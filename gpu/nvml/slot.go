@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A slot holds what is known, between Snapshots, about the GPU at one index.
+// A slot keeps, between Snapshots, what is known about the GPU at one index.
 type slot struct {
 	known      card      // the GPU, as it was last read without an error; Health "" if never
 	running    chan card // result of the running reading, or nil
@@ -16,7 +16,7 @@ type slot struct {
 	needsWhole bool      // the last complete reading failed, or there was none: the next must be complete
 }
 
-// This method reports whether an earlier reading is still under way.
+// busy reports whether an earlier reading is still under way.
 func (s *slot) busy() bool {
 	if s.running == nil {
 		return false
@@ -39,7 +39,7 @@ func (s *slot) begin(r *reader, now time.Time) bool {
 	answer := make(chan card, 1)
 	r.look = r.look && !s.needsWhole
 	s.running, s.started, s.whole = answer, now, !r.look
-	go func() { answer <- r.device() }()
+	go func() { answer <- r.readAll() }()
 	return true
 }
 
@@ -87,7 +87,7 @@ func (s *slot) restoreIdentity(d gpu.Device) card {
 		d.UUID, d.Minor = k.UUID, k.Minor
 		d.Name, d.PCI = k.Name, k.PCI
 		d.NUMANode, d.CPUs = k.NUMANode, k.CPUs
-		c = card{Device: d, slices: k.like(d)}
+		c = card{Device: d, slices: k.knownSlices(d)}
 	}
 	return c
 }

@@ -43,7 +43,7 @@ func (l *Library) read(seq uint64, look bool) gpu.Snapshot {
 func (l *Library) readDevices(s *gpu.Snapshot, look bool) error {
 	n, ret := l.nv.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return errors.New("counting GPUs: " + l.words(ret))
+		return errors.New("counting GPUs: " + l.errorText(ret))
 	}
 	n = min(n, gpu.MaxDevices)
 	l.resize(n)
@@ -129,7 +129,7 @@ func (l *Library) Count() (int, error) {
 	defer l.drop()
 	n, ret := l.nv.DeviceGetCount()
 	if ret != nvml.SUCCESS {
-		return 0, errors.New("counting GPUs: " + l.words(ret))
+		return 0, errors.New("counting GPUs: " + l.errorText(ret))
 	}
 	return n, nil
 }

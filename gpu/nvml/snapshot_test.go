@@ -31,7 +31,7 @@ func TestSnapshotReadsEverything(t *testing.T) {
 		UtilGPUPercent: 40, TempC: 55, PowerMilliW: 100, EnergyMilliJ: 77,
 		ComputeMode: "exclusive-process", Processes: []gpu.Process{},
 	}
-	if d := well(t, s, 2)[0]; !reflect.DeepEqual(d, want) {
+	if d := wellDevices(t, s, 2)[0]; !reflect.DeepEqual(d, want) {
 		t.Errorf("got  %+v\nwant %+v", d, want)
 	}
 	if s.Driver != "550.54.14" || s.NVMLVersion != "12.550.54.14" || s.CUDAVersion != "12.4" || s.TakenUnixNano == 0 {
@@ -40,7 +40,7 @@ func TestSnapshotReadsEverything(t *testing.T) {
 }
 
 func TestOnlyTheDriverCallsAGPUWell(t *testing.T) {
-	for i, d := range well(t, newRig(t).gpus("recovery=0", "recovery=1", "recovery=4", "").start().sample(), 4) {
+	for i, d := range wellDevices(t, newRig(t).gpus("recovery=0", "recovery=1", "recovery=4", "").start().sample(), 4) {
 		if d.Well != (i == 0) {
 			t.Errorf("GPU %d: well %t", i, d.Well)
 		}
@@ -51,7 +51,7 @@ func TestOnlyTheDriverCallsAGPUWell(t *testing.T) {
 func TestUnifiedMemory(t *testing.T) {
 	r := newRig(t).gpus("unified=1", "").start()
 	r.claim(os.Getpid(), 0, 5<<20)
-	d := well(t, r.sample(), 2)
+	d := wellDevices(t, r.sample(), 2)
 	if d[0].MemTotalBytes != 0 || d[0].MemFreeBytes != 0 || len(d[0].Processes) != 1 || d[0].Processes[0].UsedBytes != 5<<20 || d[1].MemTotalBytes == 0 {
 		t.Errorf("got %+v", d)
 	}
@@ -59,17 +59,17 @@ func TestUnifiedMemory(t *testing.T) {
 
 // The driver reports that a GPU's memory is a NUMA node; older drivers do not.
 func TestMemoryThatIsANode(t *testing.T) {
-	d := well(t, newRig(t).gpus("mem_node=2", "").start().sample(), 2)
+	d := wellDevices(t, newRig(t).gpus("mem_node=2", "").start().sample(), 2)
 	if !d[0].MemIsNode || d[1].MemIsNode || d[0].MemTotalBytes == 0 {
 		t.Errorf("got %+v", d)
 	}
-	if d = well(t, newRig(t).hide("nvmlDeviceGetNumaNodeId").gpus("mem_node=2").start().sample(), 1); d[0].MemIsNode {
+	if d = wellDevices(t, newRig(t).hide("nvmlDeviceGetNumaNodeId").gpus("mem_node=2").start().sample(), 1); d[0].MemIsNode {
 		t.Errorf("without the call: %+v", d)
 	}
 }
 
 func TestSnapshotWithoutGPUs(t *testing.T) {
-	well(t, newRig(t).gpus().start().sample(), 0)
+	wellDevices(t, newRig(t).gpus().start().sample(), 0)
 }
 
 func TestProcessesAreMergedAndOwned(t *testing.T) {
@@ -82,7 +82,7 @@ func TestProcessesAreMergedAndOwned(t *testing.T) {
 	r.claim(self, 1, 5<<20, "kind=compute+graphics+mps")
 	r.claim(r.cmd.Process.Pid, 1, 6<<20, "unknown", "kind=mps")
 	r.claim(dead, 1, 7<<20, "ghost")
-	devices := well(t, r.sample(), 4)
+	devices := wellDevices(t, r.sample(), 4)
 	me := gpu.OwnerOf("/proc", self)
 	want := map[int]gpu.Process{
 		self:              {PID: self, Kind: "compute+graphics+mps", UsedBytes: 5 << 20, UID: me.UID, Comm: me.Comm, Unit: me.Unit},
@@ -110,7 +110,7 @@ func TestManyProcesses(t *testing.T) {
 	for pid := range 300 {
 		r.claim(1_000_000+pid, 0, 1<<20, "ghost")
 	}
-	if n := len(well(t, r.sample(), 4)[0].Processes); n != 300 {
+	if n := len(wellDevices(t, r.sample(), 4)[0].Processes); n != 300 {
 		t.Errorf("%d processes, want 300", n)
 	}
 }
@@ -120,21 +120,21 @@ func TestALostGPUAffectsOnlyItself(t *testing.T) {
 	for _, lost := range []string{"lost=1", "lost=2"} {
 		t.Run(lost, func(t *testing.T) {
 			r := newRig(t).gpus("", "", "").start()
-			before := well(t, r.sample(), 3)
-			devices := well(t, r.gpus("", lost, "").sample(), 3)
+			before := wellDevices(t, r.sample(), 3)
+			devices := wellDevices(t, r.gpus("", lost, "").sample(), 3)
 			wantHealth(t, devices[0], gpu.HealthOK, "")
 			wantHealth(t, devices[1], gpu.HealthLost, "GPU is lost (NVML error 15)")
 			wantHealth(t, devices[2], gpu.HealthOK, "")
 			if d := devices[1]; d.UUID != before[1].UUID || d.Minor != 1 || d.PCI != before[1].PCI || d.MemTotalBytes != 0 || d.TempC != -1 {
 				t.Errorf("the lost GPU is %+v", d)
 			}
-			wantHealth(t, well(t, r.gpus("", "", "").sample(), 3)[1], gpu.HealthOK, "")
+			wantHealth(t, wellDevices(t, r.gpus("", "", "").sample(), 3)[1], gpu.HealthOK, "")
 		})
 	}
 }
 
 func TestALostGPUThatWasNeverSeen(t *testing.T) {
-	d := well(t, newRig(t).gpus("lost=1", "").start().sample(), 2)[0]
+	d := wellDevices(t, newRig(t).gpus("lost=1", "").start().sample(), 2)[0]
 	if d.UUID != "" || d.Minor != -1 || d.Health != gpu.HealthLost {
 		t.Errorf("got %+v", d)
 	}
@@ -143,15 +143,15 @@ func TestALostGPUThatWasNeverSeen(t *testing.T) {
 // After GPUs changed places, no identity appears twice.
 func TestIdentitiesAreUnique(t *testing.T) {
 	r := newRig(t).gpus("uuid=GPU-a", "uuid=GPU-b").start()
-	well(t, r.sample(), 2)
-	devices := well(t, r.gpus("lost=1", "uuid=GPU-a").sample(), 2)
+	wellDevices(t, r.sample(), 2)
+	devices := wellDevices(t, r.gpus("lost=1", "uuid=GPU-a").sample(), 2)
 	if devices[0].UUID != "" || devices[0].Minor != -1 || devices[1].UUID != "GPU-a" {
 		t.Errorf("got %q and %q", devices[0].UUID, devices[1].UUID)
 	}
 }
 
 func TestARefusingGPUAffectsOnlyItself(t *testing.T) {
-	devices := well(t, newRig(t).gpus("error=999", "error=16", "").start().sample(), 3)
+	devices := wellDevices(t, newRig(t).gpus("error=999", "error=16", "").start().sample(), 3)
 	wantHealth(t, devices[0], gpu.HealthError, "Unknown Error (NVML error 999)")
 	wantHealth(t, devices[1], gpu.HealthError, "GPU requires reset (NVML error 16)")
 	wantHealth(t, devices[2], gpu.HealthOK, "")
@@ -160,10 +160,10 @@ func TestARefusingGPUAffectsOnlyItself(t *testing.T) {
 // A GPU that hangs does not affect the others (invariant 2).
 func TestAHangingGPUAffectsOnlyItself(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
-	well(t, r.sample(), 2)
+	wellDevices(t, r.sample(), 2)
 	r.gpus("", "hang=1")
 	for range 3 { // only the first Snapshot waits for the timeout
-		devices := well(t, r.sample(), 2)
+		devices := wellDevices(t, r.sample(), 2)
 		wantHealth(t, devices[0], gpu.HealthOK, "")
 		wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
 		if devices[1].Minor != 1 {
@@ -174,12 +174,12 @@ func TestAHangingGPUAffectsOnlyItself(t *testing.T) {
 
 func TestAHangThatEndsIsForgotten(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=150ms")
-	well(t, r.sample(), 2)
-	devices := well(t, r.gpus("", "slow_ms=400").sample(), 2)
+	wellDevices(t, r.sample(), 2)
+	devices := wellDevices(t, r.gpus("", "slow_ms=400").sample(), 2)
 	wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
 	r.gpus("", "")
 	for devices[1].Health != gpu.HealthOK { // until the test times out
-		devices = well(t, r.sample(), 2)
+		devices = wellDevices(t, r.sample(), 2)
 	}
 }
 
@@ -187,29 +187,29 @@ func TestAHangThatEndsIsForgotten(t *testing.T) {
 // a sample has hung, looks ask for the energy too, and only an answer makes the GPU well.
 func TestALookDoesNotClearAHang(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
-	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ == 0 {
+	if d := wellDevices(t, r.look(), 2)[1]; d.EnergyMilliJ == 0 {
 		t.Errorf("the first reading is incomplete: %+v", d)
 	}
 	r.gpus("", "energy_ms=2000")
-	if devices := well(t, r.look(), 2); devices[0].EnergyMilliJ != 0 {
+	if devices := wellDevices(t, r.look(), 2); devices[0].EnergyMilliJ != 0 {
 		t.Errorf("a look asked for the energy: %+v", devices[0])
 	} else {
 		wantHealth(t, devices[1], gpu.HealthOK, "")
 	}
 	const hangs = "a call into the driver hangs since "
-	wantHealth(t, well(t, r.sample(), 2)[1], gpu.HealthError, hangs)
+	wantHealth(t, wellDevices(t, r.sample(), 2)[1], gpu.HealthError, hangs)
 	for began := time.Now(); time.Since(began) < 3*time.Second; {
-		wantHealth(t, well(t, r.look(), 2)[1], gpu.HealthError, hangs)
+		wantHealth(t, wellDevices(t, r.look(), 2)[1], gpu.HealthError, hangs)
 	}
 	r.gpus("", "")
-	devices := well(t, r.look(), 2)
+	devices := wellDevices(t, r.look(), 2)
 	for devices[1].Health != gpu.HealthOK { // until the test times out
-		devices = well(t, r.look(), 2)
+		devices = wellDevices(t, r.look(), 2)
 	}
 	if devices[1].EnergyMilliJ == 0 {
 		t.Errorf("it is well although the call that hung was not answered: %+v", devices[1])
 	}
-	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ != 0 {
+	if d := wellDevices(t, r.look(), 2)[1]; d.EnergyMilliJ != 0 {
 		t.Errorf("the next look asked for the energy: %+v", d)
 	}
 }
@@ -217,11 +217,11 @@ func TestALookDoesNotClearAHang(t *testing.T) {
 // Only a new initialisation finds a GPU that is back.
 func TestRenewsWhileAGPUIsNotWell(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableRenew + "=1ns")
-	well(t, r.sample(), 2)
-	well(t, r.gpus("", "", "").sample(), 2) // all are well, so the library stays initialised
-	well(t, r.sample(), 2)
-	well(t, r.gpus("lost=1", "", "").sample(), 2)
-	well(t, r.gpus("", "", "").sample(), 3)
+	wellDevices(t, r.sample(), 2)
+	wellDevices(t, r.gpus("", "", "").sample(), 2) // all are well, so the library stays initialised
+	wellDevices(t, r.sample(), 2)
+	wellDevices(t, r.gpus("lost=1", "", "").sample(), 2)
+	wellDevices(t, r.gpus("", "", "").sample(), 3)
 }
 
 func TestBadStateIsAProblem(t *testing.T) {

@@ -137,7 +137,7 @@ func (has symbols) any(n need) bool {
 	return has[n] != ""
 }
 
-// This method lists the required functions that the library lacks.
+// missing lists the required functions that the library lacks.
 func (has symbols) missing() string {
 	var names []string
 	for n, e := range entries() {
@@ -148,7 +148,7 @@ func (has symbols) missing() string {
 	return strings.Join(names, ", ")
 }
 
-// This method reports whether the driver writes past the buffer of a process list (invariant 5).
+// overruns reports whether the driver writes past the buffer of a process list (invariant 5).
 func (has symbols) overruns() bool {
 	return has.any(needOf535) && !has.any(needOf535Fixed)
 }

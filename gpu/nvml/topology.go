@@ -17,7 +17,7 @@ type topology struct {
 	since   time.Time       // beginning of the last survey
 }
 
-// This method reports whether a survey is still under way. If it has ended, its result is stored.
+// busy reports whether a survey is still under way. If it has ended, its result is stored.
 func (t *topology) busy() bool {
 	if t.running == nil {
 		return false
@@ -35,7 +35,7 @@ func (t *topology) take(links []gpu.Link) {
 	t.of, t.links, t.running = t.about, links, nil
 }
 
-// This method reports whether the links include every GPU that is well.
+// covers reports whether the links include every GPU that is well.
 func (t *topology) covers(devices []gpu.Device) bool {
 	for _, d := range devices {
 		if uuid, ok := t.of[d.Index]; d.Health == gpu.HealthOK && (!ok || uuid != d.UUID) {
@@ -89,7 +89,7 @@ func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu
 func (t *topology) begin(s *survey, about map[int]string, now time.Time) {
 	answer := make(chan []gpu.Link, 1)
 	t.running, t.about, t.since = answer, about, now
-	go func() { answer <- s.links() }()
+	go func() { answer <- s.readPairs() }()
 }
 
 func wellOf(devices []gpu.Device) map[int]string {

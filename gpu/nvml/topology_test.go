@@ -112,7 +112,7 @@ func TestASurveyThatHangsIsNotWaitedForAgain(t *testing.T) {
 	}
 	for range 3 {
 		s := r.sample()
-		for _, d := range well(t, s, 2) {
+		for _, d := range wellDevices(t, s, 2) {
 			wantHealth(t, d, gpu.HealthOK, "")
 		}
 		wantLinks(t, s)
@@ -166,7 +166,7 @@ func TestNodeAndCPUs(t *testing.T) {
 			if tt.hideTheRest {
 				r.hide("nvmlDeviceGetCpuAffinity", "nvmlDeviceGetMemoryAffinity")
 			}
-			d := well(t, r.start(variableSys+"="+sys).sample(), 1)[0]
+			d := wellDevices(t, r.start(variableSys+"="+sys).sample(), 1)[0]
 			if d.NUMANode != tt.wantNode || d.CPUs != tt.wantedCPUs {
 				t.Errorf("node %d, CPUs %q; want %d, %q", d.NUMANode, d.CPUs, tt.wantNode, tt.wantedCPUs)
 			}
@@ -177,11 +177,11 @@ func TestNodeAndCPUs(t *testing.T) {
 // A GPU that is not well keeps its node and CPUs.
 func TestALostGPUKeepsItsPlace(t *testing.T) {
 	r := newRig(t).gpus(fakenvml.Islands()...).start()
-	well(t, r.sample(), 8)
+	wellDevices(t, r.sample(), 8)
 	lines := fakenvml.Islands()
 	lines[6] = "lost=1"
 	s := r.gpus(lines...).sample()
-	if d := well(t, s, 8)[6]; d.Health != gpu.HealthLost || d.NUMANode != 1 || d.CPUs != "1" {
+	if d := wellDevices(t, s, 8)[6]; d.Health != gpu.HealthLost || d.NUMANode != 1 || d.CPUs != "1" {
 		t.Errorf("got %+v", d)
 	}
 	wantLinks(t, s, gputest.IslandLinks()...)

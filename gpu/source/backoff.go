@@ -39,8 +39,8 @@ func (b *backoff) reset() {
 	*b = backoff{}
 }
 
-// This method counts a failure. After the first one, the next start is not delayed.
-func (b *backoff) failed(now time.Time, err error) {
+// addFailure counts a failure. After the first one, the next start is not delayed.
+func (b *backoff) addFailure(now time.Time, err error) {
 	b.failures++
 	b.last = err
 	b.until = now.Add(retry.After(b.failures-1, firstDelay, lastDelay))

@@ -14,7 +14,7 @@ func TestBackoff(t *testing.T) {
 	why := errors.New("why")
 	for i, want := range []time.Duration{0, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
 		want *= time.Millisecond
-		b.failed(now, why)
+		b.addFailure(now, why)
 		err := b.check(now)
 		var waiting *BackoffError
 		if (err != nil) != (want > 0) || err != nil && (!errors.As(err, &waiting) || waiting.After != want || !errors.Is(err, why)) {
@@ -25,7 +25,7 @@ func TestBackoff(t *testing.T) {
 		}
 	}
 	for range 100 {
-		b.failed(now, why)
+		b.addFailure(now, why)
 	}
 	if d := b.until.Sub(now); d != lastDelay {
 		t.Errorf("in the long run %s", d)

@@ -33,7 +33,7 @@ func newChildLog(log *slog.Logger) *childLog {
 	return &childLog{log: log, now: time.Now, tokens: logBurst}
 }
 
-// This method logs the lines of r until its end, and returns the last one that is not empty.
+// copy logs the lines of r until its end, and returns the last one that is not empty.
 func (l *childLog) copy(r io.Reader, pid int) (last string) {
 	lines := bufio.NewReaderSize(r, maxLogLine)
 	for {

@@ -41,12 +41,12 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	}
 	n := make(chan int, 1)
 	s.count.last, s.count.n = now, n
-	go func() { n <- s.counted() }()
+	go func() { n <- s.countGPUs() }()
 }
 
-// This method counts the GPUs with a new child, and returns 0 if that fails. It waits for that
-// child to end. So while the child hangs in the driver, no further count starts.
-func (s *Source) counted() (n int) {
+// countGPUs counts the GPUs with a new child, and returns 0 if that fails. It waits for that child
+// to end. So while the child hangs in the driver, no further count starts.
+func (s *Source) countGPUs() (n int) {
 	o := s.opts
 	o.Args = append([]string{"--count"}, o.Args...)
 	c, err := s.spawn(o, s.childLog)

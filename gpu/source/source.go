@@ -150,7 +150,7 @@ func (s *Source) sample(ctx context.Context, op string) (gpu.Snapshot, error) {
 		default:
 			pid := s.child.pid
 			err = fmt.Errorf("child %d: %w%s", pid, err, s.killChild())
-			s.backoff.failed(s.now(), err)
+			s.backoff.addFailure(s.now(), err)
 			return gpu.Snapshot{}, err
 		}
 	}
@@ -171,7 +171,7 @@ func (s *Source) ensureChild() (fresh bool, err error) {
 	c, err := s.spawn(s.opts, s.childLog)
 	if err != nil {
 		err = fmt.Errorf("starting %q: %w", s.opts.Path, err)
-		s.backoff.failed(s.now(), err)
+		s.backoff.addFailure(s.now(), err)
 		return false, err
 	}
 	s.opts.Log.Debug("nvml child started", "pid", c.pid)
