@@ -29,7 +29,7 @@ func (a *accounts) person(uid int) int {
 	return person
 }
 
-// This method reports whether the peer is an administrator. The process must have the
+// administers reports whether the peer is an administrator. The process must have the
 // administrators' group, and its account must still be a member: a process keeps the groups that it
 // got at login.
 func (a *accounts) administers(p peer) bool {

@@ -69,8 +69,8 @@ func (s *Server) Audit(d AuditEvent) {
 	_ = s.log.Handler().Handle(context.Background(), entry) // written at any log level
 }
 
-// This method logs a request that was refused, and a request that needed the right of an
-// administrator. The line never has a command, environment or directory.
+// audit logs a request that was refused, and a request that needed the right of an administrator.
+// The line never has a command, environment or directory.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
 	d := AuditEvent{
 		UID: r.who.UID, User: r.who.User, Action: rt.Name, Target: auditTarget(rt, r, reply), Outcome: Done,
@@ -125,11 +125,11 @@ func auditArgs(body any) (args []any) {
 		}
 	case *api.PauseRequest:
 		add("reason", in.Reason)
-		add("until", clock(in.Until))
+		add("until", formatTime(in.Until))
 	case *api.ReserveRequest:
 		add("gpus", job.FormatGPUList(in.GPUs))
-		add("from", clock(in.From))
-		add("to", clock(in.To))
+		add("from", formatTime(in.From))
+		add("to", formatTime(in.To))
 		add("users", strings.Join(in.Users, ","))
 		add("groups", strings.Join(in.Groups, ","))
 		add("reason", in.Reason)
@@ -137,8 +137,8 @@ func auditArgs(body any) (args []any) {
 	return args
 }
 
-// This function formats a time for the log. It returns "" for the zero time.
-func clock(t time.Time) string {
+// formatTime formats a time for the log. It returns "" for the zero time.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -52,7 +52,7 @@ func TestAudit(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.method, c.path, " by ", names[c.who.uid]), func(t *testing.T) {
 			var log bytes.Buffer
-			_, body := ask(testServer(sweep(), &log), c.who, c.method, c.path, c.body)
+			_, body := ask(testServer(queueWithArray(), &log), c.who, c.method, c.path, c.body)
 			got := auditLines(log.String())
 			if strings.Join(got, "\n") != c.want {
 				t.Errorf("%s\nlogged:\n%s\nwant:\n%s", body, strings.Join(got, "\n"), c.want)

@@ -39,7 +39,7 @@ const manyBuckets = 256
 func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := b.of(uid, p)
+	u := b.bucketOf(uid, p)
 	if u.level >= 1 {
 		u.level--
 		return 0
@@ -54,16 +54,16 @@ func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Durati
 // maxDebt is the longest time that charge can make a user wait, in seconds.
 const maxDebt = 2
 
-// This method takes tokens for something that the user has already received.
+// charge takes tokens for something that the user has already received.
 func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := b.of(uid, p)
+	u := b.bucketOf(uid, p)
 	u.level = max(u.level-tokens, -maxDebt*p.rate)
 }
 
-// This method returns the user's bucket, filled up to now. The caller must hold mu.
-func (b *buckets) of(uid int, p rateLimit) *bucket {
+// bucketOf returns the user's bucket, filled up to now. The caller must hold mu.
+func (b *buckets) bucketOf(uid int, p rateLimit) *bucket {
 	now := time.Now()
 	if b.byUser == nil {
 		b.byUser = map[int]*bucket{}

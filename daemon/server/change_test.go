@@ -39,17 +39,17 @@ func TestHoldAndRelease(t *testing.T) {
 	s := testServer(b, nil)
 	do := func(p peer, verb string) (int, string) { return ask(s, p, "POST", "/v1/jobs/2/"+verb, "") }
 	status, body := do(operator, "hold")
-	if j := one(t, status, body); j.HeldBy != "operator" || j.Why != "held by operator" {
+	if j := readJob(t, status, body); j.HeldBy != "operator" || j.Why != "held by operator" {
 		t.Errorf("%+v", j)
 	}
 	if status, body = do(alice, "release"); refusal(t, body).Code != api.CodeForbidden {
 		t.Errorf("the owner released an administrator's hold: %d %s", status, body)
 	}
-	if status, body = do(alice, "hold"); one(t, status, body).HeldBy != "operator" {
+	if status, body = do(alice, "hold"); readJob(t, status, body).HeldBy != "operator" {
 		t.Errorf("the owner's hold replaced an administrator's: %d %s", status, body)
 	}
 	status, body = do(root, "release")
-	if j := one(t, status, body); j.HeldBy != "" {
+	if j := readJob(t, status, body); j.HeldBy != "" {
 		t.Errorf("%+v", j)
 	}
 	v := &b.View.Jobs[1]

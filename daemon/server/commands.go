@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// cancel ends a job, or only sends it a signal.
-func (s *Server) cancel(r *request) (any, error) {
+// handleCancel ends a job, or only sends it a signal.
+func (s *Server) handleCancel(r *request) (any, error) {
 	in := r.body.(*api.CancelRequest)
 	if in.Signal < 0 || in.Signal > contract.MaxSignal {
 		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)
@@ -43,8 +43,8 @@ func checkGrace(grace *job.Span, cancels bool) error {
 	return nil
 }
 
-// This method lets the owner run commands in the unit of a running job.
-func (s *Server) open(r *request) (any, error) {
+// handleOpen lets the owner run commands in the unit of a running job.
+func (s *Server) handleOpen(r *request) (any, error) {
 	if err := s.mayEnter(r); err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func simpleCommand(kind job.CommandKind) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) { return s.jobCommand(r, job.Command{Kind: kind}) }
 }
 
-// update changes a waiting job, or the time limit of a running job.
-func (s *Server) update(r *request) (any, error) {
+// handleUpdate changes a waiting job, or the time limit of a running job.
+func (s *Server) handleUpdate(r *request) (any, error) {
 	c := r.body.(*job.Change)
 	if err := checkChange(c); err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ const (
 	aliveTime        = 15 * time.Second // time without an event after which the current number is sent
 )
 
-// This method answers with past events. If the request asks to follow, it also sends new events.
-func (s *Server) events(r *request) (any, error) {
+// handleEvents answers with past events. If the request asks to follow, it also sends new events.
+func (s *Server) handleEvents(r *request) (any, error) {
 	now, err := s.backend(r.Context()).Events(r.Context(), -1)
 	if err != nil {
 		return nil, err
@@ -37,14 +37,14 @@ func (s *Server) events(r *request) (any, error) {
 		return f, nil
 	}
 	if !s.limits.waits.enter(r.person) {
-		return nil, later(r, time.Second, errTooMany("waits"))
+		return nil, retryLater(r, time.Second, errTooMany("waits"))
 	}
 	if !s.limits.followers.enter(r.person) {
-		s.limits.waits.leave(r.person)
-		return nil, later(r, time.Second, errTooMany("followed events"))
+		s.limits.waits.release(r.person)
+		return nil, retryLater(r, time.Second, errTooMany("followed events"))
 	}
 	r.release() // a follower does not delay other requests
-	r.leave = append(r.leave, func() { s.limits.followers.leave(r.person); s.limits.waits.leave(r.person) })
+	r.leave = append(r.leave, func() { s.limits.followers.release(r.person); s.limits.waits.release(r.person) })
 	return f, nil
 }
 

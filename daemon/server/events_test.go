@@ -26,8 +26,8 @@ func announced(n int) *servertest.Backend {
 	return b
 }
 
-// heard returns the events of an answer in a short form.
-func heard(t *testing.T, body string) string {
+// shortForm returns the events of an answer in a short form.
+func shortForm(t *testing.T, body string) string {
 	t.Helper()
 	var list []string
 	for line := range strings.Lines(body) {
@@ -50,12 +50,12 @@ func TestPastEventsAreAnswered(t *testing.T) {
 		"since=99&follow=0": "position 99, gap 5",
 	} {
 		status, body := ask(testServer(announced(5), nil), bob, "GET", "/v1/events?"+path, "")
-		if got := heard(t, body); status != http.StatusOK || got != want {
+		if got := shortForm(t, body); status != http.StatusOK || got != want {
 			t.Errorf("%s: %d %s, want %s", path, status, got, want)
 		}
 	}
 	b := announced(6)
-	if _, body := ask(testServer(b, nil), bob, "GET", "/v1/events?since=1&follow=0", ""); heard(t, body) != "position 1, gap 6" {
+	if _, body := ask(testServer(b, nil), bob, "GET", "/v1/events?since=1&follow=0", ""); shortForm(t, body) != "position 1, gap 6" {
 		t.Error(body)
 	}
 	for _, path := range []string{"since=x", "since=-1", "follow=yes", "user=bob"} {
@@ -91,7 +91,7 @@ func TestAnEventOnTheWire(t *testing.T) {
 	}
 }
 
-// follow reads the events from a connection as they arrive, in the short form of heard.
+// follow reads the events from a connection as they arrive, in the form of shortForm.
 func follow(t *testing.T, socket, words string) (next func() string) {
 	t.Helper()
 	resp, err := overSocket(socket).Get("http://x/v1/events?" + words)
@@ -105,7 +105,7 @@ func follow(t *testing.T, socket, words string) (next func() string) {
 		if err != nil {
 			return err.Error()
 		}
-		return heard(t, line)
+		return shortForm(t, line)
 	}
 }
 
@@ -159,17 +159,17 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 }
 
-// This type is a writer that records what a handler writes. Its reader can stop.
-type recorded struct {
+// A pausedWriter records what a handler writes. Its reader can stop.
+type pausedWriter struct {
 	http.ResponseWriter
 	lines  chan string
 	header http.Header
 }
 
-func (w recorded) Header() http.Header              { return w.header }
-func (w recorded) SetWriteDeadline(time.Time) error { return nil }
-func (w recorded) FlushError() error                { return nil }
-func (w recorded) Write(b []byte) (int, error) {
+func (w pausedWriter) Header() http.Header              { return w.header }
+func (w pausedWriter) SetWriteDeadline(time.Time) error { return nil }
+func (w pausedWriter) FlushError() error                { return nil }
+func (w pausedWriter) Write(b []byte) (int, error) {
 	w.lines <- string(b)
 	return len(b), nil
 }
@@ -182,15 +182,15 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 		s := testServer(b, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w := recorded{lines: make(chan string), header: http.Header{}}
+		w := pausedWriter{lines: make(chan string), header: http.Header{}}
 		hr, _ := http.NewRequestWithContext(context.WithValue(ctx, peerKey{}, bob), "GET", "/v1/events?follow=1", nil)
 		done := make(chan bool)
 		go func() { s.mux.ServeHTTP(w, hr); close(done) }()
-		if got := heard(t, <-w.lines); got != "position 1" {
+		if got := shortForm(t, <-w.lines); got != "position 1" {
 			t.Error(got)
 		}
 		at := time.Now()
-		if got := heard(t, <-w.lines); got != "position 1" || time.Since(at) != aliveTime {
+		if got := shortForm(t, <-w.lines); got != "position 1" || time.Since(at) != aliveTime {
 			t.Errorf("%s after %v", got, time.Since(at))
 		}
 		b.Announce(job.Event{Kind: job.EventSettings})
@@ -198,10 +198,10 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 		for range 9 {
 			b.Announce(job.Event{Kind: job.EventSettings})
 		}
-		if got := heard(t, <-w.lines); got != "settings 2" {
+		if got := shortForm(t, <-w.lines); got != "settings 2" {
 			t.Error(got)
 		}
-		if got := heard(t, <-w.lines); got != "gap 11" {
+		if got := shortForm(t, <-w.lines); got != "gap 11" {
 			t.Error(got)
 		}
 		<-done

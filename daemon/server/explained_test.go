@@ -12,8 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// asked returns the backend of the function queue, with explanations for alice's waiting job 2.
-func asked() *servertest.Backend {
+// explainedQueue returns the backend of the function queue, with explanations for alice's waiting
+// job 2.
+func explainedQueue() *servertest.Backend {
 	b, gpus := queue(), 500
 	b.Explained = map[job.ID]job.Explained{2: {
 		Ahead: []job.Ahead{{Job: 7, Called: "7", User: "bob", Name: "b", Cause: job.AheadOwed}}, More: 3,
@@ -29,7 +30,7 @@ func TestExplained(t *testing.T) {
 		peer   peer
 		sooner bool
 	}{"its owner": {alice, true}, "an administrator": {operator, true}, "a stranger": {bob, false}} {
-		status, body := ask(testServer(asked(), nil), test.peer, "GET", "/v1/jobs/2?why=1", "")
+		status, body := ask(testServer(explainedQueue(), nil), test.peer, "GET", "/v1/jobs/2?why=1", "")
 		if status != http.StatusOK || !strings.Contains(body, `"user":"bob"`) || !strings.Contains(body, `"ahead_omitted":3`) {
 			t.Errorf("%s: %d %s", who, status, body)
 		}
@@ -38,7 +39,7 @@ func TestExplained(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/v1/jobs/2", "/v1/jobs/1?why=1"} {
-		if _, body := ask(testServer(asked(), nil), alice, "GET", path, ""); strings.Contains(body, `"queue"`) {
+		if _, body := ask(testServer(explainedQueue(), nil), alice, "GET", path, ""); strings.Contains(body, `"queue"`) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
@@ -47,7 +48,7 @@ func TestExplained(t *testing.T) {
 // A user whose trials take long is throttled for the same time. Other users are not.
 func TestTrialsAreThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := asked()
+		b := explainedQueue()
 		e := b.Explained[2]
 		e.Took = 100 * time.Millisecond
 		b.Explained[2] = e

@@ -43,8 +43,8 @@ func (g *connLimiter) enter(uid int) bool {
 	return true
 }
 
-// leave frees a place of the user.
-func (g *connLimiter) leave(uid int) {
+// release frees a place of the user.
+func (g *connLimiter) release(uid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.total--

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The method gpus answers with the GPUs, and with what the driver says.
-func (s *Server) gpus(r *request) (any, error) {
+// handleGPUs answers with the GPUs, and with what the driver says.
+func (s *Server) handleGPUs(r *request) (any, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}}) // no jobs
 	if err != nil {
 		return nil, err

@@ -58,14 +58,16 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	return c
 }
 
-// This method returns a random number below a limit, and upTo a random duration.
-func (c *crowd) below(n int) int {
+// randomInt returns a random number below a limit, and randomDuration a random duration.
+func (c *crowd) randomInt(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dice.IntN(n)
 }
 
-func (c *crowd) upTo(d time.Duration) time.Duration { return time.Duration(c.below(int(d))) }
+func (c *crowd) randomDuration(d time.Duration) time.Duration {
+	return time.Duration(c.randomInt(int(d)))
+}
 
 // run runs all clients. Only two users are hostile, because more would take all places.
 func (c *crowd) run() {
@@ -74,11 +76,11 @@ func (c *crowd) run() {
 	go c.backend.run()
 	var honest, hostile sync.WaitGroup
 	for _, p := range []peer{root, alice, alice, bob} {
-		honest.Go(func() { c.honest(p, 6) })
+		honest.Go(func() { c.runHonest(p, 6) })
 	}
 	for _, uid := range []int{2001, 2002} {
 		for range 6 {
-			hostile.Go(func() { c.hostile(peer{uid: uid, gid: uid}) })
+			hostile.Go(func() { c.runHostile(peer{uid: uid, gid: uid}) })
 		}
 	}
 	honest.Wait()
@@ -112,7 +114,7 @@ func (c *crowd) judge() {
 	}
 }
 
-// life is one server, from its start to its stop.
+// A life is one server, from its start to its stop.
 type life struct {
 	*Server
 	door *door
@@ -120,16 +122,16 @@ type life struct {
 	done chan error
 }
 
-// restart runs one server after another, and sends the last server to a channel.
-func (c *crowd) restart(last chan<- *life) {
+// restart runs one server after another, and sends the last server to the channel lives.
+func (c *crowd) restart(lives chan<- *life) {
 	for {
 		l := c.begin()
 		select {
-		case <-time.After(5*time.Second + c.upTo(time.Minute)):
+		case <-time.After(5*time.Second + c.randomDuration(time.Minute)):
 			c.end(l)
-			sleep(c.upTo(5 * time.Second))
+			sleep(c.randomDuration(5 * time.Second))
 		case <-c.over:
-			last <- l
+			lives <- l
 			return
 		}
 	}
@@ -161,14 +163,14 @@ func (c *crowd) end(l *life) {
 	if n := l.door.count(); n != 0 {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
-	sleep(2*longest + time.Second) // a client that has sent its next request may leave unnoticed by net/http
+	sleep(2*longestDelay + time.Second) // a client that has sent its next request may leave unnoticed by net/http
 	if l.limits.conns.count() != 0 || l.limits.waits.count() != 0 || l.limits.requests.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
 			l.limits.conns.count(), l.limits.waits.count(), l.limits.requests.Keys())
 	}
 }
 
-// door is the listener of one server. It counts open connections.
+// A door is the listener of one server. It counts open connections.
 type door struct {
 	c     *crowd
 	conns chan *wire
@@ -266,23 +268,23 @@ const (
 func (f *faulty) run() {
 	for {
 		select {
-		case <-time.After(f.c.upTo(20 * time.Second)):
+		case <-time.After(f.c.randomDuration(20 * time.Second)):
 		case <-f.c.over:
 			f.mood.Store(well)
 			return
 		}
-		f.mood.Store([]int32{well, sluggish, unavailable}[f.c.below(3)])
+		f.mood.Store([]int32{well, sluggish, unavailable}[f.c.randomInt(3)])
 	}
 }
 
-// This constant is the longest delay of faulty.
-const longest = 10 * time.Second
+// longestDelay is the longest delay of faulty.
+const longestDelay = 10 * time.Second
 
 // trouble runs before and after each call. At times it delays the call or returns an error.
 func (f *faulty) trouble(ctx context.Context) error {
 	switch f.mood.Load() {
 	case sluggish:
-		return api.Pause(ctx, f.c.upTo(longest))
+		return api.Pause(ctx, f.c.randomDuration(longestDelay))
 	case unavailable:
 		return job.Refuse("unavailable/unwritable", "the disk is full")
 	}
@@ -311,27 +313,27 @@ func (f *faulty) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return f.Backend.Wait(ctx, id)
 }
 
-// This method submits jobs and waits for their ends. Like the client in package api, it repeats a
+// runHonest submits jobs and waits for their ends. Like the client in package api, it repeats a
 // request until it gets an answer.
-func (c *crowd) honest(p peer, jobs int) {
+func (c *crowd) runHonest(p peer, jobs int) {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return c.dial(p) }}
 	defer transport.CloseIdleConnections()
-	who := fmt.Sprintf("%d-%d", p.uid, c.below(1<<30))
+	who := fmt.Sprintf("%d-%d", p.uid, c.randomInt(1<<30))
 	for n := range jobs {
 		key := fmt.Sprintf("%s-%d", who, n)
 		var out api.JobReply
-		c.again(transport, "POST", "/v1/jobs", submitBody(key), &out)
+		c.retry(transport, "POST", "/v1/jobs", submitBody(key), &out)
 		id := job.ID(out.Job.ID)
 		c.mu.Lock()
 		c.acked[key] = id
 		c.mu.Unlock()
-		time.AfterFunc(c.upTo(30*time.Second), func() { c.backend.End(id, job.Result{Outcome: job.Completed}) })
-		c.again(transport, "GET", fmt.Sprintf("/v1/jobs/%d/wait?timeout_seconds=20", id), "", &out)
+		time.AfterFunc(c.randomDuration(30*time.Second), func() { c.backend.End(id, job.Result{Outcome: job.Completed}) })
+		c.retry(transport, "GET", fmt.Sprintf("/v1/jobs/%d/wait?timeout_seconds=20", id), "", &out)
 		if out.Job.State != job.Completed {
 			c.t.Errorf("job %d is awaited and %s", id, out.Job.State)
 		}
-		c.again(transport, "GET", "/v1/jobs", "", &api.ListReply{})
-		sleep(c.upTo(5 * time.Second))
+		c.retry(transport, "GET", "/v1/jobs", "", &api.ListReply{})
+		sleep(c.randomDuration(5 * time.Second))
 	}
 }
 
@@ -343,8 +345,8 @@ func submitBody(key string) string {
 // patient is the time limit of an honest request, which may meet several restarts and delays.
 const patient = 4 * time.Minute
 
-// This method repeats a request until it gets an answer.
-func (c *crowd) again(over http.RoundTripper, method, path, body string, out any) {
+// retry repeats a request until it gets an answer.
+func (c *crowd) retry(over http.RoundTripper, method, path, body string, out any) {
 	for began := time.Now(); time.Since(began) < patient; sleep(time.Second) {
 		r, _ := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
 		resp, err := over.RoundTrip(r)
@@ -368,28 +370,28 @@ func (c *crowd) again(over http.RoundTripper, method, path, body string, out any
 	c.t.Errorf("%s %s has no answer after %s", method, path, patient)
 }
 
-// This constant is a complete request.
-const whole = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
+// completeRequest is a complete request.
+const completeRequest = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
 
 // halves are the beginnings of requests that hostile clients send.
 var halves = []string{
 	"", "GET /v1/jobs HT", "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-", "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{\"key\":",
-	whole, whole + whole, whole + "GET", "GET /v1/jobs/1/wait?timeout_seconds=600 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n",
+	completeRequest, completeRequest + completeRequest, completeRequest + "GET", "GET /v1/jobs/1/wait?timeout_seconds=600 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n",
 }
 
-// This method opens connections as fast as it can, and completes nothing on them.
-func (c *crowd) hostile(p peer) {
+// runHostile opens connections as fast as it can, and completes nothing on them.
+func (c *crowd) runHostile(p peer) {
 	for {
 		select {
 		case <-c.over:
 			return
-		case <-time.After(c.upTo(2 * time.Second)):
+		case <-time.After(c.randomDuration(2 * time.Second)):
 		}
 		conn, err := c.dial(p)
 		if err != nil {
 			continue
 		}
-		_, err = io.WriteString(conn, halves[c.below(len(halves))])
+		_, err = io.WriteString(conn, halves[c.randomInt(len(halves))])
 		if err != nil { // the connection was refused or cut off
 			c.mu.Lock()
 			c.refuse++
@@ -397,18 +399,18 @@ func (c *crowd) hostile(p peer) {
 			conn.Close()
 			continue
 		}
-		c.leave(conn)
+		c.hangUp(conn)
 	}
 }
 
-// leave ends a hostile client in one of several ways. It closes the connection at once or during a
+// hangUp ends a hostile client in one of several ways. It closes the connection at once or during a
 // wait, sends byte by byte, reads a little and then stops, or stays silent.
-func (c *crowd) leave(conn net.Conn) {
-	switch c.below(5) {
+func (c *crowd) hangUp(conn net.Conn) {
+	switch c.randomInt(5) {
 	case 0:
 		conn.Close()
 	case 1:
-		sleep(c.upTo(30 * time.Second))
+		sleep(c.randomDuration(30 * time.Second))
 		conn.Close()
 	case 2:
 		for err := error(nil); err == nil; sleep(4 * time.Second) {

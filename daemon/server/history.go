@@ -14,8 +14,8 @@ import (
 // very many jobs match its filter.
 const historyTime = 20 * time.Second
 
-// This method answers a request with a page of ended jobs.
-func (s *Server) history(r *request) (any, error) {
+// handleHistory answers a request with a page of ended jobs.
+func (s *Server) handleHistory(r *request) (any, error) {
 	q, err := s.parsePast(r)
 	if err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func (n *namer) renderPast(j *job.Job) api.PastJob {
 	run := job.RunOf(j, a)
 	out.EligibleAt = moment(a.EligibleAt)
 	if waited, ok := a.Waited(); ok {
-		out.WaitSeconds = known(waited.Seconds())
+		out.WaitSeconds = ifKnown(waited.Seconds())
 	}
 	if !a.StartedAt.IsZero() {
-		out.ElapsedSeconds = known(a.Ran(a.EndedAt).Seconds())
+		out.ElapsedSeconds = ifKnown(a.Ran(a.EndedAt).Seconds())
 	}
 	out.GPUSeconds = max(0, a.EndedAt.Sub(a.PlacedAt).Seconds()) * float64(a.Milli()) / job.WholeGPU
 	addUses(&out, a.GPUs)
@@ -94,9 +94,9 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 		joules, mean, peak = sumKnown(joules, u.Joules()), sumKnown(mean, u.MeanBytes()), peak+u.PeakBytes
 		busy = max(busy, u.PeakPercent())
 	}
-	out.EnergyJoules, out.GPUMeanBytes, out.GPUBusyPeak = known(joules), known(mean), known(busy)
+	out.EnergyJoules, out.GPUMeanBytes, out.GPUBusyPeak = ifKnown(joules), ifKnown(mean), ifKnown(busy)
 	if peak > 0 || mean >= 0 {
-		out.GPUPeakBytes = known(peak)
+		out.GPUPeakBytes = ifKnown(peak)
 	}
 }
 

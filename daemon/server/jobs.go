@@ -12,7 +12,7 @@ import (
 )
 
 // The handler list answers with the selected jobs and the GPUs.
-func (s *Server) list(r *request) (any, error) {
+func (s *Server) handleList(r *request) (any, error) {
 	asked := r.query.(*api.ListQuery)
 	q, err := s.listQuery(r, asked)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) list(r *request) (any, error) {
 		jobs: v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
 	}
 	if asked.Recent {
-		out.Recent, err = s.recent(r)
+		out.Recent, err = s.countRecent(r)
 	}
 	return out, err
 }
@@ -112,16 +112,16 @@ func choice(in *api.ListQuery) (job.Choice, error) {
 // recentTime is the time for which a user's listings count an ended job as recent.
 const recentTime = time.Hour
 
-// This method counts the caller's jobs that ended recently.
-func (s *Server) recent(r *request) (*api.Recent, error) {
+// countRecent counts the caller's jobs that ended recently.
+func (s *Server) countRecent(r *request) (*api.Recent, error) {
 	since := time.Now().Add(-recentTime)
 	l, err := s.backend(r.Context()).Lately(r.Context(), r.who.UID, since)
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
-// The handler show answers with everything about one job. It adds the private part if the caller
-// may see it (invariant 3).
-func (s *Server) show(r *request) (any, error) {
+// handleShow answers with everything about one job. It adds the private part if the caller may see
+// it (invariant 3).
+func (s *Server) handleShow(r *request) (any, error) {
 	v, err := s.jobs.jobInPath(r, job.Query{Reasons: true, Attempts: true})
 	if err != nil {
 		return nil, err
@@ -158,19 +158,19 @@ func (s *Server) show(r *request) (any, error) {
 // defaultPoll is the length of a long poll if the request does not give one.
 const defaultPoll = 60 * time.Second
 
-// The handler wait answers when the job has ended. If the poll's time passes first, it answers
+// handleWait answers when the job has ended. If the poll's time passes first, it answers
 // wait-timeout.
-func (s *Server) wait(r *request) (any, error) {
+func (s *Server) handleWait(r *request) (any, error) {
 	limit := defaultPoll
 	if n := r.query.(*api.WaitQuery).Seconds; n != nil {
 		limit = time.Duration(*n) * time.Second
 	}
 	if !s.limits.waits.enter(r.person) {
 		// The connection is closed, so that a request that does not wait gets its place.
-		return nil, later(r, time.Second, errTooMany("waits"))
+		return nil, retryLater(r, time.Second, errTooMany("waits"))
 	}
 	r.release() // a wait does not delay other requests
-	defer s.limits.waits.leave(r.person)
+	defer s.limits.waits.release(r.person)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()

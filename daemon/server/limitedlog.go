@@ -13,9 +13,8 @@ import (
 // leftOutAfter is the time after which omitted lines are reported.
 const leftOutAfter = time.Minute
 
-// This constant is the uid of peers without an identity. In a limitedLog it also means all users
-// together.
-const nobody = -1
+// noUID is the uid of peers without an identity. In a limitedLog it also means all users together.
+const noUID = -1
 
 // limitedLog writes lines that clients can cause as often as they like.
 // It limits the rate of such lines, and reports how many it omitted.
@@ -46,7 +45,7 @@ func (l *limitedLog) write(uid int, level slog.Level, msg string, args ...any) {
 // allow reports whether a line that a user caused may be written.
 // If not, it counts the line as omitted.
 func (l *limitedLog) allow(uid int) bool {
-	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(nobody, l.total, 0) > 0 {
+	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(noUID, l.total, 0) > 0 {
 		l.skip(uid)
 		return false
 	}
@@ -57,7 +56,7 @@ func (l *limitedLog) skip(uid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, counted := l.leftOut[uid]; !counted && len(l.leftOut) >= manyBuckets {
-		uid = nobody // after too many users, the lines of all others are counted together
+		uid = noUID // after too many users, the lines of all others are counted together
 	}
 	l.leftOut[uid]++
 	if l.pending == nil {
@@ -82,6 +81,6 @@ func (l *limitedLog) flush() {
 
 // Write writes a line of net/http. Clients can cause such lines, too.
 func (l *limitedLog) Write(line []byte) (int, error) {
-	l.write(nobody, slog.LevelWarn, "http: "+strings.TrimSpace(strings.TrimPrefix(string(line), "http: ")))
+	l.write(noUID, slog.LevelWarn, "http: "+strings.TrimSpace(strings.TrimPrefix(string(line), "http: ")))
 	return len(line), nil
 }

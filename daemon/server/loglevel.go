@@ -55,14 +55,14 @@ var levels = []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.
 
 func levelName(l slog.Level) string { return strings.ToLower(l.String()) }
 
-// logLevel answers with the log level.
-func (s *Server) logLevel(*request) (any, error) {
+// handleLogLevel answers with the log level.
+func (s *Server) handleLogLevel(*request) (any, error) {
 	now, settings := s.opt.Verbosity.Level()
 	return api.LogLevelReply{Schema: api.Schema, Level: levelName(now), Settings: levelName(settings)}, nil
 }
 
-// setLogLevel changes the log level at once.
-func (s *Server) setLogLevel(r *request) (any, error) {
+// handleSetLogLevel changes the log level at once.
+func (s *Server) handleSetLogLevel(r *request) (any, error) {
 	in := r.body.(*api.LogLevelRequest)
 	var level *slog.Level
 	if in.Level != "" {
@@ -73,5 +73,5 @@ func (s *Server) setLogLevel(r *request) (any, error) {
 		level = &levels[i]
 	}
 	s.opt.Verbosity.Choose(level)
-	return s.logLevel(r)
+	return s.handleLogLevel(r)
 }

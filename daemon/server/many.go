@@ -18,8 +18,8 @@ const (
 	maxManyBytes = 2 << 20
 )
 
-// The method many carries out a command about many jobs.
-func (s *Server) many(r *request) (any, error) {
+// handleMany carries out a command about many jobs.
+func (s *Server) handleMany(r *request) (any, error) {
 	in := r.body.(*api.ManyRequest)
 	c := job.Command{Kind: in.Command, Signal: in.Signal, Main: in.Main, Change: in.Change, Grace: in.Grace}
 	if err := checkGrace(in.Grace, in.Command == job.CommandCancel); err != nil {
@@ -136,7 +136,7 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	}
 	ctx := m.r.Context()
 	begun, err := m.s.backend(ctx).DoMany(ctx, m.r.who, m.list, func(each []job.Outcome) error {
-		part := m.part(each)
+		part := m.nextPart(each)
 		if !m.write(w, out, part) {
 			return errClientGone
 		}
@@ -159,9 +159,9 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-// part returns the line for the next outcomes. It audits those outcomes that needed an
+// nextPart returns the line for the next outcomes. It audits those outcomes that needed an
 // administrator's right.
-func (m *manyReply) part(each []job.Outcome) api.ManyPart {
+func (m *manyReply) nextPart(each []job.Outcome) api.ManyPart {
 	var part api.ManyPart
 	var others, refused []string
 	for i, o := range each {

@@ -16,9 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// This function reads an answer about many jobs, and checks that its last line says that it is
-// done.
-func parts(t *testing.T, body string) (all api.ManyPart) {
+// readParts reads an answer about many jobs, and checks that its last line says that it is done.
+func readParts(t *testing.T, body string) (all api.ManyPart) {
 	t.Helper()
 	for line := range strings.Lines(body) {
 		var p api.ManyPart
@@ -38,14 +37,14 @@ func TestManyIsRefusedJobByJob(t *testing.T) {
 		"signal": {`,"signal":9`, "cancel", `{"signal":9}`},
 		"update": {`,"change":{"name":"x"}`, "update", `{"name":"x"}`},
 	} {
-		b := sweep()
+		b := queueWithArray()
 		status, body := ask(testServer(b, nil), bob, "POST", "/v1/commands", `{"command":"`+verb+`","jobs":["1","2","3","3_1"]`+c.with+`}`)
-		got := parts(t, body)
+		got := readParts(t, body)
 		if status != 200 || len(got.Jobs) > 0 || len(got.Refused) != 4 || !got.Done || len(b.Commands()) > 0 {
 			t.Errorf("%s by a stranger: %d %s, %v", verb, status, body, b.Commands())
 		}
 		for _, r := range got.Refused {
-			_, alone := ask(testServer(sweep(), nil), bob, "POST", "/v1/jobs/"+r.Job+"/"+cmp.Or(c.route, verb), c.body)
+			_, alone := ask(testServer(queueWithArray(), nil), bob, "POST", "/v1/jobs/"+r.Job+"/"+cmp.Or(c.route, verb), c.body)
 			if one := refusal(t, alone); !reflect.DeepEqual(one, r.Error) {
 				t.Errorf("%s of %s: %+v, and alone %+v", verb, r.Job, r.Error, one)
 			}
@@ -60,10 +59,10 @@ func TestManyIsRefusedJobByJob(t *testing.T) {
 // job that is named twice. For all other jobs it is refused.
 func TestMany(t *testing.T) {
 	for _, brief := range []string{"", `,"brief":true`} {
-		b := sweep()
+		b := queueWithArray()
 		s := testServer(b, nil)
 		_, body := ask(s, alice, "POST", "/v1/commands", `{"command":"cancel","jobs":["3_5","2","seven","2","99","1"]`+brief+`}`)
-		got := parts(t, body)
+		got := readParts(t, body)
 		var jobs, refused []string
 		for _, j := range got.Jobs {
 			name := j.ID.String()
@@ -92,7 +91,7 @@ func TestMany(t *testing.T) {
 		`{"command":"update","jobs":["1"]}`:                   "needs a change",
 		`{"command":"hold","change":{"cpus":1},"jobs":["1"]}`: "needs a change",
 	} {
-		b := sweep()
+		b := queueWithArray()
 		if status, got := ask(testServer(b, nil), alice, "POST", "/v1/commands", body); status != 400 || !strings.Contains(got, want) || len(b.Commands()) > 0 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
@@ -107,7 +106,7 @@ func TestManyAreInTheAuditLog(t *testing.T) {
 		want string
 	}{{operator, "outcome=done jobs=2,1"}, {bob, "outcome=refused jobs=2,1"}, {alice, ""}} {
 		var log bytes.Buffer
-		ask(testServer(sweep(), &log), c.who, "POST", "/v1/commands", `{"command":"cancel","jobs":["2","1"]}`)
+		ask(testServer(queueWithArray(), &log), c.who, "POST", "/v1/commands", `{"command":"cancel","jobs":["2","1"]}`)
 		got := ""
 		for line := range strings.Lines(log.String()) {
 			if strings.Contains(line, "msg=audit") {
@@ -128,13 +127,13 @@ func TestTheAuditLogSaysWhatWasAskedOfMany(t *testing.T) {
 		`{"command":"signal","jobs":["1"],"signal":10}`:                        "outcome=done signal=USR1 jobs=1",
 	} {
 		var log bytes.Buffer
-		if ask(testServer(sweep(), &log), operator, "POST", "/v1/commands", body); !strings.Contains(log.String(), want) {
+		if ask(testServer(queueWithArray(), &log), operator, "POST", "/v1/commands", body); !strings.Contains(log.String(), want) {
 			t.Errorf("%s: %s, want %q", body, log.String(), want)
 		}
 	}
 	for want, who := range map[string]peer{"outcome=unknown jobs=3,2": operator, "": alice} {
 		var log bytes.Buffer
-		ask(testServer(leaver{sweep()}, &log), who, "POST", "/v1/commands", `{"command":"cancel","jobs":["3","2","1"]}`)
+		ask(testServer(leaver{queueWithArray()}, &log), who, "POST", "/v1/commands", `{"command":"cancel","jobs":["3","2","1"]}`)
 		if got := log.String(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "msg=audit") {
 			t.Errorf("uid %d: %s, want %q", who.uid, got, want)
 		}
@@ -159,10 +158,10 @@ func TestLinesAboutManyAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ask(testServer(sweep(), nil), alice, "POST", "/v1/commands", string(body))
+		return ask(testServer(queueWithArray(), nil), alice, "POST", "/v1/commands", string(body))
 	}
 	_, body := post(names)
-	if got := parts(t, body); len(got.Refused) != len(names) || !got.Done {
+	if got := readParts(t, body); len(got.Refused) != len(names) || !got.Done {
 		t.Errorf("%d of %d are refused", len(got.Refused), len(names))
 	}
 	for line := range strings.Lines(body) {
@@ -187,14 +186,14 @@ func TestLinesAboutManyAreBounded(t *testing.T) {
 			t.Errorf("a line of %d bytes", len(line))
 		}
 	}
-	if got := parts(t, w.Body.String()); len(got.Jobs) != 7 || got.Jobs[6].ID != 6 || len(got.Refused) != 1 {
+	if got := readParts(t, w.Body.String()); len(got.Jobs) != 7 || got.Jobs[6].ID != 6 || len(got.Refused) != 1 {
 		t.Errorf("%d jobs, %d refused", len(got.Jobs), len(got.Refused))
 	}
 }
 
 // A listing can ask for the jobs that a command applies to. They come with their owners.
 func TestAListingForACommand(t *testing.T) {
-	b := sweep()
+	b := queueWithArray()
 	if err := b.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandHold, Job: 2}); err != nil {
 		t.Fatal(err)
 	}

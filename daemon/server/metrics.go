@@ -19,8 +19,8 @@ import (
 // page says that the scheduler does not answer.
 const measureTime = 3 * time.Second
 
-// The method metrics answers with all metrics, for a monitoring system.
-func (s *Server) metrics(r *request) (any, error) {
+// handleMetrics answers with all metrics, for a monitoring system.
+func (s *Server) handleMetrics(r *request) (any, error) {
 	format := metrics.Format(cmp.Or(r.query.(*api.MetricsQuery).Format, string(metrics.OpenMetrics)))
 	if !slices.Contains(metrics.Formats(), format) {
 		return nil, usagef("there is no format %q of metrics: use one of %v", format, metrics.Formats())
@@ -60,16 +60,16 @@ func (t text) send(w http.ResponseWriter) int {
 	return len(t.body)
 }
 
-// This type counts requests by their action and result.
-type answers struct {
-	mu sync.Mutex // guards the field of
-	of map[answer]uint64
+// A requestCounter counts requests by their action and result.
+type requestCounter struct {
+	mu     sync.Mutex // guards counts
+	counts map[answer]uint64
 }
 
 type answer struct{ action, code string }
 
 // count counts one request, unless the client left before the answer.
-func (a *answers) count(rt *route, r *http.Request, err error) {
+func (a *requestCounter) count(rt *route, r *http.Request, err error) {
 	code := "ok"
 	switch {
 	case err != nil && r.Context().Err() != nil:
@@ -79,19 +79,19 @@ func (a *answers) count(rt *route, r *http.Request, err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.of == nil {
-		a.of = map[answer]uint64{}
+	if a.counts == nil {
+		a.counts = map[answer]uint64{}
 	}
-	a.of[answer{rt.Name, code}]++
+	a.counts[answer{rt.Name, code}]++
 }
 
-func (a *answers) addTo(p *metrics.Page) {
+func (a *requestCounter) addTo(p *metrics.Page) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	list := slices.SortedFunc(maps.Keys(a.of), func(x, y answer) int {
+	list := slices.SortedFunc(maps.Keys(a.counts), func(x, y answer) int {
 		return cmp.Or(cmp.Compare(x.action, y.action), cmp.Compare(x.code, y.code))
 	})
 	for _, k := range list {
-		p.Add("gpusched_requests", float64(a.of[k]), k.action, k.code)
+		p.Add("gpusched_requests", float64(a.counts[k]), k.action, k.code)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // A page is text in the requested format. It shows no single job.
 func TestMetricsArePages(t *testing.T) {
-	b := sweep()
+	b := queueWithArray()
 	s := testServer(b, nil)
 	s.opt.Process = func() metrics.Process { return metrics.Process{OpenFDs: 12} }
 	ask(s, bob, "GET", "/v1/status", "")

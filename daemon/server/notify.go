@@ -40,7 +40,7 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 			asked.To = sub.Payload.NotifyTo[i]
 		}
 		if why := site.Bars(&asked); !why.IsZero() {
-			return notifyRefused(words.Say(why), instead(&asked, &site))
+			return notifyRefused(words.Say(why), insteadHint(&asked, &site))
 		}
 		switch {
 		case n.Way == job.NotifyMail && !mail:
@@ -54,8 +54,8 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 	return nil
 }
 
-// instead returns a hint about what to use instead of a message that the site forbids.
-func instead(asked *job.Notify, site *config.Notify) string {
+// insteadHint returns a hint about what to use instead of a message that the site forbids.
+func insteadHint(asked *job.Notify, site *config.Notify) string {
 	switch {
 	case !slices.Contains(site.Ways, asked.Way):
 		return notifyWays(site.Ways)

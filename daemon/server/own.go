@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// This method reports whether this scheduler is a user's own, and the peer is that user.
+// owns reports whether this scheduler is a user's own, and the peer is that user.
 func (a *accounts) owns(p peer) bool { return a.opt.Own != nil && p.uid == a.opt.Own.UID }
 
 // serves returns a refusal if this is a user's own scheduler, and the peer is neither that user nor

@@ -24,7 +24,7 @@ type peer struct {
 	seen          time.Duration // time since the boot at which the peer was seen
 }
 
-// This method reports whether the peer has a group, according to the kernel.
+// has reports whether the peer has a group, according to the kernel.
 func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
 
 // gids returns all groups of the peer in ascending order.
@@ -100,7 +100,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		}
 		p, err := l.peerOf(c)
 		if err != nil {
-			l.clientLog.write(nobody, slog.LevelWarn, "connection refused", "error", err)
+			l.clientLog.write(noUID, slog.LevelWarn, "connection refused", "error", err)
 			c.Close()
 			continue
 		}
@@ -110,7 +110,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 			rejectConn(c)
 			continue
 		}
-		return &peerConn{Conn: c, peer: p, leave: sync.OnceFunc(func() { l.conns.leave(person) })}, nil
+		return &peerConn{Conn: c, peer: p, leave: sync.OnceFunc(func() { l.conns.release(person) })}, nil
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // defaultHorizon is the length of a plan if the request does not give one.
 const defaultHorizon = 24 * time.Hour
 
-// This method answers a request with the plan for each GPU.
-func (s *Server) plan(r *request) (any, error) {
+// handlePlan answers a request with the plan for each GPU.
+func (s *Server) handlePlan(r *request) (any, error) {
 	horizon := cmp.Or(time.Duration(r.query.(*api.PlanQuery).Seconds)*time.Second, defaultHorizon)
 	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func TestParametersReachOwnerAndAdminsOnly(t *testing.T) {
 		"/v1/jobs/3", "/v1/jobs/4", "/v1/jobs/3_1", "/v1/jobs/3_2", "/v1/jobs/3_1/wait?timeout_seconds=0",
 	} {
 		for _, p := range []peer{bob, alice, operator, root} {
-			status, body := ask(testServer(sweep(), nil), p, "GET", path, "")
+			status, body := ask(testServer(queueWithArray(), nil), p, "GET", path, "")
 			shown := strings.Contains(body, "secretname") || strings.Contains(body, "secretvalue")
 			want := p.uid != bob.uid && strings.HasPrefix(path, "/v1/jobs/") && !strings.Contains(path, "wait")
 			if shown != want || status != http.StatusOK && !strings.Contains(path, "wait") {
@@ -87,7 +87,7 @@ func TestATaskHasItsOwnCommand(t *testing.T) {
 		"/v1/jobs/4":   `"params":[{"name":"secretname","values":["secretvalue0"]},{"name":"seed","values":["1"]}]`,
 		"/v1/jobs/3_6": `"command":"train --a=secretvalue1 --seed=2"`,
 	} {
-		if status, body := ask(testServer(sweep(), nil), alice, "GET", path, ""); status != http.StatusOK || !strings.Contains(body, want) {
+		if status, body := ask(testServer(queueWithArray(), nil), alice, "GET", path, ""); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("GET %s: %d %s\nwant %s", path, status, body, want)
 		}
 	}

@@ -29,7 +29,7 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 	if p.Setup.Command != "" {
 		fault = "a set-up is a command of its own (--setup)"
 	}
-	if fault == "" && within(allowed, name) {
+	if fault == "" && isWithin(allowed, name) {
 		return nil
 	}
 	if fault == "" {
@@ -82,8 +82,8 @@ func scriptFile(args []string) string {
 	return file
 }
 
-// This function reports whether a path is one of the places, or below one of them.
-func within(places []string, name string) bool {
+// isWithin reports whether a path is one of the places, or below one of them.
+func isWithin(places []string, name string) bool {
 	parts := strings.Split(name, "/")
 	for _, place := range places {
 		depth := strings.Count(place, "/") + 1

@@ -38,7 +38,7 @@ func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string)
 		}
 		known[f.Name] = true
 		var v T
-		give(t, f.Name, reflect.ValueOf(&v).Elem().FieldByIndex(f.Index))
+		setNonzero(t, f.Name, reflect.ValueOf(&v).Elem().FieldByIndex(f.Index))
 		shown := !reflect.ValueOf(public(v)).FieldByIndex(f.Index).IsZero()
 		if _, listed := hidden[f.Name]; shown == listed {
 			t.Errorf("strangers see %s of a %s: %t; listed as hidden: %t", f.Name, typ, shown, listed)
@@ -51,8 +51,8 @@ func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string)
 	}
 }
 
-// This function sets a field to a value that is not zero.
-func give(t *testing.T, name string, v reflect.Value) {
+// setNonzero sets a field to a value that is not zero.
+func setNonzero(t *testing.T, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(true)
@@ -64,14 +64,14 @@ func give(t *testing.T, name string, v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		give(t, name, v.Elem())
+		setNonzero(t, name, v.Elem())
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))
 			return
 		}
 		for i := range v.NumField() {
-			give(t, name, v.Field(i))
+			setNonzero(t, name, v.Field(i))
 		}
 	default:
 		t.Fatalf("no value for %s, a %s", name, v.Type())

@@ -113,7 +113,7 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	return out
 }
 
-// renderUses converts the GPUs of a job, with what the job uses of them now.
+// renderUses converts the GPUs of a job. now is what the job uses of them at present.
 func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {
@@ -132,12 +132,12 @@ func renderUse(out *api.Allocation, u job.GPUUse) {
 
 // renderMeters adds those measurements that may be unknown.
 func renderMeters(out *api.Allocation, u job.GPUUse) {
-	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = known(u.PeakPercent()), known(u.MeanBytes()), known(u.Joules())
+	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = ifKnown(u.PeakPercent()), ifKnown(u.MeanBytes()), ifKnown(u.Joules())
 }
 
-// known returns a pointer to a measurement. It returns nil for a value below 0, which means
+// ifKnown returns a pointer to a measurement. It returns nil for a value below 0, which means
 // unknown.
-func known[T int | int64 | float64](v T) *T {
+func ifKnown[T int | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	defer cancel()
 	leave, err = l.allReports.Enter(ctx, struct{}{}, maxReportsEver)
 	if err != nil {
-		return nil, later(r, time.Second, errTooMany("reports"))
+		return nil, retryLater(r, time.Second, errTooMany("reports"))
 	}
 	return leave, nil
 }
@@ -52,7 +52,7 @@ func tooLong(ctx context.Context, err error) error {
 }
 
 // The handler report answers with sums over the jobs of a period.
-func (s *Server) report(r *request) (any, error) {
+func (s *Server) handleReport(r *request) (any, error) {
 	in := r.query.(*api.ReportQuery)
 	q, err := parseReport(in)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) report(r *request) (any, error) {
 		return nil, err
 	}
 	book := report.NewBook(q)
-	if err := s.count(r, runs, book); err != nil {
+	if err := s.addRuns(r, runs, book); err != nil {
 		return nil, err
 	}
 	reply := api.ReportReply{Schema: api.Schema, By: []string{}, Rows: []api.ReportRow{}, Total: renderRow(book.Total)}
@@ -79,8 +79,8 @@ func (s *Server) report(r *request) (any, error) {
 	return reply, nil
 }
 
-// count adds the runs to the books. It needs a report slot, and takes at most historyTime.
-func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error {
+// addRuns adds the runs to the books. It needs a report slot, and takes at most historyTime.
+func (s *Server) addRuns(r *request, q job.RunQuery, books ...*report.Book) error {
 	leave, err := s.limits.takeReportSlot(r)
 	if err != nil {
 		return err
@@ -142,23 +142,23 @@ func renderRow(w *report.Row) api.ReportRow {
 		Efficiency: renderEfficiency(w.Efficiency),
 	}
 	if w.GPUMemKnown > 0 {
-		out.GPUMemGiBHours = known(w.GPUMemSeconds / 3600 / (1 << 30))
+		out.GPUMemGiBHours = ifKnown(w.GPUMemSeconds / 3600 / (1 << 30))
 	}
 	if w.JoulesKnown > 0 {
-		out.EnergyJoules = known(w.Joules)
+		out.EnergyJoules = ifKnown(w.Joules)
 	}
 	if w.BusyKnown {
-		out.GPUBusyPeak = known(w.PeakBusy)
+		out.GPUBusyPeak = ifKnown(w.PeakBusy)
 	}
 	if w.PeakBytes > 0 {
-		out.GPUPeakBytes = known(w.PeakBytes)
+		out.GPUPeakBytes = ifKnown(w.PeakBytes)
 	}
 	return out
 }
 
-// This method answers a request with the usage, quotas and limits of the caller or another user.
+// handleUsage answers a request with the usage, quotas and limits of the caller or another user.
 // Everybody may see them, as everybody can see the user's jobs in the queue.
-func (s *Server) usage(r *request) (any, error) {
+func (s *Server) handleUsage(r *request) (any, error) {
 	in := r.query.(*api.UsageQuery)
 	uid, user := &r.who.UID, r.who.User
 	if name := in.User; name != "" {
@@ -184,7 +184,7 @@ func (s *Server) usage(r *request) (any, error) {
 			from = since
 		}
 	}
-	if err := s.count(r, job.RunQuery{From: from, UID: uid, User: user}, books...); err != nil {
+	if err := s.addRuns(r, job.RunQuery{From: from, UID: uid, User: user}, books...); err != nil {
 		return nil, err
 	}
 	e, err := s.backend(r.Context()).Entitlement(r.Context(), *uid)
@@ -206,10 +206,10 @@ func renderEntitlement(e *job.Entitlement) api.UsageReply {
 		Quotas: append([]job.QuotaUse{}, e.Quotas...), Limits: append([]job.ClassLimit{}, e.Limits...),
 	}
 	if e.Everyone > 0 {
-		out.UsedPercent = known(100 * e.Used.Seconds() / e.Everyone.Seconds())
+		out.UsedPercent = ifKnown(100 * e.Used.Seconds() / e.Everyone.Seconds())
 	}
 	if !e.Grouped && e.Shares > 0 {
-		out.EntitledPercent = known(100 * float64(e.Share) / float64(e.Shares))
+		out.EntitledPercent = ifKnown(100 * float64(e.Share) / float64(e.Shares))
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func FuzzRequest(f *testing.F) {
 		if r == nil || r.Method == http.MethodConnect {
 			return // net/http refused the request
 		}
-		b := sweep()
+		b := queueWithArray()
 		w := sendAs(testServer(b, nil), bob, r)
 		if w.Body.Len() == 0 && (w.Code >= 300 || strings.Contains(r.URL.Path, "wait")) {
 			return // the server cut the request off or redirected it

@@ -14,8 +14,8 @@ import (
 // maxReservedFor limits the users and groups of one reservation.
 const maxReservedFor = 256
 
-// The method reservations answers with the reservations that have not ended.
-func (s *Server) reservations(r *request) (any, error) {
+// handleReservations answers with the reservations that have not ended.
+func (s *Server) handleReservations(r *request) (any, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}})
 	if err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func (s *Server) reservations(r *request) (any, error) {
 	return api.ReservationsReply{Schema: api.Schema, Reservations: renderReservations(v.Reservations)}, nil
 }
 
-// reserve keeps GPUs for some users for a period.
-func (s *Server) reserve(r *request) (any, error) {
+// handleReserve keeps GPUs for some users for a period.
+func (s *Server) handleReserve(r *request) (any, error) {
 	in := r.body.(*api.ReserveRequest)
 	res, err := s.accounts.reservation(r.person, *in, time.Now())
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Server) reserve(r *request) (any, error) {
 	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
-	out, err := s.reservations(r)
+	out, err := s.handleReservations(r)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func sameGPUs(refs []api.Allocation, indexes []int) bool {
 	return slices.Equal(list, slices.Compact(slices.Sorted(slices.Values(indexes))))
 }
 
-// unreserve ends a reservation.
-func (s *Server) unreserve(r *request) (any, error) {
+// handleUnreserve ends a reservation.
+func (s *Server) handleUnreserve(r *request) (any, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id < 1 {
 		return nil, usagef("%q is not a reservation (see 'gpusched reserve list')", r.PathValue("id"))
@@ -66,17 +66,17 @@ func (s *Server) unreserve(r *request) (any, error) {
 	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
-	return s.reservations(r)
+	return s.handleReservations(r)
 }
 
 // reservation converts a request. It returns all mistakes in the request.
-func (a *accounts) reservation(asker int, in api.ReserveRequest, now time.Time) (job.Reservation, error) {
-	out := job.Reservation{From: moment(in.From), To: moment(in.To), Reason: in.Reason}
-	if in.From.IsZero() {
+func (a *accounts) reservation(asker int, req api.ReserveRequest, now time.Time) (job.Reservation, error) {
+	out := job.Reservation{From: moment(req.From), To: moment(req.To), Reason: req.Reason}
+	if req.From.IsZero() {
 		out.From = moment(now.Truncate(time.Second))
 	}
 	var p job.Problems
-	indexes := slices.Compact(slices.Sorted(slices.Values(in.GPUs)))
+	indexes := slices.Compact(slices.Sorted(slices.Values(req.GPUs)))
 	if len(indexes) == 0 || indexes[0] < 0 || indexes[len(indexes)-1] >= job.MaxGPUs {
 		p = append(p, job.Text("a reservation names the GPUs that it keeps, by their indexes (see 'gpusched gpus')"))
 	}
@@ -87,20 +87,20 @@ func (a *accounts) reservation(asker int, in api.ReserveRequest, now time.Time) 
 	if !out.To.After(out.From) || !out.To.After(now) || tooFar {
 		p = append(p, job.Text("a reservation ends after its beginning, in the future, and within 10 years"))
 	}
-	if len(in.Users)+len(in.Groups) > maxReservedFor {
+	if len(req.Users)+len(req.Groups) > maxReservedFor {
 		p = append(p, job.Text("a reservation is for at most "+strconv.Itoa(maxReservedFor)+" users and groups"))
 	} else {
-		a.reservedFor(asker, &out, in, &p)
+		a.reservedFor(asker, &out, req, &p)
 	}
-	if !fitsComment(in.Reason) {
+	if !fitsComment(req.Reason) {
 		p = append(p, job.Text(reasonProblem()))
 	}
 	return out, p.Err()
 }
 
 // reservedFor fills in the users and groups.
-func (a *accounts) reservedFor(asker int, out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
-	for _, name := range in.Users {
+func (a *accounts) reservedFor(asker int, out *job.Reservation, req api.ReserveRequest, p *job.Problems) {
+	for _, name := range req.Users {
 		uid, err := a.parseUser(asker, name)
 		if refusal := (*job.Refusal)(nil); errors.As(err, &refusal) {
 			*p = append(*p, refusal.Message)
@@ -112,7 +112,7 @@ func (a *accounts) reservedFor(asker int, out *job.Reservation, in api.ReserveRe
 		}
 		out.Users = append(out.Users, job.Account{UID: *uid, User: a.userName(*uid)})
 	}
-	for _, name := range in.Groups {
+	for _, name := range req.Groups {
 		gid, ok := a.opt.GroupID(name)
 		if !ok {
 			*p = append(*p, job.Text("no group named "+strconv.Quote(name)+" on this machine"))

@@ -60,7 +60,7 @@ func pathOf(rt route) string {
 // private part.
 func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 	for _, rt := range routes() {
-		b := sweep()
+		b := queueWithArray()
 		b.End(1, job.Result{Outcome: job.Completed}) // so that a wait for the job is answered
 		path := pathOf(rt)
 		if rt.Name == "list" {
@@ -139,7 +139,7 @@ func TestOnlyTheTableIsServed(t *testing.T) {
 func TestTasksBelongToTheArraysOwner(t *testing.T) {
 	for _, verb := range []string{"cancel", "hold", "release", "requeue", "update"} {
 		for _, task := range []string{"3_1", "3_2"} {
-			b := sweep()
+			b := queueWithArray()
 			status, body := ask(testServer(b, nil), bob, "POST", "/v1/jobs/"+task+"/"+verb, "")
 			if status != http.StatusForbidden || len(b.Commands()) > 0 {
 				t.Errorf("%s of %s by a stranger: %d %s", verb, task, status, body)
@@ -161,7 +161,7 @@ func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 func TestARouteWithoutARightRefusesRoot(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.mux.HandleFunc("GET /v1/forgotten", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(route{Route: new(api.Route), handle: (*Server).version}, w, r)
+		s.serve(route{Route: new(api.Route), handle: (*Server).handleVersion}, w, r)
 	})
 	if status, body := ask(s, root, "GET", "/v1/forgotten", ""); status != http.StatusForbidden {
 		t.Errorf("%d %s", status, body)

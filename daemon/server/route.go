@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This type says who may use a route.
+// A right says who may use a route.
 type right int
 
 const (
@@ -41,40 +41,40 @@ type route struct {
 // routes is the table of the whole API (invariant 1). gpuschedd(8) has the same table for people.
 func routes() []route {
 	return []route{
-		{api.RouteSubmit, anyone, ownerOnly, (*Server).submit},
-		{api.RouteList, anyone, redacted, (*Server).list},
-		{api.RouteShow, anyone, redacted, (*Server).show},
-		{api.RouteCancel, ownerOrAdmin, ownerOnly, (*Server).cancel},
+		{api.RouteSubmit, anyone, ownerOnly, (*Server).handleSubmit},
+		{api.RouteList, anyone, redacted, (*Server).handleList},
+		{api.RouteShow, anyone, redacted, (*Server).handleShow},
+		{api.RouteCancel, ownerOrAdmin, ownerOnly, (*Server).handleCancel},
 		{api.RouteHold, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandHold)},
 		{api.RouteRelease, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandRelease)},
 		{api.RouteRequeue, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandRequeue)},
 		{api.RouteSuspend, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandSuspend)},
 		{api.RouteResume, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandResume)},
-		{api.RouteOpen, ownerOrAdmin, ownerOnly, (*Server).open},
-		{api.RouteUpdate, ownerOrAdmin, ownerOnly, (*Server).update},
-		{api.RouteWait, anyone, redacted, (*Server).wait},
-		{api.RouteMany, ownersOrAdmin, ownerOnly, (*Server).many},
-		{api.RouteHistory, anyone, redacted, (*Server).history},
-		{api.RouteReport, anyone, redacted, (*Server).report},
-		{api.RouteUsage, anyone, ownerOnly, (*Server).usage},
-		{api.RouteEvents, anyone, redacted, (*Server).events},
-		{api.RouteGPUs, anyone, redacted, (*Server).gpus},
-		{api.RoutePauseGPU, adminOnly, ownerOnly, control(job.CommandPauseGPU, (*Server).gpus)},
-		{api.RouteResumeGPU, adminOnly, ownerOnly, control(job.CommandResumeGPU, (*Server).gpus)},
-		{api.RouteDrainGPU, adminOnly, ownerOnly, control(job.CommandDrainGPU, (*Server).gpus)},
-		{api.RouteUndrainGPU, adminOnly, ownerOnly, control(job.CommandResumeGPU, (*Server).gpus)},
-		{api.RouteDrain, adminOnly, ownerOnly, control(job.CommandDrain, (*Server).status)},
-		{api.RouteUndrain, adminOnly, ownerOnly, control(job.CommandUndrain, (*Server).status)},
-		{api.RouteReservations, anyone, ownerOnly, (*Server).reservations},
-		{api.RouteReserve, adminOnly, ownerOnly, (*Server).reserve},
-		{api.RouteUnreserve, adminOnly, ownerOnly, (*Server).unreserve},
-		{api.RoutePlan, anyone, redacted, (*Server).plan},
-		{api.RouteStatus, anyone, redacted, (*Server).status},
-		{api.RouteHealth, anyone, ownerOnly, (*Server).health},
-		{api.RouteMetrics, anyone, ownerOnly, (*Server).metrics},
-		{api.RouteLogLevel, anyone, ownerOnly, (*Server).logLevel},
-		{api.RouteSetLogLevel, adminOnly, ownerOnly, (*Server).setLogLevel},
-		{api.RouteVersion, anyone, ownerOnly, (*Server).version},
+		{api.RouteOpen, ownerOrAdmin, ownerOnly, (*Server).handleOpen},
+		{api.RouteUpdate, ownerOrAdmin, ownerOnly, (*Server).handleUpdate},
+		{api.RouteWait, anyone, redacted, (*Server).handleWait},
+		{api.RouteMany, ownersOrAdmin, ownerOnly, (*Server).handleMany},
+		{api.RouteHistory, anyone, redacted, (*Server).handleHistory},
+		{api.RouteReport, anyone, redacted, (*Server).handleReport},
+		{api.RouteUsage, anyone, ownerOnly, (*Server).handleUsage},
+		{api.RouteEvents, anyone, redacted, (*Server).handleEvents},
+		{api.RouteGPUs, anyone, redacted, (*Server).handleGPUs},
+		{api.RoutePauseGPU, adminOnly, ownerOnly, control(job.CommandPauseGPU, (*Server).handleGPUs)},
+		{api.RouteResumeGPU, adminOnly, ownerOnly, control(job.CommandResumeGPU, (*Server).handleGPUs)},
+		{api.RouteDrainGPU, adminOnly, ownerOnly, control(job.CommandDrainGPU, (*Server).handleGPUs)},
+		{api.RouteUndrainGPU, adminOnly, ownerOnly, control(job.CommandResumeGPU, (*Server).handleGPUs)},
+		{api.RouteDrain, adminOnly, ownerOnly, control(job.CommandDrain, (*Server).handleStatus)},
+		{api.RouteUndrain, adminOnly, ownerOnly, control(job.CommandUndrain, (*Server).handleStatus)},
+		{api.RouteReservations, anyone, ownerOnly, (*Server).handleReservations},
+		{api.RouteReserve, adminOnly, ownerOnly, (*Server).handleReserve},
+		{api.RouteUnreserve, adminOnly, ownerOnly, (*Server).handleUnreserve},
+		{api.RoutePlan, anyone, redacted, (*Server).handlePlan},
+		{api.RouteStatus, anyone, redacted, (*Server).handleStatus},
+		{api.RouteHealth, anyone, ownerOnly, (*Server).handleHealth},
+		{api.RouteMetrics, anyone, ownerOnly, (*Server).handleMetrics},
+		{api.RouteLogLevel, anyone, ownerOnly, (*Server).handleLogLevel},
+		{api.RouteSetLogLevel, adminOnly, ownerOnly, (*Server).handleSetLogLevel},
+		{api.RouteVersion, anyone, ownerOnly, (*Server).handleVersion},
 	}
 }
 
@@ -104,6 +104,6 @@ func (s *Server) mount() {
 		})
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(route{&api.Route{Name: "unknown", Method: http.MethodGet}, anyone, ownerOnly, (*Server).unknown}, w, r)
+		s.serve(route{&api.Route{Name: "unknown", Method: http.MethodGet}, anyone, ownerOnly, (*Server).handleUnknown}, w, r)
 	})
 }

@@ -14,13 +14,13 @@ import (
 
 // serve answers one request. It identifies the caller, checks the right, and calls the handler.
 func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
-	defer s.contain(w, hr)
+	defer s.handlePanic(w, hr)
 	p, known := hr.Context().Value(peerKey{}).(peer)
 	if !known {
 		w.Header().Set("Connection", "close")
 		err := &api.Error{Code: api.CodeForbidden, Message: "the connection has no identity"}
-		s.audit(rt, &request{Request: hr, who: job.Actor{UID: nobody}, person: nobody}, nil, err)
-		s.refuse(w, hr, nobody, err)
+		s.audit(rt, &request{Request: hr, who: job.Actor{UID: noUID}, person: noUID}, nil, err)
+		s.refuse(w, hr, noUID, err)
 		return
 	}
 	r := &request{Request: hr, w: w, received: time.Now(), peer: p, who: s.accounts.actor(p)}
@@ -89,12 +89,12 @@ func (s *Server) read(rt route, r *request) error {
 	return decode(r, r.body, limit)
 }
 
-// empty returns a pointer to a new struct of the same type as like. For nil it returns nil.
-func empty(like any) any {
-	if like == nil {
+// empty returns a pointer to a new struct of the type of model. If model is nil, it returns nil.
+func empty(model any) any {
+	if model == nil {
 		return nil
 	}
-	return reflect.New(reflect.TypeOf(like)).Interface()
+	return reflect.New(reflect.TypeOf(model)).Interface()
 }
 
 // admit enforces the right that the route declares. Nothing else does so.
@@ -140,8 +140,8 @@ func (s *Server) ownersOnly() string {
 	return "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this"
 }
 
-// This method answers a request after its handler panicked (invariant 6).
-func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
+// handlePanic answers a request after its handler panicked (invariant 6).
+func (s *Server) handlePanic(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return

@@ -115,7 +115,7 @@ func TestGate(t *testing.T) {
 		}
 	}
 	for _, uid := range []int{1, 1, 2, 0, 0} {
-		g.leave(uid)
+		g.release(uid)
 	}
 	if g.total != 0 || len(g.held) != 0 {
 		t.Errorf("after all have left: %d, %v", g.total, g.held)

@@ -85,7 +85,7 @@ type Server struct {
 	limits    limits
 	accounts  accounts
 	jobs      jobFinder
-	answers   answers
+	answers   requestCounter
 
 	peerOf    func(net.Conn) (peer, error)
 	processOf func(peer) (process, error)

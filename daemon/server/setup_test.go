@@ -66,9 +66,9 @@ func queue() *servertest.Backend {
 	}
 }
 
-// sweep returns the backend of the function queue, with alice's array 3 added. The array has eight
-// tasks. Task 3_1 runs as job 4.
-func sweep() *servertest.Backend {
+// queueWithArray returns the backend of the function queue, with alice's array 3 added. The array
+// has eight tasks. Task 3_1 runs as job 4.
+func queueWithArray() *servertest.Backend {
 	b := queue()
 	b.Place = []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}}
 	b.View.Jobs = append(b.View.Jobs, job.JobView{Job: job.Job{

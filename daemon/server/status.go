@@ -12,8 +12,8 @@ import (
 // firstWaiting is how many waiting jobs the status shows.
 const firstWaiting = 10
 
-// The method status answers with a summary of the daemon, its jobs and its GPUs.
-func (s *Server) status(r *request) (any, error) {
+// handleStatus answers with a summary of the daemon, its jobs and its GPUs.
+func (s *Server) handleStatus(r *request) (any, error) {
 	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err
 	}
@@ -61,19 +61,19 @@ func problem(checks []job.Check) *job.Check {
 	return &checks[i]
 }
 
-// This method answers a request with all checks of health.
-func (s *Server) health(r *request) (any, error) {
+// handleHealth answers a request with all checks of health.
+func (s *Server) handleHealth(r *request) (any, error) {
 	checks := s.backend(r.Context()).Health(r.Context())
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 
-// This method answers a request with the version of the running daemon, and those of its parts.
-func (s *Server) version(*request) (any, error) {
+// handleVersion answers a request with the version of the running daemon, and those of its parts.
+func (s *Server) handleVersion(*request) (any, error) {
 	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
 }
 
-// This method answers a request for a path that is not in the route table.
-func (s *Server) unknown(r *request) (any, error) {
+// handleUnknown answers a request for a path that is not in the route table.
+func (s *Server) handleUnknown(r *request) (any, error) {
 	return nil, &api.Error{
 		Code: api.CodeUsage, Message: fmt.Sprintf("this daemon does not know the request %s %q", r.Method, r.URL.Path),
 		Hint: "is the client newer than the daemon? see 'gpusched version'",

@@ -39,7 +39,7 @@ func TestAListingIsTheReply(t *testing.T) {
 
 // A listing of names has only the name of each job.
 func TestAListingOfNames(t *testing.T) {
-	s := testServer(sweep(), nil)
+	s := testServer(queueWithArray(), nil)
 	jobs := func(path string) (reply api.ListReply) {
 		if _, body := ask(s, bob, "GET", path, ""); json.Unmarshal([]byte(body), &reply) != nil {
 			t.Fatal(body)
@@ -77,7 +77,7 @@ func TestABriefListing(t *testing.T) {
 
 // A listing of ids has one line for each job of the normal listing, in the same order.
 func TestAListingOfIDs(t *testing.T) {
-	s := testServer(sweep(), nil)
+	s := testServer(queueWithArray(), nil)
 	for _, words := range []string{"", "state=running", "waiting=1", "ids=1-3,3_1", "ended=5", "uid=1002"} {
 		var reply api.ListReply
 		if _, body := ask(s, bob, "GET", "/v1/jobs?"+words, ""); json.Unmarshal([]byte(body), &reply) != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// submit queues a job as the peer's user.
-func (s *Server) submit(r *request) (any, error) {
+// handleSubmit queues a job as the peer's user.
+func (s *Server) handleSubmit(r *request) (any, error) {
 	if s.opt.Own != nil && !s.accounts.owns(r.peer) {
 		return nil, s.accounts.notServed("jobs can be submitted by nobody else")
 	}

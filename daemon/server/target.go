@@ -44,27 +44,27 @@ func (f *jobFinder) target(ctx context.Context, name string) (target, error) {
 	return t, err
 }
 
-// jobInPath returns the job that {id} in the path names, with the details that want selects.
-func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
+// jobInPath returns the job that {id} in the path names, with the given details.
+func (f *jobFinder) jobInPath(r *request, details job.Query) (job.JobView, error) {
 	t, err := f.targetInPath(r)
 	if err != nil {
 		return job.JobView{}, err
 	}
-	return f.view(r.Context(), t, want)
+	return f.view(r.Context(), t, details)
 }
 
-// view returns a target with the details that want selects. These details are the expensive part.
-// If a task is not a job yet, view returns it as its array describes it.
-func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
+// view returns a target with the given details, which are the expensive part. If a task is not a
+// job yet, view returns it as its array describes it.
+func (f *jobFinder) view(ctx context.Context, t target, details job.Query) (job.JobView, error) {
 	if t.id != 0 {
-		return f.jobByID(ctx, t.id, want)
+		return f.jobByID(ctx, t.id, details)
 	}
-	array, err := f.jobByID(ctx, t.task.Array, want)
+	array, err := f.jobByID(ctx, t.task.Array, details)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil && n.Passed(a.Position(t.task.Index)) {
-		return f.pastTask(ctx, *t.task, want)
+		return f.pastTask(ctx, *t.task, details)
 	}
 	return futureTask(array, *t.task), nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This function reads the job in a JobReply.
-func one(t *testing.T, status int, body string) api.Job {
+// readJob reads the job in a JobReply.
+func readJob(t *testing.T, status int, body string) api.Job {
 	t.Helper()
 	var r api.JobReply
 	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
@@ -27,14 +27,14 @@ func one(t *testing.T, status int, body string) api.Job {
 }
 
 func TestATaskIsFoundByItsName(t *testing.T) {
-	s := testServer(sweep(), nil)
+	s := testServer(queueWithArray(), nil)
 	status, body := ask(s, bob, "GET", "/v1/jobs/3_1", "")
-	if j := one(t, status, body); j.ID != 4 || j.Task == nil || *j.Task != (api.Task{Task: job.Task{Array: 3, Index: 1}, Name: "3_1"}) || j.Array != nil ||
+	if j := readJob(t, status, body); j.ID != 4 || j.Task == nil || *j.Task != (api.Task{Task: job.Task{Array: 3, Index: 1}, Name: "3_1"}) || j.Array != nil ||
 		j.Unit != "gpujob-4.service" || j.State != "running" || j.GPUs[0] != (api.Allocation{GPU: contract.GPU{UUID: "GPU-a", Milli: 250, PromiseBytes: 1 << 30}}) {
 		t.Errorf("%+v", j)
 	}
 	status, body = ask(s, bob, "GET", "/v1/jobs/3", "")
-	if j := one(t, status, body); j.Array == nil || *j.Array != (api.Array{Spec: "0-7%2", Size: 8, Limit: 2, Next: 1, Live: 1}) || j.Unit != "" || j.Task != nil {
+	if j := readJob(t, status, body); j.Array == nil || *j.Array != (api.Array{Spec: "0-7%2", Size: 8, Limit: 2, Next: 1, Live: 1}) || j.Unit != "" || j.Task != nil {
 		t.Errorf("%+v", j)
 	}
 	for path, want := range map[string]api.Code{
@@ -48,7 +48,7 @@ func TestATaskIsFoundByItsName(t *testing.T) {
 }
 
 func TestATaskThatHasNotStartedIsShownByItsArray(t *testing.T) {
-	b := sweep()
+	b := queueWithArray()
 	s := testServer(b, nil)
 	for name, start := range map[string]time.Time{"3_1": {}, "3_2": {}} {
 		b.View.Jobs[2].Tasks = &job.Tasks{Next: 2, Live: 2}
@@ -56,23 +56,23 @@ func TestATaskThatHasNotStartedIsShownByItsArray(t *testing.T) {
 			start = noon.Add(time.Hour) // this task is the array's next
 		}
 		status, body := ask(s, bob, "GET", "/v1/jobs/"+name, "")
-		if j := one(t, status, body); j.Task.Name != name || !j.ExpectedStart.Equal(start) {
+		if j := readJob(t, status, body); j.Task.Name != name || !j.ExpectedStart.Equal(start) {
 			t.Errorf("%s: %+v", name, j)
 		}
 	}
 	status, body := ask(s, bob, "GET", "/v1/jobs/3_5", "")
-	if j := one(t, status, body); j.ID != 0 || j.Name != "sweep" || j.State != "queued" || j.Unit != "" || !j.ExpectedStart.IsZero() {
+	if j := readJob(t, status, body); j.ID != 0 || j.Name != "sweep" || j.State != "queued" || j.Unit != "" || !j.ExpectedStart.IsZero() {
 		t.Errorf("%+v", j)
 	}
 	b.End(3, job.Result{Outcome: job.Cancelled})
 	status, body = ask(s, bob, "GET", "/v1/jobs/3_5", "")
-	if j := one(t, status, body); j.State != "cancelled" || j.Result == nil {
+	if j := readJob(t, status, body); j.State != "cancelled" || j.Result == nil {
 		t.Errorf("after its array's end: %+v", j)
 	}
 }
 
 func TestCommandsFindTasks(t *testing.T) {
-	b := sweep()
+	b := queueWithArray()
 	s := testServer(b, nil)
 	for path, want := range map[string]job.Command{
 		"/v1/jobs/3_1/requeue": {Kind: job.CommandRequeue, Job: 4},
@@ -86,11 +86,11 @@ func TestCommandsFindTasks(t *testing.T) {
 		}
 	}
 	status, body := ask(s, bob, "GET", "/v1/jobs/3_2", "")
-	if j := one(t, status, body); j.State != "cancelled" || j.Result == nil || !strings.Contains(j.Result.Sentence, "by alice") {
+	if j := readJob(t, status, body); j.State != "cancelled" || j.Result == nil || !strings.Contains(j.Result.Sentence, "by alice") {
 		t.Errorf("a task that was cancelled before it started: %+v", j)
 	}
 	status, body = ask(s, bob, "GET", "/v1/jobs/3", "")
-	if j := one(t, status, body); j.State != "queued" || j.Array.Cancelled != 1 || j.Array.Next != 1 {
+	if j := readJob(t, status, body); j.State != "queued" || j.Array.Cancelled != 1 || j.Array.Next != 1 {
 		t.Errorf("its array: %+v", j.Array)
 	}
 	for _, verb := range []string{"hold", "requeue"} {
@@ -109,7 +109,7 @@ func TestListingsSelectTasks(t *testing.T) {
 		"/v1/jobs?ids=1-2,3_1":        {1, 2, 4},
 		"/v1/jobs?array=3&state=lost": nil,
 	} {
-		status, body := ask(testServer(sweep(), nil), bob, "GET", path, "")
+		status, body := ask(testServer(queueWithArray(), nil), bob, "GET", path, "")
 		var r api.ListReply
 		if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
 			t.Fatalf("%d %s", status, body)
@@ -124,7 +124,7 @@ func TestListingsSelectTasks(t *testing.T) {
 	}
 	long := "/v1/jobs?ids=" + strings.Repeat("3_1,", maxTaskNames) + "3_1"
 	for _, path := range []string{"/v1/jobs?array=x", "/v1/jobs?ids=3_x", long} {
-		if _, body := ask(testServer(sweep(), nil), bob, "GET", path, ""); refusal(t, body).Code != api.CodeUsage {
+		if _, body := ask(testServer(queueWithArray(), nil), bob, "GET", path, ""); refusal(t, body).Code != api.CodeUsage {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
@@ -137,7 +137,7 @@ const waitsOfOne = 96
 // backend, however long the wait takes and however many clients wait.
 func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &counted{Backend: sweep()}
+		b := &callCounter{Backend: queueWithArray()}
 		s := testServer(b, nil)
 		got := make(chan string)
 		for range waitsOfOne {
@@ -157,25 +157,25 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 		synctest.Wait()
 		b.End(id, job.Result{Outcome: job.Completed})
 		for range waitsOfOne {
-			if j := one(t, 200, <-got); j.ID != id || j.State != "completed" {
+			if j := readJob(t, 200, <-got); j.ID != id || j.State != "completed" {
 				t.Errorf("%+v", j)
 			}
 		}
 	})
 }
 
-// This type counts the calls to a backend.
-type counted struct {
+// A callCounter counts the calls to a backend.
+type callCounter struct {
 	*servertest.Backend
 	asked atomic.Int64
 }
 
-func (c *counted) Query(ctx context.Context, q job.Query) (job.View, error) {
+func (c *callCounter) Query(ctx context.Context, q job.Query) (job.View, error) {
 	c.asked.Add(1)
 	return c.Backend.Query(ctx, q)
 }
 
-func (c *counted) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+func (c *callCounter) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	c.asked.Add(1)
 	return c.Backend.Task(ctx, array, index)
 }
@@ -184,7 +184,7 @@ func (c *counted) Task(ctx context.Context, array job.ID, index int) (job.ID, er
 func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 	for _, name := range []string{"3_2", "3"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := testServer(sweep(), nil)
+			s := testServer(queueWithArray(), nil)
 			got := make(chan string)
 			go func() {
 				_, body := ask(s, bob, "GET", "/v1/jobs/3_2/wait", "")
@@ -192,7 +192,7 @@ func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 			}()
 			synctest.Wait()
 			ask(s, alice, "POST", "/v1/jobs/"+name+"/cancel", "")
-			if j := one(t, 200, <-got); j.ID != 0 || j.State != "cancelled" {
+			if j := readJob(t, 200, <-got); j.ID != 0 || j.State != "cancelled" {
 				t.Errorf("%+v", j)
 			}
 		})
@@ -201,7 +201,7 @@ func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 
 // A task whose job has been forgotten is not reported as waiting.
 func TestAForgottenTaskIsNotFound(t *testing.T) {
-	b := sweep()
+	b := queueWithArray()
 	s := testServer(b, nil)
 	b.View.Jobs[2].Tasks = &job.Tasks{Next: 3, Live: 1, Dropped: []job.Drop{{First: 2, Last: 2, By: "alice"}}}
 	for _, path := range []string{"/v1/jobs/3_0", "/v1/jobs/3_0/wait"} {
@@ -211,19 +211,19 @@ func TestAForgottenTaskIsNotFound(t *testing.T) {
 	}
 	for name, want := range map[string]job.State{"3_1": job.Running, "3_2": job.Cancelled, "3_3": job.Queued} {
 		status, body := ask(s, alice, "GET", "/v1/jobs/"+name, "")
-		if j := one(t, status, body); j.State != want {
+		if j := readJob(t, status, body); j.State != want {
 			t.Errorf("%s is %s", name, j.State)
 		}
 	}
 }
 
-// This type is a backend in which a task becomes a job just after it was looked up.
-type late struct {
+// A lateBackend is a backend in which a task becomes a job just after it was looked up.
+type lateBackend struct {
 	*servertest.Backend
 	looked int
 }
 
-func (b *late) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
+func (b *lateBackend) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	if b.looked++; b.looked == 1 {
 		return 0, nil
 	}
@@ -231,10 +231,10 @@ func (b *late) Task(ctx context.Context, array job.ID, index int) (job.ID, error
 }
 
 func TestATaskThatStartsMeanwhileIsFound(t *testing.T) {
-	b := &late{Backend: sweep()}
+	b := &lateBackend{Backend: queueWithArray()}
 	b.View.Jobs[2].Tasks = &job.Tasks{Next: 2, Live: 1}
 	status, body := ask(testServer(b, nil), bob, "GET", "/v1/jobs/3_1", "")
-	if j := one(t, status, body); j.ID != 4 || b.looked != 2 {
+	if j := readJob(t, status, body); j.ID != 4 || b.looked != 2 {
 		t.Errorf("%+v", j)
 	}
 }

@@ -62,7 +62,7 @@ func (l *limits) throttle(r *request) error {
 		if err := api.Pause(r.Context(), maxDelay); err != nil {
 			return err
 		}
-		return later(r, wait-maxDelay, &api.Error{
+		return retryLater(r, wait-maxDelay, &api.Error{
 			Code: api.CodeUnavailable, Message: fmt.Sprintf("too many requests: %s may make %d a second", r.who.User, site.Requests),
 			Hint: "try again in a moment, or ask less often",
 		})
@@ -70,7 +70,7 @@ func (l *limits) throttle(r *request) error {
 	return api.Pause(r.Context(), wait)
 }
 
-// This method counts something as a number of additional requests of a user.
+// charge counts something as a number of additional requests of a user.
 func (l *limits) charge(uid int, requests float64) {
 	if uid != exempt && requests > 0 {
 		l.rates.charge(uid, rateOf(l.site()), requests)
@@ -89,21 +89,21 @@ func (l *limits) takeDryRunSlot(r *request) error {
 	return l.takeListingSlot(r)
 }
 
-// This function adds to the reply when to send the request again. It also closes the connection to
+// retryLater adds to the reply when to send the request again. It also closes the connection to
 // free its place.
-func later(r *request, after time.Duration, e *api.Error) error {
+func retryLater(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))
 	return e
 }
 
-// takeSlot waits for one of the user's slots. The slot is free again when the request ends.
-func (l *limits) takeSlot(r *request, of *slots.Slots[int], most int) error {
+// takeSlot waits for one of the user's slots in pool. The slot is free again when the request ends.
+func (l *limits) takeSlot(r *request, pool *slots.Slots[int], most int) error {
 	ctx, cancel := context.WithTimeout(r.Context(), slotTime)
 	defer cancel()
-	leave, err := of.Enter(ctx, r.person, most)
+	leave, err := pool.Enter(ctx, r.person, most)
 	if err != nil {
-		return later(r, time.Second, errTooMany("requests"))
+		return retryLater(r, time.Second, errTooMany("requests"))
 	}
 	r.leave = append(r.leave, leave)
 	return nil

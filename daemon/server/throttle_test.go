@@ -191,14 +191,14 @@ func TestAListingThatIsCutOffCounts(t *testing.T) {
 	}
 }
 
-// slow delays calls of Query, and counts how many are in progress at once.
-type slow struct {
+// slowBackend delays calls of Query, and counts how many are in progress at once.
+type slowBackend struct {
 	Backend
 	now, most atomic.Int32
 	free      chan struct{}
 }
 
-func (b *slow) Query(ctx context.Context, q job.Query) (job.View, error) {
+func (b *slowBackend) Query(ctx context.Context, q job.Query) (job.View, error) {
 	n := b.now.Add(1)
 	for m := b.most.Load(); n > m && !b.most.CompareAndSwap(m, n); m = b.most.Load() {
 	}
@@ -211,7 +211,7 @@ func (b *slow) Query(ctx context.Context, q job.Query) (job.View, error) {
 func TestAUsersRequestsShareSlots(t *testing.T) {
 	for path, want := range map[string]int32{"/v1/jobs": maxListings, "/v1/status": maxListings, "/v1/gpus": 5} {
 		synctest.Test(t, func(t *testing.T) {
-			b := &slow{Backend: queue(), free: make(chan struct{})}
+			b := &slowBackend{Backend: queue(), free: make(chan struct{})}
 			s := limited(b, func(l *config.Limits) { l.AtOnce = 5 })
 			var all sync.WaitGroup
 			for range 40 {
@@ -281,7 +281,7 @@ func TestUnknownNamesTakeSlots(t *testing.T) {
 // The wait for a slot has a time limit.
 func TestWaitingForASlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &slow{Backend: queue(), free: make(chan struct{})}
+		b := &slowBackend{Backend: queue(), free: make(chan struct{})}
 		s := limited(b, func(l *config.Limits) { l.AtOnce = 1 })
 		go ask(s, bob, "GET", "/v1/gpus", "")
 		synctest.Wait()
@@ -316,9 +316,9 @@ func TestALargeSubmissionIsRefused(t *testing.T) {
 	}
 }
 
-// This function sends requests as fast as it can, on many connections, until done is closed. It
-// returns a function that waits for the end of the flood, and returns the number of answers.
-func flood(done <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
+// flood sends requests as fast as it can, on many connections, until stop is closed. It returns a
+// function that waits for the end of the flood, and returns the number of answers.
+func flood(stop <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
 	var n atomic.Int64
 	var all sync.WaitGroup
 	for range connections {
@@ -326,7 +326,7 @@ func flood(done <-chan struct{}, socket, method, path string, connections int) (
 			client := overSocket(socket)
 			for {
 				select {
-				case <-done:
+				case <-stop:
 					return
 				default:
 				}
@@ -397,14 +397,14 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
 }
 
-// The type trying delays dry runs, and counts how many are in progress at once.
-type trying struct {
+// slowTrials delays dry runs, and counts how many are in progress at once.
+type slowTrials struct {
 	Backend
 	now  atomic.Int32
 	free chan struct{}
 }
 
-func (b *trying) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+func (b *slowTrials) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	if dryRun {
 		b.now.Add(1)
 		defer b.now.Add(-1)
@@ -418,7 +418,7 @@ func (b *trying) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 func TestDryRunsTakeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const one, dry = `{"name":"x","argv":["aWQ="],"dir":"Lw=="}`, `{"name":"x","argv":["aWQ="],"dir":"Lw==","dry_run":true}`
-		b := &trying{Backend: queue(), free: make(chan struct{})}
+		b := &slowTrials{Backend: queue(), free: make(chan struct{})}
 		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 100, 1000, 50 })
 		var all sync.WaitGroup
 		for range 10 {

@@ -17,14 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
 
-// This function sets every exported field below v to a value that depends only on the field's name,
+// setDistinct sets every exported field below v to a value that depends only on the field's name,
 // so that the order of the fields does not matter.
-func distinct(v reflect.Value, name string) {
+func setDistinct(v reflect.Value, name string) {
 	n := int64(crc32.ChecksumIEEE([]byte(name)) % 100_000)
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		distinct(v.Elem(), name)
+		setDistinct(v.Elem(), name)
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			v.Set(reflect.ValueOf(noon.Add(time.Duration(n) * time.Second).In(time.FixedZone("far", 3600))))
@@ -35,12 +35,12 @@ func distinct(v reflect.Value, name string) {
 			return
 		}
 		for i := range v.NumField() {
-			distinct(v.Field(i), v.Type().Field(i).Name)
+			setDistinct(v.Field(i), v.Type().Field(i).Name)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		distinct(v.Index(0), name)
-		distinct(v.Index(1), name+" again")
+		setDistinct(v.Index(0), name)
+		setDistinct(v.Index(1), name+" again")
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(reflect.ValueOf("k"), reflect.ValueOf("v"))
@@ -86,7 +86,7 @@ var sentences = regexp.MustCompile(`"(sentence|why)": ".*"`)
 // a GPU with every field set, and a GPU and a job with no field set.
 func TestTheWireMatchesItsGolden(t *testing.T) {
 	var v job.JobView
-	distinct(reflect.ValueOf(&v).Elem(), "")
+	setDistinct(reflect.ValueOf(&v).Elem(), "")
 	v.State, v.Request.Priority = job.Running, job.Priority{Class: job.High}
 	v.Request.Array.Ranges = []job.Range{{First: 1, Last: 9, Step: 2}}
 	task := v
@@ -94,13 +94,13 @@ func TestTheWireMatchesItsGolden(t *testing.T) {
 	ended := v
 	ended.State, ended.Request.Array = job.Failed, nil
 	var views [2]job.GPUView
-	distinct(reflect.ValueOf(&views[0]).Elem(), "")
+	setDistinct(reflect.ValueOf(&views[0]).Elem(), "")
 	var reserved job.Reservation
-	distinct(reflect.ValueOf(&reserved).Elem(), "")
+	setDistinct(reflect.ValueOf(&reserved).Elem(), "")
 	course := job.Course{At: noon, Until: noon.Add(100 * time.Hour)}
-	distinct(reflect.ValueOf(&course.GPUs).Elem(), "")
+	setDistinct(reflect.ValueOf(&course.GPUs).Elem(), "")
 	var explained job.Explained
-	distinct(reflect.ValueOf(&explained).Elem(), "")
+	setDistinct(reflect.ValueOf(&explained).Elem(), "")
 	for i := range explained.Sooner {
 		explained.Sooner[i].Change = job.Change{GPUMilli: &v.Request.GPUMilli}
 	}

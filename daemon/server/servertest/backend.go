@@ -127,7 +127,7 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 	}
 	v.ID = 1
 	for _, old := range b.View.Jobs {
-		if same(&s, &old) {
+		if isRepeat(&s, &old) {
 			return job.Submitted{JobView: old, Known: true}, nil
 		}
 		v.ID = max(v.ID, old.ID+1)
@@ -153,7 +153,7 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 	}, Reasons: b.Reasons}
 	switch {
 	case s.Request.Hold:
-		hold(&v, s.Owner.User, false)
+		setHold(&v, s.Owner.User, false)
 	case s.Request.Array != nil:
 		v.Tasks = &job.Tasks{}
 	case b.Place != nil:
@@ -163,21 +163,21 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 	return v
 }
 
-// This function records who holds a job, and whether its owner may release it.
-func hold(v *job.JobView, by string, over bool) {
+// setHold records who holds a job, and whether its owner may release it.
+func setHold(v *job.JobView, by string, over bool) {
 	v.Held, v.HeldOver = by, over
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
-// This function reports whether a submission repeats an earlier job: both have the same request
-// key, or both have the same content and the job did not fail.
-func same(s *job.Submission, old *job.JobView) bool {
-	if s.Owner.UID != old.Owner.UID {
+// isRepeat reports whether a submission repeats an earlier job: both have the same request key, or
+// both have the same content and the job did not fail.
+func isRepeat(s *job.Submission, earlier *job.JobView) bool {
+	if s.Owner.UID != earlier.Owner.UID {
 		return false
 	}
-	counts := !old.State.Terminal() || old.State == job.Completed
-	content := s.Request.Dedup != "" && s.Request.Dedup == old.Request.Dedup && counts
-	return content || s.Key != "" && s.Key == old.Key
+	counts := !earlier.State.Terminal() || earlier.State == job.Completed
+	content := s.Request.Dedup != "" && s.Request.Dedup == earlier.Request.Dedup && counts
+	return content || s.Key != "" && s.Key == earlier.Key
 }
 
 func noJob(id job.ID) error { return job.Refuse("not-found/job", id) }

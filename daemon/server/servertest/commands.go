@@ -106,7 +106,7 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 		}
 		v.Suspension, v.ResumesAt = job.Suspension{SuspendedTime: time.Minute}, time.Time{}
 	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
-		return b.waiting(v, who, c)
+		return b.actOnWaiting(v, who, c)
 	}
 	return nil
 }
@@ -139,17 +139,17 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	return nil
 }
 
-// This method carries out a command about a job that has not started. Only an administrator can
+// actOnWaiting carries out a command about a job that has not started. Only an administrator can
 // release a job that an administrator holds, even if the owner holds it as well. The same is true
 // in daemon/core.
-func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
+func (b *Backend) actOnWaiting(v *job.JobView, who job.Actor, c job.Command) error {
 	others := v.HeldOver && !who.Admin
 	switch {
 	case v.State != job.Queued:
 		return job.Refuse("conflict/not-waiting", v.Called(), v.State)
 	case c.Kind == job.CommandHold:
 		if !others {
-			hold(v, who.User, who.UID != v.Owner.UID)
+			setHold(v, who.User, who.UID != v.Owner.UID)
 		}
 	case c.Kind == job.CommandUpdate:
 		return update(v, who, c.Change)
