@@ -78,27 +78,27 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
 }
 
-// This function records in dir that this process has started. The result again is true if another
-// process started within the last second and did not end properly. The caller must call ended when
-// this process ends properly. The directory dir survives restarts.
-func began(dir string, now time.Time) (again bool, ended func()) {
+// markStart records in dir that this process has started. soonAgain is true if another process
+// started within the last second and did not end properly. The caller must call markEnd when this
+// process ends properly. The directory dir survives restarts.
+func markStart(dir string, now time.Time) (soonAgain bool, markEnd func()) {
 	name := filepath.Join(dir, "began")
 	if info, err := os.Stat(name); err == nil {
-		again = now.Sub(info.ModTime()).Abs() < soon
+		soonAgain = now.Sub(info.ModTime()).Abs() < soon
 	}
 	if os.WriteFile(name, nil, 0o600) != nil || os.Chtimes(name, now, now) != nil {
 		return false, func() {} // watchCrashes got the same error and logged it
 	}
-	return again, func() { _ = os.Remove(name) }
+	return soonAgain, func() { _ = os.Remove(name) }
 }
 
 // pause returns how long to wait before the scheduler starts.
 func (c crashes) pause(now time.Time) time.Duration {
-	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
+	return retry.After(c.countSince(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// This method returns how many crashes are not older than age.
-func (c crashes) within(age time.Duration, now time.Time) (n int) {
+// countSince returns how many crashes are not older than age.
+func (c crashes) countSince(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {
 			n++
@@ -107,9 +107,9 @@ func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// This method returns a check of health about recent crashes, because each crash is a bug.
+// check returns a health check about recent crashes, because each crash is a bug.
 func (c crashes) check(now time.Time) job.Check {
-	n := c.within(crashMemory, now)
+	n := c.countSince(crashMemory, now)
 	if n == 0 {
 		return job.Check{Name: "crashes", Health: job.Healthy, Detail: "none of the scheduler's own within the last hour"}
 	}

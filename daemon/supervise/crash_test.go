@@ -77,14 +77,14 @@ func TestBeginningOverAndOver(t *testing.T) {
 	} {
 		now = now.Add(c.after)
 		var again bool
-		if again, ended = began(dir, now); again != c.again {
+		if again, ended = markStart(dir, now); again != c.again {
 			t.Errorf("%s later: waits: %v", c.after, again)
 		}
 		if c.ends {
 			ended()
 		}
 	}
-	if again, _ := began(filepath.Join(dir, "none"), now); again {
+	if again, _ := markStart(filepath.Join(dir, "none"), now); again {
 		t.Error("it waits where nothing can be noted")
 	}
 }

@@ -40,52 +40,62 @@ func (f *front) get(ctx context.Context) server.Backend {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return unavailable{err: ctx.Err()}
+			return unavailableBackend{err: ctx.Err()}
 		}
 	}
 }
 
-// This type is a backend that answers every request except health with its error.
-type unavailable struct {
+// unavailableBackend is a backend that answers every request except health with its error.
+type unavailableBackend struct {
 	err    error
 	checks func(context.Context) []job.Check
 }
 
-func (a unavailable) Submit(context.Context, job.Submission, bool) (job.Submitted, error) {
+func (a unavailableBackend) Submit(context.Context, job.Submission, bool) (job.Submitted, error) {
 	return job.Submitted{}, a.err
 }
-func (a unavailable) Do(context.Context, job.Actor, job.Command) error     { return a.err }
-func (a unavailable) FindRenamed(context.Context, job.Query) error         { return a.err }
-func (a unavailable) Names(context.Context, job.Query) ([]job.Name, error) { return nil, a.err }
-func (a unavailable) DoMany(context.Context, job.Actor, []job.Command, func([]job.Outcome) error) (int, error) {
+func (a unavailableBackend) Do(context.Context, job.Actor, job.Command) error     { return a.err }
+func (a unavailableBackend) FindRenamed(context.Context, job.Query) error         { return a.err }
+func (a unavailableBackend) Names(context.Context, job.Query) ([]job.Name, error) { return nil, a.err }
+func (a unavailableBackend) DoMany(context.Context, job.Actor, []job.Command, func([]job.Outcome) error) (int, error) {
 	return 0, a.err
 }
-func (a unavailable) Query(context.Context, job.Query) (job.View, error)     { return job.View{}, a.err }
-func (a unavailable) Wait(context.Context, job.ID) (job.JobView, error)      { return job.JobView{}, a.err }
-func (a unavailable) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }
-func (a unavailable) AwaitTask(context.Context, job.ID, int) (job.ID, error) { return 0, a.err }
-func (a unavailable) Explain(context.Context, job.ID, int, bool) (job.Explained, error) {
+func (a unavailableBackend) Query(context.Context, job.Query) (job.View, error) {
+	return job.View{}, a.err
+}
+func (a unavailableBackend) Wait(context.Context, job.ID) (job.JobView, error) {
+	return job.JobView{}, a.err
+}
+func (a unavailableBackend) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }
+func (a unavailableBackend) AwaitTask(context.Context, job.ID, int) (job.ID, error) { return 0, a.err }
+func (a unavailableBackend) Explain(context.Context, job.ID, int, bool) (job.Explained, error) {
 	return job.Explained{}, a.err
 }
-func (a unavailable) Course(context.Context) (job.Course, error) { return job.Course{}, a.err }
+func (a unavailableBackend) Course(context.Context) (job.Course, error) { return job.Course{}, a.err }
 
-func (a unavailable) Results(context.Context, job.ID) (job.Results, error) {
+func (a unavailableBackend) Results(context.Context, job.ID) (job.Results, error) {
 	return job.Results{}, a.err
 }
-func (a unavailable) Runs(context.Context, job.RunQuery, func(*job.Run) error) error { return a.err }
-func (a unavailable) Entitlement(context.Context, int) (job.Entitlement, error) {
+func (a unavailableBackend) Runs(context.Context, job.RunQuery, func(*job.Run) error) error {
+	return a.err
+}
+func (a unavailableBackend) Entitlement(context.Context, int) (job.Entitlement, error) {
 	return job.Entitlement{}, a.err
 }
-func (a unavailable) Lately(context.Context, int, time.Time) (job.Lately, error) {
+func (a unavailableBackend) Lately(context.Context, int, time.Time) (job.Lately, error) {
 	return job.Lately{}, a.err
 }
-func (a unavailable) Past(context.Context, job.PastQuery) (job.Past, error) { return job.Past{}, a.err }
-func (a unavailable) Events(context.Context, int64) (job.Events, error)     { return job.Events{}, a.err }
-func (a unavailable) Payload(context.Context, job.ID) (job.Payload, error) {
+func (a unavailableBackend) Past(context.Context, job.PastQuery) (job.Past, error) {
+	return job.Past{}, a.err
+}
+func (a unavailableBackend) Events(context.Context, int64) (job.Events, error) {
+	return job.Events{}, a.err
+}
+func (a unavailableBackend) Payload(context.Context, job.ID) (job.Payload, error) {
 	return job.Payload{}, a.err
 }
-func (a unavailable) Measure(context.Context, *metrics.Page, int) error { return a.err }
-func (a unavailable) Health(ctx context.Context) []job.Check {
+func (a unavailableBackend) Measure(context.Context, *metrics.Page, int) error { return a.err }
+func (a unavailableBackend) Health(ctx context.Context) []job.Check {
 	if a.checks == nil {
 		return nil
 	}

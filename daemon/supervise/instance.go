@@ -127,7 +127,7 @@ func (s *instance) open(ctx context.Context) error {
 func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
-	parts.Go(func() { s.reloads(ctx, hup) })
+	parts.Go(func() { s.reloadLoop(ctx, hup) })
 	parts.Go(func() { s.tidy(ctx) })
 	parts.Go(func() { s.boundMemory(ctx) })
 	s.log.Info("gpuschedd is ready", "version", s.opt.Version)
@@ -265,7 +265,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "settings", Look: here(s.checkSettings)},
 		{Name: "slurm", Look: here(func() job.Check { return s.slurm.check(s.cfg.Load()) })},
 	}
-	return s.opt.Own.checks(list)
+	return s.opt.Own.addChecks(list)
 }
 
 // checkDamage returns the health check c. If reads of the state file have found damage since the

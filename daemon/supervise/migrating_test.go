@@ -17,7 +17,7 @@ func TestTheManagerWaitsForAMigration(t *testing.T) {
 		path: "/state.db", log: slog.New(slog.NewTextHandler(&told, nil)),
 		extend: func(by time.Duration, _ string) { asked += by },
 	}
-	f.migrating(8, 10)()
+	f.beginMigration(8, 10)()
 	if asked < time.Hour || asked > 24*time.Hour {
 		t.Errorf("it waits for %s", asked)
 	}

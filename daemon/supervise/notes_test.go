@@ -15,21 +15,22 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// This type is a systemd. The users of some jobs have stopped the processes that print notes there.
-type stopped struct {
+// stubSystemd is a systemd. The users of some jobs have stopped the processes that print notes
+// there.
+type stubSystemd struct {
 	mu    sync.Mutex
 	jobs  map[string]bool
 	state map[string]string
 	told  int
 }
 
-func (s *stopped) Status(_ context.Context, name string) (units.Status, error) {
+func (s *stubSystemd) Status(_ context.Context, name string) (units.Status, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return units.Status{Name: name, Active: s.state[name]}, nil
 }
 
-func (s *stopped) Reload(ctx context.Context, name string) error {
+func (s *stubSystemd) Reload(ctx context.Context, name string) error {
 	s.mu.Lock()
 	hangs := s.jobs[name]
 	if hangs {
@@ -52,7 +53,7 @@ func TestStoppedNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &stopped{jobs: map[string]bool{units.Name(1): true}, state: map[string]string{}}
+		s := &stubSystemd{jobs: map[string]bool{units.Name(1): true}, state: map[string]string{}}
 		w := newNoteWriter(dir, s, units.Scope{})
 		me := os.Getuid()
 		begin := time.Now()
@@ -122,7 +123,7 @@ func (a *inUnits) Reload(context.Context, string) error {
 func TestStoppedNotes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stopped{jobs: map[string]bool{}, state: map[string]string{}}
+		s := &stubSystemd{jobs: map[string]bool{}, state: map[string]string{}}
 		w := newNoteWriter(dir, s, units.Scope{})
 		me := os.Getuid()
 		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
@@ -141,19 +142,19 @@ func TestStoppedNotes(t *testing.T) {
 	})
 }
 
-// This type is a systemd with one unit. The job of that unit has ended, and only the result is
+// endedUnit is a systemd with one unit. The job of that unit has ended, and only the result is
 // left.
-type over struct{ reloads int }
+type endedUnit struct{ reloads int }
 
-func (o *over) Status(_ context.Context, name string) (units.Status, error) {
+func (o *endedUnit) Status(_ context.Context, name string) (units.Status, error) {
 	return units.Status{Name: name, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
 }
 
-func (o *over) Reload(context.Context, string) error { o.reloads++; return nil }
+func (o *endedUnit) Reload(context.Context, string) error { o.reloads++; return nil }
 
 // No process is started in a unit whose job has ended: the job's GPUs may be another job's.
 func TestNothingComesIntoASpentUnit(t *testing.T) {
-	u := &over{}
+	u := &endedUnit{}
 	w := newNoteWriter(t.TempDir(), u, units.Scope{})
 	for what, bring := range map[string]func() error{
 		"a note": func() error { return w.Tell(t.Context(), 1, os.Getuid(), "text") },

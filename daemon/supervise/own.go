@@ -53,9 +53,9 @@ func (o *Own) owner() config.OwnerCheck {
 	return config.OwnedBy(o.UID)
 }
 
-// The method settings changes settings that only root can use. In a user's own scheduler, the user
-// is the only administrator, and jobs may run without a device filter.
-func (o *Own) settings(cfg config.Config) config.Config {
+// adjust changes settings that only root can use. In a user's own scheduler, the user is the only
+// administrator, and jobs may run without a device filter.
+func (o *Own) adjust(cfg config.Config) config.Config {
 	if o != nil {
 		cfg.Daemon.AdminGroup, cfg.GPUs.DeviceFilter = "", config.FilterPrefer
 		cfg.GPUs.Strangers = config.StrangersShow
@@ -109,9 +109,9 @@ func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error
 	return units.Scope{User: true, Root: root}, nil
 }
 
-// This method lists the cgroup controllers that are missing, which means that jobs' limits are not
-// enforced. It returns nil for the machine's scheduler, where only health reports them.
-func (o *Own) unlimited() []string {
+// missingControllers lists the cgroup controllers that are missing, which means that jobs' limits
+// are not enforced. It returns nil for the machine's scheduler, where only health reports them.
+func (o *Own) missingControllers() []string {
 	if o == nil || o.root.Load() == nil {
 		return nil
 	}
@@ -136,9 +136,9 @@ func (o *Own) runDir() string {
 	return filepath.Dir(o.Socket)
 }
 
-// This method adds lines to health about what a user's scheduler can't enforce. If something is
+// addChecks adds lines to health about what a user's scheduler can't enforce. If something is
 // missing that no user's scheduler can have, it does not count as broken.
-func (o *Own) checks(list []daemon.Check) []daemon.Check {
+func (o *Own) addChecks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list
 	}

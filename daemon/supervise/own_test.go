@@ -17,10 +17,10 @@ import (
 func TestNobodysOwn(t *testing.T) {
 	var o *Own
 	list := []daemon.Check{{Name: "x"}}
-	if o.account() != nil || o.socket() != "" || o.unlimited() != nil || o.systemd("").User || len(o.checks(list)) != 1 {
+	if o.account() != nil || o.socket() != "" || o.missingControllers() != nil || o.systemd("").User || len(o.addChecks(list)) != 1 {
 		t.Error("something of a user's is in it")
 	}
-	if cfg := o.settings(config.Default()); cfg.Daemon.AdminGroup == "" || cfg.GPUs.DeviceFilter != config.FilterRequire {
+	if cfg := o.adjust(config.Default()); cfg.Daemon.AdminGroup == "" || cfg.GPUs.DeviceFilter != config.FilterRequire {
 		t.Errorf("%+v", cfg.Daemon)
 	}
 }
@@ -34,7 +34,7 @@ func TestOwnHealth(t *testing.T) {
 		return job.Check{Name: "kernel log", Health: job.Degraded, Detail: "not noticed"}
 	}}
 	got := map[string]job.Check{}
-	for _, c := range o.checks([]daemon.Check{kernel}) {
+	for _, c := range o.addChecks([]daemon.Check{kernel}) {
 		got[c.Name] = c.Look(t.Context())
 	}
 	for name, text := range map[string]string{
@@ -52,8 +52,8 @@ func TestOwnHealth(t *testing.T) {
 		t.Errorf("%+v", o.checkLinger())
 	}
 	absent := "/there/is/no/such/group"
-	if o.root.Store(&absent); o.checkLimits().Health != job.Degraded || len(o.unlimited()) != 3 {
-		t.Errorf("%+v without %v", o.checkLimits(), o.unlimited())
+	if o.root.Store(&absent); o.checkLimits().Health != job.Degraded || len(o.missingControllers()) != 3 {
+		t.Errorf("%+v without %v", o.checkLimits(), o.missingControllers())
 	}
 	own, machine := &Supervisor{opt: Options{Own: o}}, &Supervisor{}
 	for want, got := range map[string]string{
@@ -73,7 +73,7 @@ func TestOwnHealth(t *testing.T) {
 	if uid, ok := names.UserID("carol"); names.UserName(7) != "carol" || uid != 7 || !ok {
 		t.Errorf("%q is %d", names.UserName(7), uid)
 	}
-	if cfg := o.settings(config.Default()); cfg.Daemon.AdminGroup != "" || cfg.GPUs.DeviceFilter != config.FilterPrefer {
+	if cfg := o.adjust(config.Default()); cfg.Daemon.AdminGroup != "" || cfg.GPUs.DeviceFilter != config.FilterPrefer {
 		t.Errorf("%+v", cfg.Daemon)
 	}
 }

@@ -17,9 +17,9 @@ import (
 // There is also one line for each GPU and each job in trouble.
 var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
-// This function reads a table of gpusched-admin(7). It has a row for each part that the scheduler
+// readRows reads a table of gpusched-admin(7). It has a row for each part that the scheduler
 // depends on.
-func rows(t *testing.T) [][]string {
+func readRows(t *testing.T) [][]string {
 	t.Helper()
 	data, err := os.ReadFile("../../packaging/man/gpusched-admin.7")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 	// These lines are about properties of the machine, not about parts that can fail.
 	properties := []string{"state disk", "limits", "shared memory", "queue", "reboots"}
 	told := map[string]bool{}
-	for _, row := range rows(t) {
+	for _, row := range readRows(t) {
 		if len(row) != 4 || row[1] == "" || row[3] == "" {
 			t.Errorf("row %q", row)
 			continue
@@ -97,7 +97,7 @@ var limits = map[string][]string{
 // The limits in the table are the same as the limits in the program.
 func TestPartsLimits(t *testing.T) {
 	text := map[string]string{}
-	for _, row := range rows(t) {
+	for _, row := range readRows(t) {
 		text[row[0]] = row[1]
 		if limits[row[0]] == nil {
 			t.Errorf("nothing holds the limits of %s: %s", row[0], row[1])

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// This method reads the configuration again after each SIGHUP. If it has errors, nothing changes.
-func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
+// reloadLoop reads the configuration again after each SIGHUP. If it has errors, nothing changes.
+func (s *instance) reloadLoop(ctx context.Context, hup <-chan os.Signal) {
 	recount := time.NewTicker(recountEvery)
 	defer recount.Stop()
 	for {
@@ -52,7 +52,7 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 	if err != nil {
 		return settings, err
 	}
-	s.slurm.look()
+	s.slurm.read()
 	settings.Policy.SlurmGPUs = s.slurm.gpus(&cfg)
 	s.cpus, s.ofSlurm = cpus, settings.Policy.SlurmGPUs
 	return settings, nil
@@ -61,7 +61,7 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 // recount applies the settings in force again if the number of CPUs or the set of Slurm's GPUs has
 // changed. Running jobs keep what they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
-	s.slurm.look()
+	s.slurm.read()
 	cfg := s.cfg.Load()
 	was, ofSlurm := s.cpus, s.slurm.gpus(cfg)
 	sameGPUs := ofSlurm.Equal(s.ofSlurm)
@@ -102,7 +102,7 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 		return config.Config{}, from, err
 	}
 	cfg, _, err := config.Read(from.Files, s.opt.Own.owner())
-	return s.opt.Own.settings(cfg), from, err
+	return s.opt.Own.adjust(cfg), from, err
 }
 
 // quotaGroups implements daemon.QuotaGroups. If it asks the directory service and gets no answer,

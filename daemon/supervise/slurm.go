@@ -17,8 +17,8 @@ type slurm struct {
 	found  atomic.Pointer[gres.Found] // result of the last look
 }
 
-// look reads Slurm's files again.
-func (s *slurm) look() {
+// read reads Slurm's files again.
+func (s *slurm) read() {
 	if host, err := os.Hostname(); err == nil {
 		s.reader.Host = host
 	}

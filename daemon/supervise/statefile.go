@@ -62,8 +62,8 @@ func (f *stateFile) moveAside(why error) error {
 	return nil
 }
 
-// This method records that a write found the file damaged. The next open checks the file. If the
-// check finds no damage and suspect is called again within asideTime, the file is moved aside.
+// suspect records that a write found the file damaged. The next open checks the file. If the check
+// finds no damage and suspect is called again within asideTime, the file is moved aside.
 func (f *stateFile) suspect(why error) {
 	now := time.Now()
 	again := !f.suspected.IsZero() && now.Sub(f.suspected) < asideTime
@@ -78,7 +78,7 @@ func (f *stateFile) suspect(why error) {
 }
 
 func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
-	opened, err := store.Open(ctx, f.path, store.Options{Migrating: f.migrating, LastIDs: f.lastIDs})
+	opened, err := store.Open(ctx, f.path, store.Options{Migrating: f.beginMigration, LastIDs: f.lastIDs})
 	if err != nil {
 		return nil, job.Restored{}, err
 	}
@@ -93,8 +93,8 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 // the change takes longer than a start may normally take.
 const migrationTime = 2 * time.Hour
 
-// This method reports that a change of the file's schema begins. The function done reports its end.
-func (f *stateFile) migrating(from, to int) (done func()) {
+// beginMigration reports that a change of the file's schema begins. Calling done reports its end.
+func (f *stateFile) beginMigration(from, to int) (done func()) {
 	begun := time.Now()
 	f.log.Info("bringing the state file to the schema of this release; a copy of the old one stays beside it",
 		"from", from, "to", to, "copy", store.BackupPath(f.path, from))

@@ -92,7 +92,7 @@ func New(o Options) *Supervisor {
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
 		Printed: journal.NewSyncer().Sync,
-		Person:  s.person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
+		Person:  s.person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.missingControllers,
 		Verbosity: s.verbose,
 		Process:   func() metrics.Process { return host.Self("/proc/self", began) },
 	})
@@ -105,8 +105,8 @@ var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// This method applies the settings of everything except the scheduler. It looks up the groups in
-// these settings at once, so that no request has to wait for that.
+// use applies the settings of everything except the scheduler. It looks up the groups in these
+// settings at once, so that no request has to wait for that.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
 		s.names.KnownGroup(name)
@@ -123,7 +123,7 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	if s.crashes, err = watchCrashes(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
 		s.log.Warn("crashes of this daemon can't be recorded", "err", err)
 	}
-	again, ended := began(filepath.Dir(s.opt.Specs), time.Now())
+	again, ended := markStart(filepath.Dir(s.opt.Specs), time.Now())
 	defer ended()
 	if err := s.refuse(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 			wait = lastTry
 		}
 		s.fail(err, wait)
-		s.answer(err)
+		s.report(err)
 		s.resume(ctx, hup, wait)
 		if readOnly && ctx.Err() == nil {
 			return fmt.Errorf("starting a new process, to see whether the disk can be written: %w", err)
@@ -198,7 +198,7 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	began := time.Now()
 	works.Store(true)
 	s.front.put(one.daemon)
-	s.answer(nil)
+	s.report(nil)
 	err = one.run(ctx, hup)
 	s.front.put(nil)
 	works.Store(false)
@@ -221,8 +221,8 @@ func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time
 	}
 }
 
-// answer reports the outcome of a requested reload after the settings were read.
-func (s *Supervisor) answer(err error) {
+// report reports the outcome of a requested reload after the settings were read.
+func (s *Supervisor) report(err error) {
 	if !s.asked {
 		return
 	}
@@ -272,7 +272,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 		Detail: fmt.Sprintf("it can't work; running jobs go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
-	s.front.put(unavailable{
+	s.front.put(unavailableBackend{
 		err: job.Refuse("unavailable/broken", err),
 		checks: func(context.Context) []job.Check {
 			now := time.Now()
