@@ -39,7 +39,7 @@ func benchmarkCommit(b *testing.B, batch int, next func(id job.ID) job.Record) {
 func BenchmarkCommit(b *testing.B) {
 	p := typicalPayload()
 	submit := func(id job.ID) job.Record { return job.Record{Job: queued(id), Payload: p} }
-	start := func(id job.ID) job.Record { return job.Record{Job: running(id%100 + 1)} }
+	start := func(id job.ID) job.Record { return job.Record{Job: runningJob(id%100 + 1)} }
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("submit/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, submit) })
 		b.Run(fmt.Sprintf("change/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, start) })

@@ -31,7 +31,7 @@ func checkTables(ctx context.Context, db *sql.DB, path string) error {
 	for _, table := range []string{
 		"meta", "jobs", "attempts", "gpu_controls", "usage", "predictions", "reservations", "notifications",
 	} {
-		err := each(ctx, db, "PRAGMA quick_check("+table+")", verdict)
+		err := eachRow(ctx, db, "PRAGMA quick_check("+table+")", verdict)
 		var f fault
 		if errors.As(err, &f) {
 			return &CorruptError{Path: path, Detail: "table " + table + ": " + string(f)}
@@ -74,7 +74,7 @@ func (s *Store) Check(ctx context.Context) error {
 		return fmt.Errorf("check the state file: %w", classify(s.path, err))
 	}
 	defer tx.Rollback()
-	c := checker{each: func(query string, f func(*sql.Rows) error) error { return each(ctx, tx, query, f) }}
+	c := checker{each: func(query string, f func(*sql.Rows) error) error { return eachRow(ctx, tx, query, f) }}
 	c.structure()
 	c.jobs()
 	c.otherRows()
@@ -99,8 +99,8 @@ func (c *checker) fault(err error) {
 
 func (c *checker) faultf(format string, args ...any) { c.fault(fmt.Errorf(format, args...)) }
 
-// This method calls f for each row of a query, and collects the errors.
-func (c *checker) rows(query string, f func(*sql.Rows) error) {
+// eachRow calls f for each row of a query, and collects the errors.
+func (c *checker) eachRow(query string, f func(*sql.Rows) error) {
 	c.fault(c.each(query, func(rows *sql.Rows) error {
 		c.fault(f(rows))
 		return nil
@@ -108,8 +108,8 @@ func (c *checker) rows(query string, f func(*sql.Rows) error) {
 }
 
 func (c *checker) structure() {
-	c.rows("PRAGMA integrity_check", verdict)
-	c.rows("PRAGMA foreign_key_check", func(rows *sql.Rows) error {
+	c.eachRow("PRAGMA integrity_check", verdict)
+	c.eachRow("PRAGMA foreign_key_check", func(rows *sql.Rows) error {
 		var table, parent string
 		var row sql.NullInt64
 		var key int
@@ -121,7 +121,7 @@ func (c *checker) structure() {
 }
 
 func (c *checker) jobs() {
-	c.rows(jobQuery+"ORDER BY j.id", func(rows *sql.Rows) error {
+	c.eachRow(jobQuery+"ORDER BY j.id", func(rows *sql.Rows) error {
 		j, err := scanJob(rows)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func (c *checker) otherRows() {
 }
 
 func decode[T any](c *checker, scan scanner[T], columns, table string) {
-	c.rows("SELECT "+columns+" FROM "+table, func(rows *sql.Rows) error {
+	c.eachRow("SELECT "+columns+" FROM "+table, func(rows *sql.Rows) error {
 		_, err := scan(rows)
 		return err
 	})

@@ -48,9 +48,9 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			s := openNew(t)
-			commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: running(2), Payload: payload()},
-				job.Record{Job: ended(3, job.Completed), Payload: payload()}, job.Record{GPU: &job.GPUControl{UUID: "GPU-0"}},
-				job.Record{Job: array(4, 1), Payload: payload()}, job.Record{Job: taskOf(running(5), 4, 3)},
+			commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: runningJob(2), Payload: payload()},
+				job.Record{Job: endedJob(3, job.Completed), Payload: payload()}, job.Record{GPU: &job.GPUControl{UUID: "GPU-0"}},
+				job.Record{Job: array(4, 1), Payload: payload()}, job.Record{Job: taskOf(runningJob(5), 4, 3)},
 				job.Record{Usage: &job.Usage{Account: "u1001"}, Prediction: &job.Prediction{Key: "k"}, Reservation: &job.Reservation{ID: 6}})
 			mustCheck(t, s)
 			if _, err := s.write.Exec(c.damage); err != nil {
@@ -90,7 +90,7 @@ func TestOverview(t *testing.T) {
 	s := openNew(t)
 	held := queued(1)
 	held.Held = "bob"
-	commit(t, s, job.Record{Job: held, Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()},
+	commit(t, s, job.Record{Job: held, Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()},
 		job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(queued(4), 3, 7)})
 	var text string
 	err := s.read.QueryRow(`SELECT group_concat(concat_ws(' ', id, task, user, name, state, held_by, gpus, started_at, gpu_indexes, exit_code,

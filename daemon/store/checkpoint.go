@@ -23,7 +23,7 @@ func pagesOf(records []job.Record) int {
 	return pages
 }
 
-// This method moves the log's pages into the file, so that the log starts again from its beginning.
+// checkpoint moves the log's pages into the file, so that the log starts again from its beginning.
 // This only saves space and time: pages in the log are already durable.
 func (s *Store) checkpoint(ctx context.Context) error {
 	var busy, pages, done int

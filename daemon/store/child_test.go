@@ -59,7 +59,7 @@ func commitForever(path string) error {
 			p.Argv = append(p.Argv, id.String(), strings.Repeat("x", int(id)%9000))
 			records = append(records, job.Record{Job: queued(id), Payload: p})
 			if id%3 == 0 {
-				records = append(records, job.Record{Job: ended(id, job.Completed)})
+				records = append(records, job.Record{Job: endedJob(id, job.Completed)})
 			}
 			id++
 		}
@@ -208,7 +208,7 @@ func changeUnderFileLimit(path string) error {
 		return err
 	}
 	for id := range job.ID(20) {
-		if err := s.Commit(ctx, []job.Record{{Job: running(id + 1), Payload: payload()}}); err != nil {
+		if err := s.Commit(ctx, []job.Record{{Job: runningJob(id + 1), Payload: payload()}}); err != nil {
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func changeUnderFileLimit(path string) error {
 		return err
 	}
 	for i := range 2000 {
-		j := running(job.ID(i%20 + 1))
+		j := runningJob(job.ID(i%20 + 1))
 		j.Attempt.PeakMemBytes = int64(i)
 		if err := s.Commit(ctx, []job.Record{{Job: j}}); err != nil {
 			return fmt.Errorf("change %d: %w", i, err)

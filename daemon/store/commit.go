@@ -81,7 +81,7 @@ func (s *Store) transact(ctx context.Context, records []job.Record) (counters, e
 		return s.next, err
 	}
 	defer tx.Rollback()
-	stmts := s.stmts.in(ctx, tx)
+	stmts := s.stmts.inTx(ctx, tx)
 	next := s.next
 	for _, r := range records {
 		if err := stmts.record(ctx, r); err != nil {

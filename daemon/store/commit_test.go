@@ -42,7 +42,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 			first := queued(1)
 			first.Key = "k"
 			commit(t, s, job.Record{Job: first, Payload: payload()})
-			err := s.Commit(context.Background(), []job.Record{{Job: ended(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
+			err := s.Commit(context.Background(), []job.Record{{Job: endedJob(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
 			if !errors.Is(err, job.ErrInvalid) || Retryable(err) {
 				t.Fatalf("error %v", err)
 			}

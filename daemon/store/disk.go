@@ -48,7 +48,7 @@ func (d disk) look(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// This method reports whether there is a file at path. If it returns an error, this is unknown.
+// exists reports whether there is a file at path. If it returns an error, this is unknown.
 func (d disk) exists(path string) (bool, error) {
 	_, err := d.look(path)
 	if errors.Is(err, fs.ErrNotExist) {

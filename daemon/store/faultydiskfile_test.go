@@ -53,14 +53,14 @@ func (d *faultyDisk) fault(op diskOp, file uintptr, off int64, n int) diskFault 
 func (d *faultyDisk) Ask(c diskCall) diskFault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
-	d.look()
+	d.recordNames()
 	f := noFault
 	if d.judge != nil {
 		f = d.judge(c)
 	}
 	switch {
 	case c.Op == opSyncFile:
-		d.synced(c.Path, f == noFault)
+		d.markSynced(c.Path, f == noFault)
 	case c.Op == opSyncNames && f == noFault:
 		d.namesSynced(c.Path)
 	}
@@ -108,7 +108,7 @@ func (d *faultyDisk) xWrite(tls *libc.TLS, file, buf uintptr, n int32, off int64
 	if f != noFault {
 		part = n / 2
 	}
-	d.writing(d.pathOf(file), off, int64(part))
+	d.markWrite(d.pathOf(file), off, int64(part))
 	rc := cFunction[transfer](realMethods(file).FxWrite)(tls, file, buf, part, off)
 	if rc == sqlite.SQLITE_OK && f != noFault {
 		return faultCode(f, sqlite.SQLITE_IOERR_WRITE)
@@ -120,14 +120,14 @@ func (d *faultyDisk) xTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	if f := d.fault(opTruncate, file, size, 0); f != noFault {
 		return faultCode(f, sqlite.SQLITE_IOERR_TRUNCATE)
 	}
-	d.writing(d.pathOf(file), size, 0)
+	d.markWrite(d.pathOf(file), size, 0)
 	return cFunction[func(*libc.TLS, uintptr, int64) int32](realMethods(file).FxTruncate)(tls, file, size)
 }
 
 func (d *faultyDisk) xSync(_ *libc.TLS, file uintptr, _ int32) int32 {
 	f := d.fault(opSync, file, 0, 0)
 	path := d.pathOf(file)
-	d.synced(path, f == noFault)
+	d.markSynced(path, f == noFault)
 	if f != noFault {
 		return faultCode(f, sqlite.SQLITE_IOERR_FSYNC)
 	}

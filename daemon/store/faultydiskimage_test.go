@@ -17,9 +17,9 @@ type diskImage struct {
 	stale map[int64]bool // sectors whose sync failed and that have not been written since
 }
 
-// This method returns the image of a file that is about to change. Its content before the first
-// change counts as on disk. The caller must hold mu.
-func (d *faultyDisk) of(path string) *diskImage {
+// imageFor returns the image of a file that is about to change. Its content before the first change
+// counts as on disk. The caller must hold mu.
+func (d *faultyDisk) imageFor(path string) *diskImage {
 	im := d.files[path]
 	if im == nil {
 		im = newDiskImage(contentOf(path))
@@ -43,21 +43,21 @@ func contentOf(path string) []byte {
 	return data
 }
 
-// This method records a write that is about to be made.
-func (d *faultyDisk) writing(path string, off, n int64) {
+// markWrite records a write that is about to be made.
+func (d *faultyDisk) markWrite(path string, off, n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	im := d.of(path)
+	im := d.imageFor(path)
 	for s := off / sector; s <= (off+n-1)/sector; s++ {
 		delete(im.stale, s)
 	}
 }
 
-// This method marks written sectors as on disk, or as lost if the sync failed.
-func (d *faultyDisk) synced(path string, ok bool) {
+// markSynced marks written sectors as on disk, or as lost if the sync failed.
+func (d *faultyDisk) markSynced(path string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	im := d.of(path)
+	im := d.imageFor(path)
 	now := contentOf(path)
 	if !ok {
 		for s := int64(0); s*sector < int64(len(now)); s++ {
@@ -81,21 +81,20 @@ func sectorOf(file []byte, s int64) []byte {
 	return file[from:to]
 }
 
-// This method returns what a power cut leaves of a file. The argument now is the content that
-// processes see. The function reached gets every sector that may not be on disk, and reports
-// whether it is. The sector -1 means the shorter length of a truncated file. A nil image means that
-// all of the file is on disk.
-func (im *diskImage) after(now []byte, reached func(sector int64) bool) []byte {
+// afterCut returns what a power cut leaves of a file. current is the content that processes see.
+// onDisk is called for every sector that may not be on disk, and reports whether it is. Sector -1
+// means the shorter length of a truncated file. A nil image means that all of the file is on disk.
+func (im *diskImage) afterCut(current []byte, onDisk func(sector int64) bool) []byte {
 	if im == nil {
-		return now
+		return current
 	}
 	left := bytes.Clone(im.disk)
-	if len(now) < len(left) && reached(-1) {
-		left = left[:len(now)]
+	if len(current) < len(left) && onDisk(-1) {
+		left = left[:len(current)]
 	}
-	for s := int64(0); s*sector < int64(len(now)); s++ {
-		was, is := sectorOf(im.disk, s), sectorOf(now, s)
-		if bytes.Equal(was, is) || !reached(s) {
+	for s := int64(0); s*sector < int64(len(current)); s++ {
+		was, is := sectorOf(im.disk, s), sectorOf(current, s)
+		if bytes.Equal(was, is) || !onDisk(s) {
 			continue
 		}
 		if end := s*sector + int64(len(is)); int64(len(left)) < end {

@@ -59,7 +59,7 @@ func TestDiskPowerLoss(t *testing.T) {
 	d := newDisk(t, "power")
 	path := filepath.Join(t.TempDir(), "f")
 	put := func(s string, at int) {
-		d.writing(path, int64(at), int64(len(s)))
+		d.markWrite(path, int64(at), int64(len(s)))
 		now := contentOf(path)
 		now = append(now, make([]byte, max(0, at+len(s)-len(now)))...)
 		copy(now[at:], s)
@@ -68,7 +68,7 @@ func TestDiskPowerLoss(t *testing.T) {
 		}
 	}
 	left := func(reached ...int64) string {
-		got := d.files[path].after(contentOf(path), func(s int64) bool { return len(reached) > 0 && s == reached[0] })
+		got := d.files[path].afterCut(contentOf(path), func(s int64) bool { return len(reached) > 0 && s == reached[0] })
 		var text []byte
 		for s := 0; s*sector < len(got); s++ {
 			text = append(text, got[s*sector])
@@ -84,16 +84,16 @@ func TestDiskPowerLoss(t *testing.T) {
 	put("a", 0)
 	require("written", left(), "")
 	require("written, and reached", left(0), "a")
-	d.synced(path, true)
+	d.markSynced(path, true)
 	require("synced", left(), "a")
 	put("b", 0)
 	put("c", 2*sector)
 	require("one sector of two", left(2), "a\x00c")
-	d.synced(path, false)
-	d.synced(path, true)
+	d.markSynced(path, false)
+	d.markSynced(path, true)
 	require("a sync that failed, and one that did not", left(), "a\x00\x00")
 	put("b", 0)
-	d.synced(path, true)
+	d.markSynced(path, true)
 	require("written again", left(), "b\x00\x00")
 }
 

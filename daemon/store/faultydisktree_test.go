@@ -30,25 +30,25 @@ type diskNode struct {
 }
 
 // Watch makes the disk track the names in dir from now on. The names that exist now count as on
-// disk. The directory kept must be empty and on the same file system.
-func (d *faultyDisk) Watch(dir, kept string) error {
+// disk. keepDir must be empty and on the same file system.
+func (d *faultyDisk) Watch(dir, keepDir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tree, d.files = nil, map[string]*diskImage{}
-	t := &nameTree{dir: dir, kept: kept, now: map[string]*diskNode{}}
-	if _, err := t.look(); err != nil {
+	t := &nameTree{dir: dir, kept: keepDir, now: map[string]*diskNode{}}
+	if _, err := t.record(); err != nil {
 		return fmt.Errorf("watch the names in %q: %w", dir, err)
 	}
 	for _, n := range t.now {
 		n.image = nil
 	}
 	d.tree = t
-	t.synced()
+	t.markSynced()
 	return nil
 }
 
-// This method records the changes of the last call, and reports whether there were any.
-func (t *nameTree) look() (bool, error) {
+// record records the changes of the last call, and reports whether there were any.
+func (t *nameTree) record() (bool, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return false, err
@@ -93,17 +93,17 @@ func (t *nameTree) add(name string, inode uint64) (*diskNode, error) {
 	return n, os.Link(filepath.Join(t.dir, name), n.path)
 }
 
-// This method marks all names as on disk.
-func (t *nameTree) synced() { t.disk, t.late = maps.Clone(t.now), nil }
+// markSynced marks all names as on disk.
+func (t *nameTree) markSynced() { t.disk, t.late = maps.Clone(t.now), nil }
 
-// This method records the changes of the last call.
-func (d *faultyDisk) look() {
+// recordNames records the changes of the last call.
+func (d *faultyDisk) recordNames() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.tree == nil {
 		return
 	}
-	changed, err := d.tree.look()
+	changed, err := d.tree.record()
 	if err != nil {
 		panic(err) // cannot fail, because the directory is the test's own
 	}
@@ -120,11 +120,11 @@ func (d *faultyDisk) look() {
 
 // namesSynced marks all names in the directory as on disk.
 func (d *faultyDisk) namesSynced(dir string) {
-	d.look()
+	d.recordNames()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.tree != nil && d.tree.dir == dir {
-		d.tree.synced()
+		d.tree.markSynced()
 	}
 }
 
@@ -136,22 +136,22 @@ func (d *faultyDisk) Late() int {
 }
 
 // Cut writes into an empty directory what a power cut would leave of the watched directory. It
-// calls changed for each change of a name that may not be on disk, and reached for each such
-// sector. Both return true if the change or sector is on disk. Sector -1 means the shorter length
-// of a truncated file.
-func (d *faultyDisk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
+// calls nameOnDisk for each change of a name that may not be on disk, and sectorOnDisk for each
+// such sector. Both return true if the change or sector is on disk. Sector -1 means the shorter
+// length of a truncated file.
+func (d *faultyDisk) Cut(to string, nameOnDisk func(change int) bool, sectorOnDisk func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left := maps.Clone(d.tree.disk)
 	for i, change := range d.tree.late {
-		if changed(i) {
+		if nameOnDisk(i) {
 			maps.Copy(left, change)
 		}
 	}
 	var errs []error
 	for name, n := range left {
 		if n != nil {
-			errs = append(errs, os.WriteFile(filepath.Join(to, name), n.image.after(contentOf(n.path), reached), 0o600))
+			errs = append(errs, os.WriteFile(filepath.Join(to, name), n.image.afterCut(contentOf(n.path), sectorOnDisk), 0o600))
 		}
 	}
 	return errors.Join(errs...)

@@ -17,7 +17,7 @@ import (
 func TestFirstReadsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
-	keyed := running(1)
+	keyed := runningJob(1)
 	keyed.Key = "key"
 	commit(t, s, job.Record{Job: keyed, Payload: payload()})
 	for range 5 {
@@ -64,11 +64,11 @@ func firstReads(t *testing.T, s *Store, want *job.Job) {
 func TestOneJobTakesOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openNew(t)
-		commit(t, s, job.Record{Job: running(1), Payload: payload()})
+		commit(t, s, job.Record{Job: runningJob(1), Payload: payload()})
 		s.read.SetMaxOpenConns(1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		list, err := s.Jobs(ctx, []job.ID{1})
-		requireEqual(t, err, list, []job.Job{*running(1)})
+		requireEqual(t, err, list, []job.Job{*runningJob(1)})
 	})
 }

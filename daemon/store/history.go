@@ -92,7 +92,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 			return n, err
 		}
 	}
-	for _, person := range s.above(h.UserBytes) {
+	for _, person := range s.personsAbove(h.UserBytes) {
 		m, err := s.trimHistory(ctx, person, h.UserBytes)
 		if n += m; err != nil {
 			return n, err
@@ -118,7 +118,7 @@ func (s *Store) countPasts(ctx context.Context) error {
 	}
 	counted := historyUses{}
 	query := "SELECT coalesce(json_extract(j.life, '$.principal.uid'), j.uid), j.uid, sum(" + pastSize + ") FROM jobs j WHERE j.result IS NOT NULL GROUP BY 1, 2"
-	err := each(ctx, s.read, query, func(rows *sql.Rows) error {
+	err := eachRow(ctx, s.read, query, func(rows *sql.Rows) error {
 		var person, uid int
 		var bytes int64
 		err := rows.Scan(&person, &uid, &bytes)
@@ -131,8 +131,8 @@ func (s *Store) countPasts(ctx context.Context) error {
 	return s.withWriter(func() error { s.past = counted; return nil })
 }
 
-// This method returns the persons whose ended jobs exceed the limit.
-func (s *Store) above(most int64) (persons []int) {
+// personsAbove returns the persons whose ended jobs exceed the limit.
+func (s *Store) personsAbove(most int64) (persons []int) {
 	_ = s.withWriter(func() error {
 		for person, p := range s.past {
 			if most > 0 && p.bytes > most {
@@ -151,10 +151,10 @@ func (s *Store) above(most int64) (persons []int) {
 const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 
-// This method removes the jobs that ended before the given time.
+// expire removes the jobs that ended before the given time.
 func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	var ids []int64
-	err := each(ctx, s.read, expired, func(rows *sql.Rows) error {
+	err := eachRow(ctx, s.read, expired, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -177,7 +177,7 @@ func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, e
 	_ = s.withWriter(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
 	var ids []int64
 	kept, room := int64(0), most-most*forgetSpare/100
-	err := each(ctx, s.read, pastOf, func(rows *sql.Rows) error {
+	err := eachRow(ctx, s.read, pastOf, func(rows *sql.Rows) error {
 		var id, size int64
 		err := rows.Scan(&id, &size)
 		if len(ids) > 0 || kept+size > room {

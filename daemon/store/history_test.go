@@ -24,14 +24,14 @@ func TestEndStripsPayload(t *testing.T) {
 	secret.Env = append(secret.Env, "TOKEN=hush")
 	secret.Limits = []contract.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}
 	commit(t, s, job.Record{Job: queued(1), Payload: secret}, job.Record{Job: queued(2), Payload: payload()}, job.Record{Job: array(3, 1), Payload: secret})
-	commit(t, s, job.Record{Job: taskOf(running(4), 3, 0)})
-	commit(t, s, job.Record{Job: ended(1, job.Failed)}, job.Record{Job: ended(2, job.Completed)}, job.Record{Job: taskOf(ended(4, job.Completed), 3, 0)})
+	commit(t, s, job.Record{Job: taskOf(runningJob(4), 3, 0)})
+	commit(t, s, job.Record{Job: endedJob(1, job.Failed)}, job.Record{Job: endedJob(2, job.Completed)}, job.Record{Job: taskOf(endedJob(4, job.Completed), 3, 0)})
 	y, err := s.Payload(ctx, 1)
 	cut := append([]string{"echo"}, strings.Repeat("x", 4096-len("echo\x00"))+"…")
 	requireEqual(t, err, y, job.Payload{Program: contract.Program{Argv: cut, EnvMode: secret.EnvMode, Dir: secret.Dir, Umask: secret.Umask, Setup: secret.Setup, Log: secret.Log, TTY: secret.TTY}})
 	long := payload()
 	long.Setup.Command = strings.Repeat("x", 5000)
-	commit(t, s, job.Record{Job: ended(6, job.Failed), Payload: long})
+	commit(t, s, job.Record{Job: endedJob(6, job.Failed), Payload: long})
 	y, err = s.Payload(ctx, 6)
 	requireEqual(t, err, y.Setup, contract.Setup{})
 	y, err = s.Payload(ctx, 2)
@@ -42,11 +42,11 @@ func TestEndStripsPayload(t *testing.T) {
 	y, err = s.Payload(ctx, 3)
 	requireEqual(t, err, y, *secret)
 	// A job that ends in the step that made it leaves no private data either.
-	commit(t, s, job.Record{Job: ended(5, job.Cancelled), Payload: secret})
+	commit(t, s, job.Record{Job: endedJob(5, job.Cancelled), Payload: secret})
 	if y, err = s.Payload(ctx, 5); err != nil || len(y.Env) != 0 {
 		t.Errorf("%q, %v", y.Env, err)
 	}
-	whole := ended(3, job.Completed)
+	whole := endedJob(3, job.Completed)
 	whole.Request, whole.Tasks, whole.Attempt = array(3, 0).Request, &job.Tasks{Next: 10}, nil
 	commit(t, s, job.Record{Job: whole})
 	if y, err = s.Payload(ctx, 3); err != nil || len(y.Env) != 0 {
@@ -61,7 +61,7 @@ func TestTaskSharesParameters(t *testing.T) {
 	s := openNew(t)
 	whole := array(1, 1)
 	whole.Request.Array.Params = []job.Param{{Name: "p", Values: []string{strings.Repeat("v", 10_000)}}}
-	task := taskOf(running(2), 1, 0)
+	task := taskOf(runningJob(2), 1, 0)
 	task.Request.Array = whole.Request.Array
 	commit(t, s, job.Record{Job: whole, Payload: payload()}, job.Record{Job: task})
 	var size int
@@ -79,7 +79,7 @@ func TestKeepAttempts(t *testing.T) {
 	s := openNew(t)
 	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
 	for n := 1; n <= keepAttempts+20; n++ {
-		j := running(1)
+		j := runningJob(1)
 		j.Attempt.Number = n
 		j.Attempt.EndedAt = epoch.Add(time.Hour)
 		j.State = job.Queued
@@ -104,18 +104,18 @@ func TestForget(t *testing.T) {
 	}
 	var records []job.Record
 	for id := job.ID(1); id <= 400; id++ {
-		records = append(records, job.Record{Job: ended(id, job.Completed), Payload: payload()})
+		records = append(records, job.Record{Job: endedJob(id, job.Completed), Payload: payload()})
 	}
 	alice := &job.Account{UID: 1001, User: "alice"}
 	for id := job.ID(401); id <= 600; id++ { // also alice's, with a subordinate uid, and newer
-		records = append(records, job.Record{Job: owner(ended(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
+		records = append(records, job.Record{Job: owner(endedJob(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
 	}
 	for id := job.ID(601); id <= 700; id++ {
-		records = append(records, job.Record{Job: owner(ended(id-600, job.Completed), 1002, nil), Payload: payload()})
+		records = append(records, job.Record{Job: owner(endedJob(id-600, job.Completed), 1002, nil), Payload: payload()})
 		records[len(records)-1].Job.ID = id
 	}
 	whole := array(701, 1)
-	records = append(records, job.Record{Job: whole, Payload: payload()}, job.Record{Job: taskOf(running(702), 701, 0)}, job.Record{Job: queued(703), Payload: payload()})
+	records = append(records, job.Record{Job: whole, Payload: payload()}, job.Record{Job: taskOf(runningJob(702), 701, 0)}, job.Record{Job: queued(703), Payload: payload()})
 	commit(t, s, records...)
 
 	if n, err := s.Forget(ctx, History{UserBytes: 1 << 30}, epoch); n != 0 || err != nil {
@@ -136,7 +136,7 @@ func TestForget(t *testing.T) {
 		t.Errorf("%d more: %v", again, err)
 	}
 	for id := job.ID(710); id < 910; id++ {
-		commit(t, s, job.Record{Job: ended(id, job.Completed), Payload: payload()})
+		commit(t, s, job.Record{Job: endedJob(id, job.Completed), Payload: payload()})
 	}
 	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again < 100 || err != nil {
 		t.Errorf("%d more: %v", again, err)
@@ -144,7 +144,7 @@ func TestForget(t *testing.T) {
 	mustCheck(t, s)
 
 	// The limit of age removes no part of an array that has not ended.
-	task := taskOf(ended(702, job.Completed), 701, 0)
+	task := taskOf(endedJob(702, job.Completed), 701, 0)
 	commit(t, s, job.Record{Job: task})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
 		t.Fatal(err)
@@ -153,16 +153,16 @@ func TestForget(t *testing.T) {
 		t.Errorf("the task of an array that goes on is %d: %v", id, err)
 	}
 	// An array is removed together with its tasks.
-	last := ended(701, job.Completed)
+	last := endedJob(701, job.Completed)
 	last.Request, last.Tasks, last.Attempt = whole.Request, &job.Tasks{Next: 10}, nil
-	task = taskOf(ended(702, job.Completed), 701, 0)
+	task = taskOf(endedJob(702, job.Completed), 701, 0)
 	task.ChangedAt, task.Attempt.EndedAt = last.ChangedAt, last.ChangedAt
 	commit(t, s, job.Record{Job: task}, job.Record{Job: last})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	var left []job.ID
-	_ = each(ctx, s.read, "SELECT id FROM jobs", func(rows *sql.Rows) error {
+	_ = eachRow(ctx, s.read, "SELECT id FROM jobs", func(rows *sql.Rows) error {
 		var id job.ID
 		err := rows.Scan(&id)
 		left = append(left, id)
@@ -179,16 +179,16 @@ func TestForget(t *testing.T) {
 func TestForgetLeavesLiveTasks(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
-	whole := ended(1, job.Cancelled)
+	whole := endedJob(1, job.Cancelled)
 	whole.Request, whole.Tasks, whole.Attempt = array(1, 1).Request, &job.Tasks{Next: 2, Live: 1}, nil
-	commit(t, s, job.Record{Job: array(1, 2), Payload: payload()}, job.Record{Job: taskOf(running(2), 1, 0)}, job.Record{Job: taskOf(ended(3, job.Completed), 1, 1)})
+	commit(t, s, job.Record{Job: array(1, 2), Payload: payload()}, job.Record{Job: taskOf(runningJob(2), 1, 0)}, job.Record{Job: taskOf(endedJob(3, job.Completed), 1, 1)})
 	commit(t, s, job.Record{Job: whole})
 	for _, h := range []History{{Age: time.Hour}, {UserBytes: 1}} {
 		if _, err := s.Forget(t.Context(), h, epoch.Add(365*24*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	commit(t, s, job.Record{Job: taskOf(ended(2, job.Completed), 1, 0)})
+	commit(t, s, job.Record{Job: taskOf(endedJob(2, job.Completed), 1, 0)})
 	if n, err := s.Forget(t.Context(), History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); n != 2 || err != nil {
 		t.Errorf("%d jobs are forgotten at last: %v", n, err)
 	}

@@ -59,20 +59,20 @@ func (s *Store) recallIDs() (err error) {
 	return err
 }
 
-// openCopy opens the second file of the last ids, in Options.LastIDs, and returns its ids.
-func (s *Store) openCopy() (last counters) {
+// openCopy opens the second file of the newest ids, in Options.LastIDs, and returns its ids.
+func (s *Store) openCopy() (ids counters) {
 	if s.opts.LastIDs == "" {
-		return last
+		return ids
 	}
 	path := filepath.Join(s.opts.LastIDs, filepath.Base(lastPath(s.path)))
-	last, _ = s.disk.readIDs(path)
+	ids, _ = s.disk.readIDs(path)
 	if f, err := s.disk.open(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW); err == nil {
 		s.copy = f
 	}
-	return last
+	return ids
 }
 
-// The method reach replaces each id in c by the id in o, if that is higher.
+// reach replaces each id in c by the id in o, if that is higher.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }

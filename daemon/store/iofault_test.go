@@ -79,11 +79,11 @@ var opening, closing = stage{"open", (*play).open}, stage{"close", func(p *play)
 	return nil
 }}
 
-// life returns the stages of a short life of a state file, with each kind of record.
-func life() []stage {
+// lifeStages returns the stages of a short life of a state file, with each kind of record.
+func lifeStages() []stage {
 	big := payload()
 	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
-	keyed, moved := queued(2), running(2)
+	keyed, moved := queued(2), runningJob(2)
 	keyed.Key = "k"
 	moved.Request.TimeLimit = job.Span(2 * time.Hour)
 	rest := array(3, 0)
@@ -92,28 +92,28 @@ func life() []stage {
 	return []stage{
 		opening,
 		committing("submit", job.Record{Job: queued(1), Payload: big}, job.Record{Job: keyed, Payload: payload()}),
-		committing("an array", job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(running(4), 3, 0)}),
+		committing("an array", job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(runningJob(4), 3, 0)}),
 		committing("controls", job.Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true}}, job.Record{Usage: &job.Usage{Account: "alice", Micro: 3, At: epoch}},
 			job.Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: far}}, job.Record{Prediction: &job.Prediction{Key: "k", At: epoch}}),
-		folding("an end", job.Record{Job: ended(1, job.Failed)}, job.Record{Job: running(2)}),
+		folding("an end", job.Record{Job: endedJob(1, job.Failed)}, job.Record{Job: runningJob(2)}),
 		committing("after the fold", job.Record{Job: moved}, job.Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: job.Text("20G")}}, job.Record{Unreserve: 1}),
 		{"forget", func(p *play) error {
 			_, err := p.s.Forget(context.Background(), History{Age: time.Hour}, epoch.Add(24*time.Hour))
 			return err
 		}},
 		closing, opening,
-		committing("after the start", job.Record{Job: taskOf(ended(4, job.Completed), 3, 0)}, job.Record{Job: rest}, job.Record{Job: queued(5), Payload: payload()}),
-		folding("a last one", job.Record{Job: running(5)}),
+		committing("after the start", job.Record{Job: taskOf(endedJob(4, job.Completed), 3, 0)}, job.Record{Job: rest}, job.Record{Job: queued(5), Payload: payload()}),
+		folding("a last one", job.Record{Job: runningJob(5)}),
 	}
 }
 
-// This type is everything that can be read from a store.
-type held struct {
+// contents is everything that can be read from a store.
+type contents struct {
 	next counters
 	text string
 }
 
-func dump(s *Store) (h held, err error) {
+func dump(s *Store) (h contents, err error) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
 	if err != nil {
@@ -142,26 +142,26 @@ func dump(s *Store) (h held, err error) {
 	return h, err
 }
 
-// This method reports whether left, the state after a death, equals h. The ids in left may be
-// higher, because ids may have been reserved without being used.
-func (h held) is(left held) bool {
-	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
+// matches reports whether after, the state after a death, equals h. The ids in after may be higher,
+// because ids may have been reserved without being used.
+func (h contents) matches(after contents) bool {
+	return after.text == h.text && after.next.job >= h.next.job && after.next.reservation >= h.next.reservation
 }
 
-// ending is a death of the process or the machine. The field changed says which unsynced changes of
-// names are on disk after it, and reached which unsynced sectors.
+// An ending is a death of the process or the machine. nameOnDisk reports which unsynced changes of
+// names are on disk after it, and sectorOnDisk which unsynced sectors.
 type ending struct {
-	name    string
-	changed func(change int) bool
-	reached func(sector int64) bool
+	name         string
+	nameOnDisk   func(change int) bool
+	sectorOnDisk func(sector int64) bool
 }
 
-// leave writes into an empty directory the state file and the files beside it as they are after an
-// ending.
-func (p *play) leave(t *testing.T, e ending) string {
+// writeEnd writes into an empty directory the state file and the files beside it as they are after
+// an ending.
+func (p *play) writeEnd(t *testing.T, e ending) string {
 	t.Helper()
 	to := t.TempDir()
-	if err := p.disk.Cut(to, e.changed, e.reached); err != nil {
+	if err := p.disk.Cut(to, e.nameOnDisk, e.sectorOnDisk); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(to, filepath.Base(p.path))
@@ -179,7 +179,7 @@ func endings(r *rand.Rand) []ending {
 
 // requireWhole opens the files after a death. Their content must be one of the states. requireWhole
 // returns this state.
-func (p *play) requireWhole(t *testing.T, path, what string, states ...held) held {
+func (p *play) requireWhole(t *testing.T, path, what string, states ...contents) contents {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{known: p.known})
 	if err != nil {
@@ -193,26 +193,26 @@ func (p *play) requireWhole(t *testing.T, path, what string, states ...held) hel
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	if !slices.ContainsFunc(states, func(h held) bool { return h.is(got) }) {
+	if !slices.ContainsFunc(states, func(h contents) bool { return h.matches(got) }) {
 		t.Fatalf("%s: found\n%+v\nnot one of\n%+v", what, got, states)
 	}
 	return got
 }
 
 // dieEverywhere checks all endings at the present moment.
-func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...held) {
+func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...contents) {
 	t.Helper()
 	for _, e := range endings(r) {
-		p.requireWhole(t, p.leave(t, e), what+": "+e.name, states...)
+		p.requireWhole(t, p.writeEnd(t, e), what+": "+e.name, states...)
 	}
 }
 
 // newPlay returns a play with the lifetime's state file, or without a file.
 func newPlay(t *testing.T, disk *faultyDisk, l lifetime) *play {
 	t.Helper()
-	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db"), known: l.known}
-	if l.from != "" {
-		data, err := os.ReadFile(l.from)
+	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db"), known: l.schemas}
+	if l.file != "" {
+		data, err := os.ReadFile(l.file)
 		if err = errors.Join(err, os.WriteFile(p.path, data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -226,15 +226,15 @@ func newPlay(t *testing.T, disk *faultyDisk, l lifetime) *play {
 
 // reference runs the stages without a fault. It returns the state after each stage, and every call
 // with its stage.
-func reference(t *testing.T, disk *faultyDisk, l lifetime) (states []held, calls []counted) {
+func reference(t *testing.T, disk *faultyDisk, l lifetime) (states []contents, calls []stageCall) {
 	t.Helper()
 	p := newPlay(t, disk, l)
 	at := 0
 	disk.Judge(func(c diskCall) diskFault {
-		calls = append(calls, counted{c, at})
+		calls = append(calls, stageCall{c, at})
 		return noFault
 	})
-	var state held
+	var state contents
 	for i, st := range l.stages {
 		at = i
 		if err := st.do(p); err != nil {
@@ -256,28 +256,27 @@ func reference(t *testing.T, disk *faultyDisk, l lifetime) (states []held, calls
 	return states, calls
 }
 
-// This type is a call and the number of its stage.
-type counted struct {
+// A stageCall is a call and the number of its stage.
+type stageCall struct {
 	diskCall
 	stage int
 }
 
-// This function returns every Nth element of a list, where N is every. With everyCall it returns
-// all.
-func some[T any](list []T, every int) (out []T) {
+// sample returns every nth element of a list. With everyCall it returns all.
+func sample[T any](list []T, n int) (out []T) {
 	for i, v := range list {
-		if i%every == 0 || *everyCall {
+		if i%n == 0 || *everyCall {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// trial is one fault at one call.
+// A trial is one fault at one call.
 type trial struct {
 	call  int
 	fault diskFault
-	ever  bool // later calls fail as well, see meets
+	ever  bool // later calls fail as well, see hits
 }
 
 func (tr trial) String() string {
@@ -289,7 +288,7 @@ func (tr trial) String() string {
 }
 
 // trials returns every fault that each of the calls can have.
-func trials(calls []counted) (list []trial) {
+func trials(calls []stageCall) (list []trial) {
 	for n, c := range calls {
 		faults := []diskFault{faultIO}
 		switch c.Op {
@@ -305,16 +304,15 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// This method reports whether the call c fails if the fault lasts. The argument first is the call
-// that failed first. Calls of the same kind then fail. On a full disk, all calls that need space
-// also fail.
-func (tr trial) meets(c, first diskCall) bool {
+// hits reports whether the call c fails if the fault lasts. failed is the call that failed before
+// it. Calls of the same kind then fail. On a full disk, all calls that need space also fail.
+func (tr trial) hits(c, failed diskCall) bool {
 	needsSpace := c.Op == opWrite || c.Op == opTruncate || c.Op == "write file"
-	return c.Op == first.Op || tr.fault == faultFull && needsSpace
+	return c.Op == failed.Op || tr.fault == faultFull && needsSpace
 }
 
 // run runs the stages with a fault. After an error it repeats the stage, until the cause is gone.
-func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
+func (tr trial) run(t *testing.T, p *play, stages []stage, states []contents) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
 	n, hit := -1, diskCall{}
@@ -324,7 +322,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 		case n == tr.call:
 			hit = c
 			return tr.fault
-		case n > tr.call && tr.ever && tr.meets(c, hit):
+		case n > tr.call && tr.ever && tr.hits(c, hit):
 			return tr.fault
 		}
 		return noFault
@@ -372,20 +370,20 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// lifetime says how the life of a state file begins. The field from is the file, or "" if there is
-// none at first. The field known has the schemas of the release that opens the file; nil means this
+// A lifetime says how the life of a state file begins. file is the file, or "" if there is none at
+// the beginning. schemas has the schemas of the release that opens the file; nil means this
 // release's.
 type lifetime struct {
-	from   string
-	known  []string
-	stages []stage
+	file    string
+	schemas []string
+	stages  []stage
 }
 
-// lives returns the lifetimes. One begins without a file. The others begin with a file that an
+// lifetimes returns the lifetimes. One begins without a file. The others begin with a file that an
 // older release left.
-func lives(t *testing.T) map[string]lifetime {
+func lifetimes(t *testing.T) map[string]lifetime {
 	return map[string]lifetime{
-		"new": {"", nil, life()},
+		"new": {"", nil, lifeStages()},
 		"old": {oldFile(t), withNext(), []stage{opening, committing("after the change", job.Record{Job: queued(5), Payload: payload()})}},
 	}
 }
@@ -408,12 +406,12 @@ func newDisk(t *testing.T, name string) *faultyDisk {
 // nothing is stored in part, no error counts as damage, and the store works again when the cause is
 // gone (invariants 1 and 2).
 func TestEveryCallFails(t *testing.T) {
-	for name, l := range lives(t) {
+	for name, l := range lifetimes(t) {
 		t.Run(name, func(t *testing.T) {
 			disk := newDisk(t, "fails-"+name)
 			states, calls := reference(t, disk, l)
 			all := trials(calls)
-			list := some(all, oneIn)
+			list := sample(all, oneIn)
 			for _, tr := range list {
 				t.Run(fmt.Sprint(tr.call, tr), func(t *testing.T) { tr.run(t, newPlay(t, disk, l), l.stages, states) })
 			}
@@ -425,7 +423,7 @@ func TestEveryCallFails(t *testing.T) {
 // The process may die, or the power fail, between any two calls of SQLite. Even so, everything
 // acknowledged is stored, and an unfinished commit is stored whole or not at all (invariant 1).
 func TestDeathAtEveryCall(t *testing.T) {
-	for name, l := range lives(t) {
+	for name, l := range lifetimes(t) {
 		t.Run(name, func(t *testing.T) {
 			disk := newDisk(t, "dies-"+name)
 			states, _ := reference(t, disk, l)

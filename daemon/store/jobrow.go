@@ -27,9 +27,9 @@ func jobArgs(j *job.Job) ([]any, error) {
 		return nil, fmt.Errorf("%w: state %q and result %v do not belong together", job.ErrInvalid, j.State, j.Result)
 	}
 	e := encoder{}
-	groups, label, request, life := listJSON(&e, j.Owner.Groups), e.json(&j.Label), e.json(own(j)), e.json(&j.Life)
+	groups, label, request, life := listJSON(&e, j.Owner.Groups), e.json(&j.Label), e.json(requestOf(j)), e.json(&j.Life)
 	if j.Tasks != nil {
-		life = padded(life)
+		life = pad(life)
 	}
 	result := e.result(j.Result)
 	attempt := 0
@@ -47,10 +47,10 @@ func jobArgs(j *job.Job) ([]any, error) {
 		int64(r.TimeLimit)}, e.err
 }
 
-// This function returns the job's request. For a task, it omits the values that the task has from
-// its array. Otherwise parameters of a hundred kilobytes would be written with each of a hundred
+// requestOf returns the job's request. For a task, it omits the values that the task has from its
+// array. Otherwise parameters of a hundred kilobytes would be written with each of a hundred
 // thousand tasks.
-func own(j *job.Job) *job.Request {
+func requestOf(j *job.Job) *job.Request {
 	if j.Task == nil {
 		return &j.Request
 	}
@@ -59,11 +59,10 @@ func own(j *job.Job) *job.Request {
 	return &r
 }
 
-// This function adds blanks to a document, so that its length rarely changes. If a row keeps its
-// length, SQLite writes only the pages that differ. This matters for the row of an array, because
-// the row is written at each start and end of a task, and its parameters can take a hundred
-// kilobytes.
-func padded(doc string) string {
+// pad adds blanks to a document, so that its length rarely changes. If a row keeps its length,
+// SQLite writes only the pages that differ. This matters for the row of an array, because the row
+// is written at each start and end of a task, and its parameters can take a hundred kilobytes.
+func pad(doc string) string {
 	const step = 512
 	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)
 }

@@ -37,7 +37,7 @@ func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string
 		return nil
 	}
 	query := "SELECT " + attemptColumns + " FROM (SELECT j.id, j.attempt FROM jobs j " + clause + ") p CROSS JOIN attempts a ON a.job_id = p.id AND a.number = p.attempt"
-	err := each(ctx, tx, query, func(rows *sql.Rows) error {
+	err := eachRow(ctx, tx, query, func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		if err != nil {
 			return err

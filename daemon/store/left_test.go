@@ -14,10 +14,10 @@ import (
 func TestLeft(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	again := ended(2, job.Failed)
+	again := endedJob(2, job.Failed)
 	again.Attempt.Number = 2
-	commit(t, s, job.Record{Job: ended(1, job.Completed), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()}, job.Record{Job: again},
-		job.Record{Job: running(3), Payload: payload()})
+	commit(t, s, job.Record{Job: endedJob(1, job.Completed), Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()}, job.Record{Job: again},
+		job.Record{Job: runningJob(3), Payload: payload()})
 	for _, id := range []job.ID{1, 2, 3, 9} {
 		commit(t, s, job.Record{Left: &job.Leftover{Job: id, Attempt: 1, What: job.Text("20G of \"GPU 0\"")}})
 	}

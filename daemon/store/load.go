@@ -69,7 +69,7 @@ type scanner[T any] func(*sql.Rows) (T, error)
 
 // collect appends every row of the query to the list.
 func collect[T any](ctx context.Context, q queryer, list *[]T, scan scanner[T], query string, args ...any) error {
-	return each(ctx, q, query, func(rows *sql.Rows) error {
+	return eachRow(ctx, q, query, func(rows *sql.Rows) error {
 		v, err := scan(rows)
 		if err == nil {
 			*list = append(*list, v)

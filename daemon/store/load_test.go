@@ -22,12 +22,12 @@ func TestDone(t *testing.T) {
 	whole.Tasks.Next = 1
 	whole.State, whole.Result = job.Completed, &job.Result{Outcome: job.Completed}
 	for _, j := range []*job.Job{
-		hashed(queued(1), "a"), hashed(ended(2, job.Failed), "b"), hashed(ended(4, job.Completed), "c"), hashed(ended(3, job.Completed), "d"),
-		ended(5, job.Completed), whole,
+		hashed(queued(1), "a"), hashed(endedJob(2, job.Failed), "b"), hashed(endedJob(4, job.Completed), "c"), hashed(endedJob(3, job.Completed), "d"),
+		endedJob(5, job.Completed), whole,
 	} {
 		commit(t, s, job.Record{Job: j, Payload: payload()})
 	}
-	commit(t, s, job.Record{Job: taskOf(hashed(ended(7, job.Completed), "e"), 6, 0)})
+	commit(t, s, job.Record{Job: taskOf(hashed(endedJob(7, job.Completed), "e"), 6, 0)})
 	mustCheck(t, s)
 	st, err := s.Load(context.Background())
 	requireEqual(t, err, st.Done, []job.Done{{UID: 1001, Dedup: "d", Job: 3}, {UID: 1001, Dedup: "c", Job: 4}, {UID: 1001, Dedup: "e", Job: 6}})
@@ -82,7 +82,7 @@ func TestLongList(t *testing.T) {
 	for id := job.ID(1); id <= 2007; id++ {
 		j := queued(id)
 		if id%3 == 0 {
-			j = running(id)
+			j = runningJob(id)
 			j.Attempt.InvocationID = fmt.Sprint(id)
 		}
 		j.Label.Comment = fmt.Sprint("größe ", id)

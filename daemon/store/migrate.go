@@ -50,8 +50,8 @@ func newerError(path string, have, known int) error {
 		ErrNewer, path, have, known)
 }
 
-// migrate brings the file to the last of the known schemas, with one transaction for each schema.
-// If the file already has a schema, migrate first makes a copy.
+// migrate brings the file to the last of the known schemas. It uses one transaction for each
+// schema. If the file already has a schema, migrate first makes a copy.
 func migrate(ctx context.Context, s *Store, known []string) error {
 	db, path := s.write, s.path
 	have, err := version(ctx, db, path)

@@ -41,8 +41,8 @@ func oldFile(t *testing.T) string {
 	s := openAt(t, path)
 	a := array(2, 0)
 	a.Tasks.Next = 1
-	commit(t, s, job.Record{Job: ended(1, job.Failed), Payload: payload()}, job.Record{Job: a, Payload: payload()},
-		job.Record{Job: taskOf(ended(3, job.Completed), 2, 0)}, job.Record{Job: queued(4), Payload: payload()})
+	commit(t, s, job.Record{Job: endedJob(1, job.Failed), Payload: payload()}, job.Record{Job: a, Payload: payload()},
+		job.Record{Job: taskOf(endedJob(3, job.Completed), 2, 0)}, job.Record{Job: queued(4), Payload: payload()})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestMigrationCopiesFirst(t *testing.T) {
 	old := openAt(t, BackupPath(path, 1))
 	mustCheck(t, old)
 	got, err := dump(old)
-	requireEqual(t, err, got.is(want), true)
+	requireEqual(t, err, got.matches(want), true)
 	if _, err := Open(context.Background(), path, Options{}); !errors.Is(err, ErrNewer) {
 		t.Fatalf("the release before opens it: %v", err)
 	}

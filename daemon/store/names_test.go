@@ -13,23 +13,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This method calls its argument once for every distinct state of the files that a power cut could
-// leave now. In each state, some of the unsynced changes of names are on disk, or none, or all; the
-// unsynced writes are all on disk, or none is. cuts returns the number of states.
-func (p *play) cuts(t *testing.T, look func(how, path string)) int {
+// eachCut calls fn once for every distinct state of the files that a power cut could leave now. In
+// each state, some of the unsynced changes of names are on disk, or none, or all; the unsynced
+// writes are all on disk, or none is. eachCut returns the number of states.
+func (p *play) eachCut(t *testing.T, fn func(how, path string)) int {
 	t.Helper()
 	late, seen := p.disk.Late(), map[string]bool{}
 	for set := range 1 << late {
 		for _, written := range []bool{false, true} {
 			how := fmt.Sprintf("the power goes with changes %0*b of names, written %t", late, set, written)
-			path := p.leave(t, ending{how, func(i int) bool { return set>>i&1 == 1 }, func(int64) bool { return written }})
+			path := p.writeEnd(t, ending{how, func(i int) bool { return set>>i&1 == 1 }, func(int64) bool { return written }})
 			left := fmt.Sprintf("%q", filesBeside(t, path))
 			if seen[left] {
 				continue
 			}
 			seen[left] = true
 			if p.cut++; p.cut%slower == 0 {
-				look(how, path)
+				fn(how, path)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (p *play) atNames(at func(c diskCall)) {
 // above all that were given out (invariant 3).
 func TestLostNames(t *testing.T) {
 	t.Parallel()
-	for name, l := range lives(t) {
+	for name, l := range lifetimes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			far := stage{"the next ids", func(p *play) error {
@@ -88,7 +88,7 @@ func TestLostNames(t *testing.T) {
 			p := newPlay(t, disk, l)
 			at, cuts := 0, 0
 			p.atNames(func(c diskCall) {
-				cuts += p.cuts(t, func(how, path string) {
+				cuts += p.eachCut(t, func(how, path string) {
 					what := fmt.Sprintf("%s, before %v: %s", l.stages[at].name, c, how)
 					found := p.requireWhole(t, path, what, states[max(at-1, 0)], states[at])
 					if bound := idsBeside(t, path); found.next.job > max(states[0].next.job, bound) {
@@ -140,11 +140,11 @@ func TestNameOfTheDirectory(t *testing.T) {
 func unfolded(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
-	commit(t, s, job.Record{Job: running(1), Payload: payload()})
+	commit(t, s, job.Record{Job: runningJob(1), Payload: payload()})
 	if err := s.checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, job.Record{Job: ended(1, job.Completed)}, job.Record{Job: queued(2), Payload: payload()})
+	commit(t, s, job.Record{Job: endedJob(1, job.Completed)}, job.Record{Job: queued(2), Payload: payload()})
 	files = map[string][]byte{}
 	for _, suffix := range []string{"", "-wal", ".ids"} {
 		data, err := os.ReadFile(s.path + suffix)
@@ -173,7 +173,7 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	}
 	cuts := 0
 	p.atNames(func(c diskCall) {
-		cuts += p.cuts(t, func(how, path string) { requireNewest(t, fmt.Sprintf("before %v: %s", c, how), path, files) })
+		cuts += p.eachCut(t, func(how, path string) { requireNewest(t, fmt.Sprintf("before %v: %s", c, how), path, files) })
 	})
 	if _, err := (disk{p.judge}).quarantine(p.path, noon); err != nil {
 		t.Fatal(err)

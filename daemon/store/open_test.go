@@ -27,14 +27,14 @@ func spoil(t *testing.T, damage func(t *testing.T, path string)) string {
 }
 
 // overwrite writes n bytes 0xA5 at an offset of the file.
-func overwrite(t *testing.T, path string, at, n int64) {
+func overwrite(t *testing.T, path string, offset, n int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", int(n))), at); err != nil {
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xa5", int(n))), offset); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -149,16 +149,16 @@ func TestLockIsNotKeptByAChild(t *testing.T) {
 // A reader sees what the running daemon has committed, and changes nothing.
 func TestReadOnly(t *testing.T) {
 	s := openNew(t)
-	commit(t, s, job.Record{Job: ended(1, job.Completed), Payload: payload()})
+	commit(t, s, job.Record{Job: endedJob(1, job.Completed), Payload: payload()})
 	r, err := Open(context.Background(), s.path, Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	mustCheck(t, r)
-	commit(t, s, job.Record{Job: ended(2, job.Failed), Payload: payload()})
+	commit(t, s, job.Record{Job: endedJob(2, job.Failed), Payload: payload()})
 	list, err := r.Ended(context.Background(), job.Query{})
-	requireEqual(t, err, list, []job.Job{*ended(2, job.Failed), *ended(1, job.Completed)})
+	requireEqual(t, err, list, []job.Job{*endedJob(2, job.Failed), *endedJob(1, job.Completed)})
 	if err := r.Commit(context.Background(), []job.Record{{Job: queued(3), Payload: payload()}}); err == nil {
 		t.Fatal("a read-only store took a record")
 	}

@@ -40,7 +40,7 @@ func scanGPU(rows *sql.Rows) (g job.GPUControl, err error) {
 	var doc controlDocument
 	d.json(&doc, fault)
 	g.Fault, g.Reboot = doc.GPUFault, doc.Reboot
-	return g, d.in("control of GPU %q", g.UUID)
+	return g, d.errorAbout("control of GPU %q", g.UUID)
 }
 
 func usageArgs(u *job.Usage) ([]any, error) {
@@ -57,7 +57,7 @@ func scanUsage(rows *sql.Rows) (u job.Usage, err error) {
 	d := decoder{}
 	d.time(&u.At, at)
 	d.json(&u.Counts, counts)
-	return u, d.in("usage of account %q", u.Account)
+	return u, d.errorAbout("usage of account %q", u.Account)
 }
 
 func predictionArgs(p *job.Prediction) ([]any, error) {
@@ -77,7 +77,7 @@ func scanPrediction(rows *sql.Rows) (p job.Prediction, err error) {
 	d := decoder{}
 	d.time(&p.At, at)
 	d.json(&p.Lengths, lengths)
-	return p, d.in("prediction %q", p.Key)
+	return p, d.errorAbout("prediction %q", p.Key)
 }
 
 func reservationArgs(r *job.Reservation) ([]any, error) {
@@ -101,7 +101,7 @@ func scanReservation(rows *sql.Rows) (r job.Reservation, err error) {
 	d.list(&r.Users, users)
 	d.list(&r.Groups, groups)
 	d.time(&r.At, at)
-	return r, d.in("reservation %d", r.ID)
+	return r, d.errorAbout("reservation %d", r.ID)
 }
 
 func notificationArgs(n *job.Notification) ([]any, error) {
@@ -119,7 +119,7 @@ func scanNotification(rows *sql.Rows) (n job.Notification, err error) {
 	}
 	d := decoder{}
 	d.json(&n, data)
-	return n, d.in("message about job %d", id)
+	return n, d.errorAbout("message about job %d", id)
 }
 
 func scanDone(rows *sql.Rows) (d job.Done, err error) {

@@ -32,7 +32,7 @@ func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 
 func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
 	clause, args := pastClause(&q)
-	r, err := s.reporter(ctx)
+	r, err := s.longConn(ctx)
 	if err != nil {
 		return past, err
 	}
@@ -96,7 +96,7 @@ func pastClause(q *job.PastQuery) (string, []any) {
 		choice.Tags = map[string]string{t.Key: t.Value}
 	}
 	f.ownedBy(q.UID, q.User)
-	f.chosen(choice)
+	f.addChoice(choice)
 	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at" + order + ", j.id" + order
 	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args
 }
@@ -114,8 +114,8 @@ func (f *filter) ownedBy(uid *int, user string) {
 	}
 }
 
-// This method adds the conditions of a job.Choice, by the rules of job.Query.Matches.
-func (f *filter) chosen(c job.Choice) {
+// addChoice adds the conditions of a job.Choice, by the rules of job.Query.Matches.
+func (f *filter) addChoice(c job.Choice) {
 	if len(c.States) > 0 {
 		f.add("j.state IN (SELECT value FROM json_each(?))", listOf(c.States))
 	}
@@ -141,7 +141,7 @@ func attemptsOf(ctx context.Context, tx *sql.Tx, clause string, args ...any) (ma
 	all := map[job.ID][]job.Attempt{}
 	query := "SELECT " + attemptColumns + " FROM (SELECT j.id FROM jobs j " + clause + ") p" +
 		" CROSS JOIN attempts a ON a.job_id = p.id ORDER BY a.job_id, a.number"
-	err := each(ctx, tx, query, func(rows *sql.Rows) error {
+	err := eachRow(ctx, tx, query, func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		all[a.job] = append(all[a.job], a.Attempt)
 		return err

@@ -30,7 +30,7 @@ func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	if len(ids) < manyIDs {
 		return jobsFrom(ctx, s.read, clause, list)
 	}
-	r, err := s.reporter(ctx)
+	r, err := s.longConn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 // job does not exist or was never placed.
 func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
 	var list []job.Attempt
-	err := each(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
+	err := eachRow(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		list = append(list, a.Attempt)
 		return err
@@ -108,8 +108,8 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// This function calls f for every row of the query.
-func each(ctx context.Context, q queryer, query string, f func(*sql.Rows) error, args ...any) error {
+// eachRow calls f for every row of the query.
+func eachRow(ctx context.Context, q queryer, query string, f func(*sql.Rows) error, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func BenchmarkSubmitBesideReaders(b *testing.B) {
 	for id := 0; id < history; id += 1000 {
 		records := make([]job.Record, 1000)
 		for i := range records {
-			records[i].Job = ended(job.ID(id+i+1), job.Completed)
+			records[i].Job = endedJob(job.ID(id+i+1), job.Completed)
 		}
 		commit(b, s, records...)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// relation is an invariant between rows. query selects the ids of the rows that violate the
-// invariant. The field what has the message about each of these rows.
-type relation struct{ query, what string }
+// A relation is an invariant between rows. query selects the ids of the rows that violate the
+// invariant. message is the message about each of these rows.
+type relation struct{ query, message string }
 
 // notLive selects jobs whose state is one without a unit.
 var notLive = fmt.Sprintf("state NOT IN ('%s', '%s', '%s')", job.Starting, job.Running, job.Ending)
@@ -34,12 +34,12 @@ var relations = []relation{
 
 func (c *checker) relations() {
 	for _, r := range relations {
-		c.rows(r.query, func(rows *sql.Rows) error {
+		c.eachRow(r.query, func(rows *sql.Rows) error {
 			var id int64
 			if err := rows.Scan(&id); err != nil {
 				return err
 			}
-			return fmt.Errorf(r.what, id)
+			return fmt.Errorf(r.message, id)
 		})
 	}
 }

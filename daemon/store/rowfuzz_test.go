@@ -14,7 +14,7 @@ import (
 // that decodes to the same result.
 func FuzzJobRow(f *testing.F) {
 	e := encoder{}
-	for _, j := range []*job.Job{queued(1), running(2), ended(3, job.Failed), array(4, 1), taskOf(running(5), 4, 3)} {
+	for _, j := range []*job.Job{queued(1), runningJob(2), endedJob(3, job.Failed), array(4, 1), taskOf(runningJob(5), 4, 3)} {
 		f.Add(listJSON(&e, j.Owner.Groups), formatTime(j.SubmittedAt), e.json(&j.Label), e.json(&j.Request), e.json(&j.Life), e.json(j.Result), int64(1))
 	}
 	f.Add(`["lab"]`, "9999-12-31T23:59:59-12:00", `{"tags":{"k":"v"}}`, `{"begin":"9999-12-31T23:59:59-12:00"}`, `{"tasks":{}}`, "{}", int64(-1))
@@ -42,14 +42,14 @@ func FuzzJobRow(f *testing.F) {
 				*at = time.Time{}
 			}
 		}
-		if err := text.decode(&again); err != nil || !alike(&j, &again) {
+		if err := text.decode(&again); err != nil || !equalStored(&j, &again) {
 			t.Fatalf("%+v\nis read again as %+v, %v", j, again, err)
 		}
 	})
 }
 
-// alike compares the stored values: an empty list equals no list.
-func alike(a, b *job.Job) bool {
+// equalStored compares the stored values: an empty list equals no list.
+func equalStored(a, b *job.Job) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)

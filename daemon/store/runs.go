@@ -17,14 +17,14 @@ const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.at
 	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
 	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
 
-// The statement runs selects the runs that ended at ?1 or later, in order of their ends: attempts,
-// and jobs without an attempt. It leaves out arrays, which run nothing. The statement goingOn
-// selects the attempts that have not ended.
+// endedRuns selects the runs that ended at ?1 or later, in order of their ends: attempts, and jobs
+// without an attempt. It leaves out arrays, which run nothing. openRuns selects the attempts that
+// have not ended.
 const (
-	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
+	endedRuns = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
 		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +
 		" coalesce(j.uid = ?2, 1) AND j.attempt = 0 AND iif(json_valid(j.request), json_extract(j.request, '$.array'), NULL) IS NULL ORDER BY 18, 1, 14"
-	goingOn = runOfAttempt + " WHERE a.ended_at = '' AND coalesce(j.uid = ?, 1) AND j.result IS NULL ORDER BY 1, 14"
+	openRuns = runOfAttempt + " WHERE a.ended_at = '' AND coalesce(j.uid = ?, 1) AND j.result IS NULL ORDER BY 1, 14"
 )
 
 // someTime sorts before every stored time.
@@ -35,7 +35,7 @@ const someTime = "0"
 // calls are in the order of the ends. The attempts that still run come last. Runs reads one
 // snapshot, and stops at the first error. A run is valid until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
-	r, err := s.reporter(ctx)
+	r, err := s.longConn(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 	if q.UID != nil {
 		uid = *q.UID
 	}
-	if err = each(ctx, tx, runs, row, max(formatTime(q.From), someTime), uid); err == nil {
-		err = each(ctx, tx, goingOn, row, uid)
+	if err = eachRow(ctx, tx, endedRuns, row, max(formatTime(q.From), someTime), uid); err == nil {
+		err = eachRow(ctx, tx, openRuns, row, uid)
 	}
 	if err != nil && stopped == nil {
 		return fmt.Errorf("read what ran: %w", s.readError(err))
@@ -67,7 +67,7 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 	return err
 }
 
-// scanRun reads one row of runs or goingOn. It decodes tags only if they are wanted.
+// scanRun reads one row of endedRuns or openRuns. It decodes tags only if they are wanted.
 func scanRun(rows *sql.Rows, tags bool) (r job.Run, err error) {
 	var groups, label, class, gpus, placed, started, ended, eligible string
 	a := &r.Attempt
@@ -91,5 +91,5 @@ func scanRun(rows *sql.Rows, tags bool) (r job.Run, err error) {
 		d.json(&l, label)
 		r.Tags = l.Tags
 	}
-	return r, d.in("job %d", r.Job)
+	return r, d.errorAbout("job %d", r.Job)
 }

@@ -50,7 +50,7 @@ func TestRuns(t *testing.T) {
 func TestRunsAreWhole(t *testing.T) {
 	s := openNew(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	whole := *ended(1, job.Failed)
+	whole := *endedJob(1, job.Failed)
 	whole.Owner.Groups, whole.Label = []string{"lab", "a\"b\x1f"}, job.Label{Name: "odd\x1fname", Tags: map[string]string{"k": "v\x1f\n\"ü"}}
 	whole.Request.MemBytes, whole.Request.GPUMemBytes, whole.Request.CPUs = 1<<40, 2<<30, 3
 	whole.Request.TimeLimit, whole.Request.Priority = job.Span(90*time.Minute), job.Priority{Class: job.High}
@@ -59,7 +59,7 @@ func TestRunsAreWhole(t *testing.T) {
 		Number: 3, PlacedAt: at, StartedAt: at.Add(time.Second), EndedAt: at.Add(time.Hour), EligibleAt: at.Add(-time.Hour), HostUse: job.HostUse{PeakMemBytes: 5, CPUTime: 6},
 		GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 1}, Use: job.GPUUse{PeakBytes: 7, Seen: 8}}, {GPU: contract.GPU{UUID: "odd\x1f\"}"}}},
 	}
-	never, live := *ended(2, job.Cancelled), *running(3)
+	never, live := *endedJob(2, job.Cancelled), *runningJob(3)
 	never.Attempt, never.ChangedAt = nil, at
 	commit(t, s, job.Record{Job: &whole, Payload: payload()}, job.Record{Job: &never, Payload: payload()}, job.Record{Job: &live, Payload: payload()})
 	check := func(want ...job.Run) {
@@ -97,11 +97,11 @@ func TestManualsQuery(t *testing.T) {
 	}
 	query := regexp.MustCompile(`(?s)\nSELECT .*?;\n`).FindString(strings.ReplaceAll(string(manual), `\-`, "-"))
 	s := openNew(t)
-	j := ended(1, job.Completed)
+	j := endedJob(1, job.Completed)
 	at := time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
 	j.Owner.User, j.Request.GPUMilli = "ann", 2000
 	j.Attempt.PlacedAt, j.Attempt.EndedAt = at, at.Add(3*time.Hour)
-	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: running(2), Payload: payload()})
+	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: runningJob(2), Payload: payload()})
 	var user string
 	var hours float64
 	if err := s.read.QueryRow(query).Scan(&user, &hours); err != nil || user != "ann" || math.Abs(hours-6) > 0.001 {

@@ -57,8 +57,8 @@ func payload() *job.Payload {
 	}
 }
 
-// running returns the same job as queued, after its start on one GPU.
-func running(id job.ID) *job.Job {
+// runningJob returns the same job as queued, after its start on one GPU.
+func runningJob(id job.ID) *job.Job {
 	j := queued(id)
 	j.State = job.Running
 	j.Attempt = &job.Attempt{
@@ -68,9 +68,9 @@ func running(id job.ID) *job.Job {
 	return j
 }
 
-// ended returns the same job as running, after its end.
-func ended(id job.ID, how job.State) *job.Job {
-	j := running(id)
+// endedJob returns the same job as runningJob, after its end.
+func endedJob(id job.ID, how job.State) *job.Job {
+	j := runningJob(id)
 	j.State = how
 	j.Result = &job.Result{Outcome: how}
 	j.ChangedAt = epoch.Add(time.Duration(id) * time.Minute)
@@ -79,11 +79,11 @@ func ended(id job.ID, how job.State) *job.Job {
 	return j
 }
 
-// array returns an array of ten tasks. The argument live is the number of tasks that are live jobs.
-func array(id job.ID, live int) *job.Job {
+// array returns an array of ten tasks. nLive is the number of tasks that are live jobs.
+func array(id job.ID, nLive int) *job.Job {
 	j := queued(id)
 	j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}
-	j.Tasks = &job.Tasks{Next: live, Live: live}
+	j.Tasks = &job.Tasks{Next: nLive, Live: nLive}
 	return j
 }
 

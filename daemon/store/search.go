@@ -28,9 +28,9 @@ type longReads struct {
 // errBusy returns the refusal of a long read because too many others are under way.
 func errBusy() error { return job.Refuse("unavailable/reads") }
 
-// This method waits for a turn to make a long read. It returns the connection for that read, which
-// the caller must close.
-func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
+// longConn waits for a turn to make a long read. It returns the connection for that read, which the
+// caller must close.
+func (s *Store) longConn(ctx context.Context) (*sql.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	conn, err := s.reports.Conn(limited)
@@ -59,7 +59,7 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 		along.add("j.changed_at >= ?", formatTime(q.Since))
 	}
 	which.ownedBy(q.UID, q.User)
-	which.chosen(q.Choice)
+	which.addChoice(q.Choice)
 	if q.Array != 0 {
 		which.add("j.array_id = ?", int64(q.Array))
 	}
@@ -67,11 +67,11 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	if q.Array == 0 && !(all && 0 < q.Ended && q.Ended <= fewEnded) {
 		return s.search(ctx, &along, &which, q.Ended)
 	}
-	clause, args := along.and(&which, job.Cursor{}, job.Cursor{}).newest(q.Ended)
+	clause, args := along.combine(&which, job.Cursor{}, job.Cursor{}).newest(q.Ended)
 	if all && q.Array == 0 {
 		return jobsFrom(ctx, s.read, clause, args...)
 	}
-	r, err := s.reporter(ctx)
+	r, err := s.longConn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	return jobsFrom(ctx, r, clause, args...)
 }
 
-// search goes through the ended jobs along an index, newest first. After every searchRows jobs it
+// search goes through the ended jobs in an index, newest first. After every searchRows jobs it
 // gives up its turn, so that a search of a long history delays nobody.
-func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]job.Job, error) {
+func (s *Store) search(ctx context.Context, index, match *filter, most int) ([]job.Job, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	found := []job.Job{}
@@ -90,7 +90,7 @@ func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]j
 		if most > 0 {
 			room = most - len(found)
 		}
-		some, to, err := s.searchSome(limited, along, which, from, room)
+		some, to, err := s.searchSome(limited, index, match, from, room)
 		switch {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
 			return nil, errBusy()
@@ -105,12 +105,12 @@ func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]j
 	}
 }
 
-// searchSome searches the next jobs that are older than the cursor from. It returns a cursor for
-// the next call, which searches still older jobs. The cursor is zero if there are none.
+// searchSome searches the next jobs that are older than cursor. It returns a cursor for the next
+// call, which searches still older jobs. The cursor is zero if there are none.
 func (s *Store) searchSome(
-	ctx context.Context, along, which *filter, from job.Cursor, room int,
+	ctx context.Context, index, match *filter, cursor job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {
-	r, err := s.reporter(ctx)
+	r, err := s.longConn(ctx)
 	if err != nil {
 		return nil, to, err
 	}
@@ -120,7 +120,7 @@ func (s *Store) searchSome(
 		return nil, to, err
 	}
 	defer tx.Rollback()
-	clause, args := along.and(&filter{}, from, job.Cursor{}).newest(1)
+	clause, args := index.combine(&filter{}, cursor, job.Cursor{}).newest(1)
 	at := ""
 	err = tx.QueryRowContext(ctx, "SELECT j.changed_at, j.id FROM jobs j "+clause+fmt.Sprintf(" OFFSET %d", s.long.rows-1), args...).Scan(&at, &to.ID)
 	d := decoder{}
@@ -131,8 +131,8 @@ func (s *Store) searchSome(
 		return nil, to, err
 	}
 	var ids []int64
-	clause, args = along.and(which, from, to).newest(room)
-	err = each(ctx, tx, "SELECT j.id FROM jobs j "+clause, func(rows *sql.Rows) error {
+	clause, args = index.combine(match, cursor, to).newest(room)
+	err = eachRow(ctx, tx, "SELECT j.id FROM jobs j "+clause, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -145,9 +145,9 @@ func (s *Store) searchSome(
 	return found, to, err
 }
 
-// This method combines two filters. The two cursors also restrict the jobs: each job must come
-// before the first cursor, and not before the second. A zero cursor adds no restriction.
-func (f *filter) and(o *filter, before, from job.Cursor) *filter {
+// combine combines two filters. The two cursors also restrict the jobs: each job must come before
+// the first cursor, and not before the second. A zero cursor adds no restriction.
+func (f *filter) combine(o *filter, before, from job.Cursor) *filter {
 	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}
 	if !before.IsZero() {
 		both.add("(j.changed_at, j.id) < (?, ?)", formatTime(before.At), int64(before.ID))

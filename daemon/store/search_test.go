@@ -28,7 +28,7 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	s := openNew(t)
 	j := queued(1)
 	j.Key = "k"
-	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: ended(2, job.Completed)})
+	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: endedJob(2, job.Completed)})
 	hold(t, s.read, reading)
 	hold(t, s.reports, reporting)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // without connections of its own, the read would hang
@@ -49,7 +49,7 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 func TestLongReadsTakeTurns(t *testing.T) {
 	s := openNew(t)
 	s.long.maxTurnWait = time.Millisecond
-	commit(t, s, job.Record{Job: ended(1, job.Completed)}, job.Record{Job: ended(2, job.Failed)})
+	commit(t, s, job.Record{Job: endedJob(1, job.Completed)}, job.Record{Job: endedJob(2, job.Failed)})
 	hold(t, s.reports, reporting)
 	ctx := t.Context()
 	long := map[string]func() error{
@@ -80,7 +80,7 @@ func TestSearchInParts(t *testing.T) {
 	s := openNew(t)
 	var records []job.Record
 	for id := job.ID(1); id <= 23; id++ {
-		j := ended(id, []job.State{job.Completed, job.Failed}[id%2])
+		j := endedJob(id, []job.State{job.Completed, job.Failed}[id%2])
 		j.Owner.UID, j.Owner.User = 1001+int(id%3), fmt.Sprint("user", id%3)
 		j.Label.Name = fmt.Sprint("n", id%4)
 		j.ChangedAt = epoch.Add(time.Duration(id/5) * time.Minute) // five jobs at a time

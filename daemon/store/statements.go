@@ -78,8 +78,8 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 // table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
-// This method returns the statements for use in a transaction. They end with the transaction.
-func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
+// inTx returns the statements for use in a transaction. They end with the transaction.
+func (p *statements) inTx(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
 	for i, stmt := range p {
 		q[i] = tx.StmtContext(ctx, stmt)
@@ -151,9 +151,9 @@ func (p *statements) redact(ctx context.Context, records []job.Record) error {
 // writer executes statements and keeps the first error.
 type writer struct{ err error }
 
-// put executes a statement. The argument err is an error of the statement's arguments, or nil. In
-// put's own errors, what and subject describe the data that was to be written.
-func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, what string, subject any) {
+// put executes a statement. err is an error of the statement's arguments, or nil. In put's own
+// errors, format and subject describe the data that was to be written.
+func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, format string, subject any) {
 	if w.err != nil {
 		return
 	}
@@ -161,7 +161,7 @@ func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error,
 		_, err = stmt.ExecContext(ctx, args...)
 	}
 	if err != nil {
-		w.err = fmt.Errorf(what+": %w", subject, err)
+		w.err = fmt.Errorf(format+": %w", subject, err)
 	}
 }
 

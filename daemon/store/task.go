@@ -34,12 +34,12 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 
 // Results returns how the tasks of an array ended, as far as that is on record.
 func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
-	r, err := s.reporter(ctx)
+	r, err := s.longConn(ctx)
 	if err != nil {
 		return out, err
 	}
 	defer r.Close()
-	err = each(ctx, r, resultsQuery, func(rows *sql.Rows) error {
+	err = eachRow(ctx, r, resultsQuery, func(rows *sql.Rows) error {
 		var index int
 		var result sql.NullString
 		var started, ended string
@@ -53,9 +53,9 @@ func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err
 		d.time(&from, started)
 		d.time(&to, ended)
 		if d.err == nil {
-			out.Add(index, r, ran(from, to))
+			out.Add(index, r, elapsed(from, to))
 		}
-		return d.in("task %d", index)
+		return d.errorAbout("task %d", index)
 	}, int64(array))
 	if err != nil {
 		return out, fmt.Errorf("read the results of array %d: %w", array, s.readError(err))
@@ -63,8 +63,8 @@ func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err
 	return out, nil
 }
 
-// ran returns the time between a start and an end, or 0 if there was no start.
-func ran(from, to time.Time) time.Duration {
+// elapsed returns the time between a start and an end, or 0 if there was no start.
+func elapsed(from, to time.Time) time.Duration {
 	if from.IsZero() {
 		return 0
 	}
@@ -75,7 +75,7 @@ func ran(from, to time.Time) time.Duration {
 // started once any of its tasks has started.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	ends := make(map[job.ID]job.End, len(ids))
-	err := each(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {
+	err := eachRow(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
 		var end job.End
 		err := rows.Scan(&id, &end.State, &end.Started)

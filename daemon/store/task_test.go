@@ -13,7 +13,7 @@ import (
 func TestTasks(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	commit(t, s, job.Record{Job: array(7, 3), Payload: payload()}, job.Record{Job: taskOf(running(12), 7, 3)}, job.Record{Job: taskOf(queued(9), 7, 5)},
+	commit(t, s, job.Record{Job: array(7, 3), Payload: payload()}, job.Record{Job: taskOf(runningJob(12), 7, 3)}, job.Record{Job: taskOf(queued(9), 7, 5)},
 		job.Record{Job: taskOf(queued(10), 7, 0)}, job.Record{Job: queued(11), Payload: payload()})
 	mustCheck(t, s)
 	id, err := s.Task(ctx, 7, 3)
@@ -31,21 +31,21 @@ func TestTasks(t *testing.T) {
 // that have not ended are left out.
 func TestEnds(t *testing.T) {
 	s := openNew(t)
-	again := ended(3, job.Cancelled)
+	again := endedJob(3, job.Cancelled)
 	again.Attempt.Number, again.Attempt.StartedAt = 2, time.Time{}
-	first := running(3)
+	first := runningJob(3)
 	first.State, first.Attempt.EndedAt = job.Queued, epoch
-	unstarted := ended(4, job.Cancelled)
+	unstarted := endedJob(4, job.Cancelled)
 	unstarted.Attempt.StartedAt = time.Time{}
 	endedArray := func(id job.ID) *job.Job {
 		j := array(id, 1)
 		j.State, j.Result = job.Cancelled, &job.Result{Outcome: job.Cancelled}
 		return j
 	}
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: ended(2, job.Failed), Payload: payload()},
+	commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()},
 		job.Record{Job: first, Payload: payload()}, job.Record{Job: again}, job.Record{Job: unstarted, Payload: payload()},
-		job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(ended(6, job.Failed), 5, 0)}, job.Record{Job: endedArray(5)},
-		job.Record{Job: endedArray(7), Payload: payload()}, job.Record{Job: running(8), Payload: payload()})
+		job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(endedJob(6, job.Failed), 5, 0)}, job.Record{Job: endedArray(5)},
+		job.Record{Job: endedArray(7), Payload: payload()}, job.Record{Job: runningJob(8), Payload: payload()})
 	got, err := s.Ends(context.Background(), []job.ID{1, 2, 3, 4, 5, 7, 8, 99, 2})
 	requireEqual(t, err, got, map[job.ID]job.End{
 		2: {State: job.Failed, Started: true}, 3: {State: job.Cancelled, Started: true}, 4: {State: job.Cancelled},
@@ -59,7 +59,7 @@ func TestEnds(t *testing.T) {
 func TestEndedFilters(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	task := taskOf(ended(6, job.Failed), 5, 2)
+	task := taskOf(endedJob(6, job.Failed), 5, 2)
 	commit(t, s, job.Record{Job: array(5, 0), Payload: payload()}, job.Record{Job: task})
 	list, err := s.Ended(ctx, job.Query{Array: 5})
 	requireEqual(t, err, list, []job.Job{*task})
@@ -79,10 +79,10 @@ func TestRecordWithoutItsArray(t *testing.T) {
 func TestResults(t *testing.T) {
 	s := openNew(t)
 	ctx := t.Context()
-	records := []job.Record{{Job: array(7, 9), Payload: payload()}, {Job: taskOf(running(50), 7, 8)}}
+	records := []job.Record{{Job: array(7, 9), Payload: payload()}, {Job: taskOf(runningJob(50), 7, 8)}}
 	var want job.Results
 	for i, state := range []job.State{job.Completed, job.Failed, job.Completed, job.Failed, job.TimedOut} {
-		task := taskOf(ended(job.ID(60-i), state), 7, i)
+		task := taskOf(endedJob(job.ID(60-i), state), 7, i)
 		records = append(records, job.Record{Job: task})
 		want.Add(i, task.Result, task.Attempt.EndedAt.Sub(task.Attempt.StartedAt))
 	}
@@ -99,21 +99,21 @@ func TestResults(t *testing.T) {
 // An account's ends since a time are counted in the same way as job.Lately counts them.
 func TestLately(t *testing.T) {
 	s := openNew(t)
-	old, other := ended(3, job.Failed), ended(4, job.Failed)
-	since := ended(1, job.Completed).ChangedAt
+	old, other := endedJob(3, job.Failed), endedJob(4, job.Failed)
+	since := endedJob(1, job.Completed).ChangedAt
 	old.ChangedAt = since.Add(-time.Nanosecond)
 	other.Owner.UID++
 	whole := array(7, 9)
 	whole.State, whole.Result, whole.ChangedAt = job.Failed, &job.Result{Outcome: job.Failed}, since
 	var records []job.Record
 	var want job.Lately
-	for _, j := range []*job.Job{ended(1, job.Completed), ended(2, job.TimedOut), ended(5, job.Cancelled), whole, taskOf(ended(8, job.Failed), 7, 1)} {
+	for _, j := range []*job.Job{endedJob(1, job.Completed), endedJob(2, job.TimedOut), endedJob(5, job.Cancelled), whole, taskOf(endedJob(8, job.Failed), 7, 1)} {
 		records = append(records, job.Record{Job: j})
 		want.Add(j)
 	}
 	records[3].Payload = payload()
-	commit(t, s, append(records, job.Record{Job: old}, job.Record{Job: other}, job.Record{Job: running(6)})...)
-	got, err := s.Lately(t.Context(), ended(1, job.Completed).Owner.UID, since)
+	commit(t, s, append(records, job.Record{Job: old}, job.Record{Job: other}, job.Record{Job: runningJob(6)})...)
+	got, err := s.Lately(t.Context(), endedJob(1, job.Completed).Owner.UID, since)
 	requireEqual(t, err, got, want)
 	if want != (job.Lately{Ended: 4, Failed: 2}) {
 		t.Errorf("counted %+v", want)

@@ -83,8 +83,8 @@ func (d *decoder) result(dst **job.Result, s sql.NullString) {
 	}
 }
 
-// This method returns the decoder's error together with the subject that was being decoded.
-func (d *decoder) in(format string, subject any) error {
+// errorAbout returns the decoder's error together with the subject that was being decoded.
+func (d *decoder) errorAbout(format string, subject any) error {
 	if d.err == nil {
 		return nil
 	}
