@@ -20,11 +20,11 @@ type Engine interface {
 	// Submit queues a job.
 	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
 	// Do sends a request that changes something, and decodes the reply into out, which may be nil.
-	// The argument on names the job, GPU or reservation, or is "".
-	Do(ctx context.Context, r *Route, on string, body, out any) error
+	// name is the name of the job, GPU or reservation, or "".
+	Do(ctx context.Context, r *Route, name string, body, out any) error
 	// Get asks a question and decodes the reply into out. Here out is a pointer to a reply, or a
 	// *[]byte for text. The reply to RouteWait comes when the job has ended.
-	Get(ctx context.Context, r *Route, on string, query, out any) error
+	Get(ctx context.Context, r *Route, name string, query, out any) error
 	// Stream sends a request that is answered with lines of JSON. It yields each line as it
 	// arrives. An error is the last value.
 	Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error]
@@ -88,7 +88,7 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	if r.Key == "" {
 		err = ask()
 	} else {
-		err = again(ctx, ask)
+		err = retryAsk(ctx, ask)
 	}
 	if brief {
 		out.Job.ID = number.Job.ID
@@ -97,13 +97,13 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 }
 
 // Do sends a command. If the command is cut off after it was sent, it is not repeated.
-func (c *Client) Do(ctx context.Context, r *Route, on string, body, out any) error {
-	return c.call(ctx, nil, r.Method, r.at(on, nil), body, out)
+func (c *Client) Do(ctx context.Context, r *Route, name string, body, out any) error {
+	return c.call(ctx, nil, r.Method, r.pathOf(name, nil), body, out)
 }
 
 // Get asks a question. A wait for a job continues when the daemon restarts.
-func (c *Client) Get(ctx context.Context, r *Route, on string, query, out any) error {
-	ask := func() error { return c.call(ctx, nil, r.Method, r.at(on, query), nil, out) }
+func (c *Client) Get(ctx context.Context, r *Route, name string, query, out any) error {
+	ask := func() error { return c.call(ctx, nil, r.Method, r.pathOf(name, query), nil, out) }
 	if r == RouteWait {
 		return askUntilEnded(ctx, ask)
 	}

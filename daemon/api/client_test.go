@@ -35,8 +35,8 @@ func daemon(t *testing.T, h http.HandlerFunc) *Client {
 	return &Client{Socket: socket}
 }
 
-// cut closes the connection without an answer.
-func cut(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+// cutOff closes the connection without an answer.
+func cutOff(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
 func answer(w http.ResponseWriter, v any) { json.NewEncoder(w).Encode(v) }
 
@@ -184,7 +184,7 @@ func TestAnUnreachableDaemonSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s: %v", socket, err)
 		}
 	}
-	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { cut(w) })
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { cutOff(w) })
 	_, err = Version(t.Context(), client)
 	if err == nil || !strings.Contains(err.Error(), "closed the connection without an answer") {
 		t.Errorf("%v", err)
@@ -202,7 +202,7 @@ func TestASubmitThatWasCutOffIsRepeatedWithItsKey(t *testing.T) {
 		var in SubmitRequest
 		json.NewDecoder(r.Body).Decode(&in)
 		if keys = append(keys, in.Key); len(keys) == 1 {
-			cut(w)
+			cutOff(w)
 		}
 		answer(w, SubmitReply{Job: Job{ID: 9}, Known: true})
 	})
@@ -231,7 +231,7 @@ func TestABriefSubmit(t *testing.T) {
 
 func TestASubmitWithoutAKeyIsNotRepeated(t *testing.T) {
 	var n atomic.Int32
-	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); cut(w) })
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); cutOff(w) })
 	if _, err := client.Submit(t.Context(), SubmitRequest{}); err == nil || n.Load() != 1 {
 		t.Errorf("%v after %d requests", err, n.Load())
 	}
@@ -321,7 +321,7 @@ func TestWaitOutlastsPassingErrors(t *testing.T) {
 	steps := []func(http.ResponseWriter){
 		func(w http.ResponseWriter) { refuse(w, CodeWaitTimeout) },
 		func(w http.ResponseWriter) { refuse(w, CodeUnavailable) },
-		cut,
+		cutOff,
 		func(w http.ResponseWriter) { answer(w, JobReply{Job: Job{ID: 5, State: "failed"}}) },
 	}
 	var n atomic.Int32

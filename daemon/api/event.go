@@ -8,8 +8,8 @@ type Event struct {
 	job.Event
 }
 
-// This method reports whether the event has the fields that its kind needs.
-func (e *Event) whole() bool {
+// isWhole reports whether the event has the fields that its kind needs.
+func (e *Event) isWhole() bool {
 	switch e.Kind {
 	case job.EventGPU, job.EventFault:
 		return e.GPU != nil

@@ -17,10 +17,10 @@ type EventsQuery struct {
 	Follow bool   `query:"follow" wrong:"%q is neither 0 nor 1"`
 }
 
-// Events yields events until ctx ends. It continues when the daemon restarts. The argument since is
-// the number of the last event that the caller has, and the next event is the first that it yields.
-// If since is 0, it yields all events that the daemon has kept. If since is -1, it yields a
-// position with the current number, and then only new events.
+// Events yields events until ctx ends. It continues when the daemon restarts. since is the number
+// of the last event that the caller has, and the next event is the first that it yields. If since
+// is 0, it yields all events that the daemon has kept. If since is -1, it yields a position with
+// the current number, and then only new events.
 //
 // An event of the kind gap means that some events are lost. List the jobs again, and expect only
 // events after the number of the gap. An error is the last value, and comes without an event.
@@ -53,7 +53,7 @@ func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err e
 		list = append(list, e)
 		return true
 	}}
-	err = again(ctx, func() error { return f.follow(ctx, false) })
+	err = retryAsk(ctx, func() error { return f.follow(ctx, false) })
 	return list, err
 }
 
@@ -80,9 +80,9 @@ func (f *follower) mayComeBack(err error) bool {
 	return e.Code == CodeUnavailable || e.Code == CodeUnreachable && time.Since(f.lost) < retryTime
 }
 
-// follow reads one answer until its end. If on is true, the answer goes on with new events.
-func (f *follower) follow(ctx context.Context, on bool) error {
-	q := EventsQuery{Follow: on}
+// follow reads one answer until its end. If keepOn is true, the answer goes on with new events.
+func (f *follower) follow(ctx context.Context, keepOn bool) error {
+	q := EventsQuery{Follow: keepOn}
 	if f.last >= 0 {
 		q.Since = &f.last
 	}
@@ -95,10 +95,10 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return notExpected(err)
 		}
-		if !e.whole() {
+		if !e.isWhole() {
 			return notExpected(fmt.Errorf("the event %s lacks what it is about", e.Kind))
 		}
-		if !f.take(e) {
+		if !f.pass(e) {
 			f.done = true
 			return nil
 		}
@@ -106,9 +106,9 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 	return nil
 }
 
-// take yields an event. It does not yield a position that says nothing new. It returns false if the
+// pass yields an event. It does not yield a position that says nothing new. It returns false if the
 // caller wants no more events.
-func (f *follower) take(e Event) bool {
+func (f *follower) pass(e Event) bool {
 	if e.Kind == job.EventPosition && e.Number == f.last {
 		return true
 	}

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// says starts a server that sends the texts. Connection N gets text N after the client has sent the
-// header of a request. Connections after the last text get the last text. If a text ends with
-// "END", the server closes the connection after it and reports that on the channel.
-func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, closed <-chan struct{}) {
+// serveTexts starts a server that sends the texts. Connection N gets text N after the client has
+// sent the header of a request. Connections after the last text get the last text. If a text ends
+// with "END", the server closes the connection after it and reports that on the channel.
+func serveTexts(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, closed <-chan struct{}) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -76,7 +76,7 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 		"a line without end":      head + "A: " + strings.Repeat("b", maxHeader),
 		"a header without end":    head + strings.Repeat("A: b\r\n", maxHeader/6+1),
 	} {
-		client, n, _ := says(t, text)
+		client, n, _ := serveTexts(t, text)
 		_, err := Version(t.Context(), client)
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeUnreachable || n.Load() != 1 {
@@ -135,7 +135,7 @@ func TestARefusalBeforeReadingArrives(t *testing.T) {
 func pick(i int, sizes ...int) int { return sizes[i/2%len(sizes)] }
 
 func TestTheEndOfTheContextEndsARequest(t *testing.T) {
-	client, _, _ := says(t, head+"Content-Length: 3\r\n\r\n{")
+	client, _, _ := serveTexts(t, head+"Content-Length: 3\r\n\r\n{")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
 	if _, err := Version(ctx, client); !errors.Is(err, context.Canceled) {

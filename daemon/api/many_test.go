@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// asked returns what Many reported about jobs 1 and 2, and its error.
-func asked(t *testing.T, client *Client) (told string, err *Error) {
+// askMany returns what Many reported about jobs 1 and 2, and its error.
+func askMany(t *testing.T, client *Client) (told string, err *Error) {
 	t.Helper()
 	failed := Many(t.Context(), client, ManyRequest{Command: job.CommandHold, Jobs: []string{"1", "2"}}, func(p ManyPart) {
 		for _, j := range p.Jobs {
@@ -55,10 +55,10 @@ func TestManyReportsWhatArrivedBeforeTheCut(t *testing.T) {
 			io.WriteString(w, c.text)
 			if !strings.Contains(c.text, "done") {
 				http.NewResponseController(w).Flush()
-				cut(w)
+				cutOff(w)
 			}
 		})
-		told, err := asked(t, client)
+		told, err := askMany(t, client)
 		if told != c.told || requests.Load() != 1 {
 			t.Errorf("%s: %q is told after %d requests", name, told, requests.Load())
 		}
@@ -85,7 +85,7 @@ func TestManyIsRepeatedWithoutRoom(t *testing.T) {
 		}
 		io.WriteString(w, firstPart+`{"done":true}`+"\n")
 	})
-	told, err := asked(t, client)
+	told, err := askMany(t, client)
 	if told != "1" || err != nil || requests.Load() != 2 || bodies[0] != bodies[1] || !strings.Contains(bodies[0], `"jobs":["1","2"]`) {
 		t.Errorf("%q, %v after %d requests of %q", told, err, requests.Load(), bodies)
 	}
@@ -98,7 +98,7 @@ func TestManyThatAreRefused(t *testing.T) {
 		requests.Add(1)
 		refuse(w, CodeUsage)
 	})
-	if told, err := asked(t, client); told != "" || err == nil || err.Code != CodeUsage {
+	if told, err := askMany(t, client); told != "" || err == nil || err.Code != CodeUsage {
 		t.Errorf("%q, %v", told, err)
 	}
 	ids, users, failed := Takes(t.Context(), client, ListQuery{}, job.CommandCancel)
@@ -132,7 +132,7 @@ func TestAnEventThatWasCutComesAgain(t *testing.T) {
 		if len(asked) == 1 {
 			io.WriteString(w, `{"event":"gap","number":4}`+"\n"+`{"event":"gap","num`)
 			http.NewResponseController(w).Flush()
-			cut(w)
+			cutOff(w)
 		}
 		io.WriteString(w, `{"event":"gap","number":5}`+"\n")
 	})

@@ -3,17 +3,17 @@ package api
 import "slices"
 
 // InListOrder sorts the jobs of several listings in the order of a single listing. Running jobs are
-// first, in the order of the function running. If running is nil, they keep their present order.
-// Waiting jobs follow in their present order, and then ended jobs, newest first.
-func InListOrder(list []Job, running func(x, y *Job) int) {
+// first, in the order of byStart. If byStart is nil, they keep their present order. Waiting jobs
+// follow in their present order, and then ended jobs, newest first.
+func InListOrder(list []Job, byStart func(x, y *Job) int) {
 	order := func(x, y *Job) int {
 		switch rank := x.State.ListRank(); {
 		case rank != y.State.ListRank():
 			return rank - y.State.ListRank()
 		case rank == 2:
 			return y.EndedAt.Compare(x.EndedAt)
-		case rank == 0 && running != nil:
-			return running(x, y)
+		case rank == 0 && byStart != nil:
+			return byStart(x, y)
 		}
 		return 0
 	}

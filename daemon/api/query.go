@@ -55,13 +55,14 @@ func eachWord(query any, f func(reflect.StructField, reflect.Value)) {
 	}
 }
 
-// DecodeQuery reads words into query, which is a pointer to a query or nil. A refusal is an *Error.
-func DecodeQuery(words url.Values, query any) (err error) {
+// DecodeQuery reads values into query, which is a pointer to a query or nil. A refusal is an
+// *Error.
+func DecodeQuery(values url.Values, query any) (err error) {
 	var known []string
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {
 		word := f.Tag.Get("query")
 		known = append(known, word)
-		for _, text := range words[word] {
+		for _, text := range values[word] {
 			if err == nil && (text != "" || v.Kind() == reflect.Map) {
 				err = decodeWord(f.Tag, v, text)
 			}
@@ -70,7 +71,7 @@ func DecodeQuery(words url.Values, query any) (err error) {
 			}
 		}
 	})
-	for word := range words {
+	for word := range values {
 		if !slices.Contains(known, word) {
 			return UnknownWord("query word", word, known)
 		}

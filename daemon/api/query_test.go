@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This function sets a query's field to a value that differs from the values of all other fields.
-func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
+// fill sets a query's field to a value that differs from the values of all other fields.
+func fill(t *testing.T, f reflect.StructField, v reflect.Value) {
 	t.Helper()
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -50,7 +50,7 @@ func TestEveryQueryArrives(t *testing.T) {
 		all := reflect.New(reflect.TypeOf(r.Query))
 		eachWord(all.Interface(), func(f reflect.StructField, v reflect.Value) {
 			one := reflect.New(all.Type().Elem())
-			filled(t, f, v)
+			fill(t, f, v)
 			one.Elem().FieldByIndex(f.Index).Set(v)
 			fields++
 			word := r.Name + " " + f.Tag.Get("query")
@@ -73,7 +73,7 @@ func TestEveryQueryArrives(t *testing.T) {
 
 func arrives(t *testing.T, sent reflect.Value) bool {
 	t.Helper()
-	_, path, _ := strings.Cut((&Route{Path: "/x"}).at("", sent.Interface()), "?")
+	_, path, _ := strings.Cut((&Route{Path: "/x"}).pathOf("", sent.Interface()), "?")
 	words, err := url.ParseQuery(path)
 	got := reflect.New(sent.Type().Elem())
 	if err == nil {

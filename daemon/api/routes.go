@@ -79,12 +79,12 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// This method returns the path of a request. The argument on replaces {id} or {index}.
-func (r *Route) at(on string, query any) string {
+// pathOf returns the path of a request. name replaces {id} or {index}.
+func (r *Route) pathOf(name string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {
 		_, after, _ := strings.Cut(rest, "}")
-		path = before + url.PathEscape(on) + after
+		path = before + url.PathEscape(name) + after
 	}
 	if words := EncodeQuery(query).Encode(); words != "" {
 		path += "?" + words

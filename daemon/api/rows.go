@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// This type is the key of a row. Tasks with the same key share a row.
-type alike struct {
+// A rowKey is the key of a row. Tasks with the same key share a row.
+type rowKey struct {
 	queue string
 	array job.ID
 	state string
@@ -20,16 +20,16 @@ type alike struct {
 
 // ByState returns the rows of a listing in the form that people see. All tasks of an array in the
 // same state become one row, at the place of the first of them. Completed tasks are left out if
-// their array has completed. The argument ended is the number of ended jobs that the client asked
-// for. If the listing has so many, it may lack tasks that ended earlier.
-func ByState(jobs []Job, ended int) []Job {
+// their array has completed. nEnded is the number of ended jobs that the client asked for. If the
+// listing has so many, it may lack tasks that ended earlier.
+func ByState(jobs []Job, nEnded int) []Job {
 	InEndOrder(jobs)
-	over, groups := map[alike]bool{}, map[alike][]*Job{}
+	over, groups := map[rowKey]bool{}, map[rowKey][]*Job{}
 	n, oldest := 0, time.Time{}
 	for i := range jobs {
 		j := &jobs[i]
 		if j.Array != nil && j.State == job.Completed {
-			over[alike{j.Queue(), j.ID, string(j.State)}] = true
+			over[rowKey{j.Queue(), j.ID, string(j.State)}] = true
 		}
 		if j.Task != nil {
 			groups[kindOf(j)] = append(groups[kindOf(j)], j)
@@ -40,7 +40,7 @@ func ByState(jobs []Job, ended int) []Job {
 			oldest = j.EndedAt
 		}
 	}
-	if n < ended {
+	if n < nEnded {
 		oldest = time.Time{} // the listing has all ended jobs
 	}
 	rows := make([]Job, 0, len(jobs))
@@ -61,7 +61,7 @@ func ByState(jobs []Job, ended int) []Job {
 	return rows
 }
 
-func kindOf(j *Job) alike { return alike{j.Queue(), j.Task.Array, j.StateWord()} }
+func kindOf(j *Job) rowKey { return rowKey{j.Queue(), j.Task.Array, j.StateWord()} }
 
 // oneRow returns one row for several similar tasks. It has all their GPUs, and the longest run
 // time. It has a cause only if all tasks have the same one.

@@ -30,7 +30,7 @@ func TestSchemaMatchesTheTypes(t *testing.T) {
 		if r.Reply == nil {
 			continue
 		}
-		if d := g.of(reflect.TypeOf(r.Reply)); !slices.ContainsFunc(any, func(n node) bool { return reflect.DeepEqual(n, d) }) {
+		if d := g.describe(reflect.TypeOf(r.Reply)); !slices.ContainsFunc(any, func(n node) bool { return reflect.DeepEqual(n, d) }) {
 			any = append(any, d)
 		}
 	}
@@ -71,11 +71,11 @@ var (
 	wordsType   = reflect.TypeFor[api.Words]()
 )
 
-// This method describes a type in the form in which encoding/json writes it.
-func (g schemas) of(t reflect.Type) node {
+// describe describes a type in the form in which encoding/json writes it.
+func (g schemas) describe(t reflect.Type) node {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return g.of(t.Elem())
+		return g.describe(t.Elem())
 	case t == timeType:
 		return node{"type": "string", "format": "date-time"}
 	case t == spanType:
@@ -87,7 +87,7 @@ func (g schemas) of(t reflect.Type) node {
 	case t == bytesType:
 		return node{"type": "string", "contentEncoding": "base64"}
 	case t == wordsType:
-		return node{"type": "array", "items": g.of(bytesType)}
+		return node{"type": "array", "items": g.describe(bytesType)}
 	case t.Implements(textType):
 		return node{"type": "string"}
 	case t.Implements(ownType):
@@ -101,9 +101,9 @@ func (g schemas) of(t reflect.Type) node {
 	case reflect.Float32, reflect.Float64:
 		return node{"type": "number"}
 	case reflect.Slice:
-		return node{"type": "array", "items": g.of(t.Elem())}
+		return node{"type": "array", "items": g.describe(t.Elem())}
 	case reflect.Map:
-		return node{"type": "object", "additionalProperties": g.of(t.Elem())}
+		return node{"type": "object", "additionalProperties": g.describe(t.Elem())}
 	case reflect.Struct:
 		return g.define(t)
 	case reflect.Int, reflect.Int64:
@@ -125,7 +125,7 @@ func (g schemas) define(t reflect.Type) node {
 	g[name] = node{"type": "object", "properties": properties}
 	for _, f := range fieldsOf(t) {
 		word, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		p := g.of(f.Type)
+		p := g.describe(f.Type)
 		must := !strings.Contains(options, "omit")
 		switch {
 		case word == "schema":

@@ -13,16 +13,15 @@ import (
 // maxLine is the maximum length of a line in an answer, in bytes.
 const maxLine = 16 << 20
 
-// Stream sends one request. The argument asked is the query of a GET, or the body of any other
-// method. If the daemon has no room for the request, Stream repeats it. It yields lines until the
-// connection ends.
-func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error] {
+// Stream sends one request. req is the query of a GET, or the body of any other method. If the
+// daemon has no room for the request, Stream repeats it. It yields lines until the connection ends.
+func (c *Client) Stream(ctx context.Context, r *Route, req any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		limited, cancel := context.WithCancel(ctx)
 		defer cancel()
 		silent := time.AfterFunc(answerTime, cancel) // if no line comes for this long, the daemon counts as hanging
 		defer silent.Stop()
-		resp, err := c.open(ctx, limited, r, asked, silent)
+		resp, err := c.open(ctx, limited, r, req, silent)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -52,7 +51,7 @@ func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]by
 func (c *Client) open(
 	ctx, limited context.Context, r *Route, asked any, silent *time.Timer,
 ) (resp *http.Response, err error) {
-	path, body := r.at("", asked), []byte(nil)
+	path, body := r.pathOf("", asked), []byte(nil)
 	if r.Method != http.MethodGet {
 		path = r.Path
 		if body, err = encodeBody(asked); err != nil {
