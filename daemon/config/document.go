@@ -25,7 +25,7 @@ type entry struct {
 func parseDocument(name string, data []byte, problems *Problems) []entry {
 	var values map[string]any
 	if err := toml.Unmarshal(data, &values); err != nil {
-		if first, again, rest, ok := repeated(data); ok {
+		if first, again, rest, ok := findRepeated(data); ok {
 			problems.addf(Origin{File: name, Line: again.Line, Column: again.Column}, "",
 				"[%s] already exists: write what follows it under the [%s] of line %d", again.name, again.name, first.Line)
 			return parseDocument(name, rest, problems) // without the repeated table, to find further problems
@@ -52,9 +52,9 @@ type header struct {
 	name string
 }
 
-// repeated finds the first table that a file begins twice, which TOML forbids. The result rest is
-// the file with blank lines in place of the second header and its lines.
-func repeated(data []byte) (first, again header, rest []byte, ok bool) {
+// findRepeated finds the first table that a file begins twice, which TOML forbids. It also returns
+// the file rewritten, with blank lines in place of the second header and its lines.
+func findRepeated(data []byte) (first, second header, rewritten []byte, ok bool) {
 	w, seen := walk{}, map[string]header{}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	end := len(lines) + 1
@@ -72,21 +72,21 @@ func repeated(data []byte) (first, again header, rest []byte, ok bool) {
 		h := header{at, printKey(path)}
 		first, ok = seen[h.name]
 		if ok = ok && n.Kind == unstable.Table; ok {
-			again = h
+			second = h
 			continue
 		}
 		seen[h.name] = h
 	}
 	if !ok {
-		return first, again, nil, false
+		return first, second, nil, false
 	}
 	for i, line := range lines {
-		if n := i + 1; n >= again.Line && n < end {
+		if n := i + 1; n >= second.Line && n < end {
 			line = []byte("\n")
 		}
-		rest = append(rest, line...)
+		rewritten = append(rewritten, line...)
 	}
-	return first, again, rest, true
+	return first, second, rewritten, true
 }
 
 // walk collects the entries of one file.
@@ -112,14 +112,14 @@ func (w *walk) expression(n *unstable.Node) {
 		w.problems.addf(at, strings.Join(path, "."), "[[%s]] starts a list of sections, which no setting is: write [%s]", printKey(path), printKey(path))
 	case unstable.KeyValue:
 		if !w.list {
-			w.pair(w.table, n)
+			w.addPair(w.table, n)
 		}
 	}
 }
 
-// This method adds a key with its value. If the value is a table in braces that is a section, it
-// adds the keys in it to that section. Braces may be nested.
-func (w *walk) pair(table []string, n *unstable.Node) {
+// addPair adds a key with its value. If the value is a table in braces that is a section, it adds
+// the keys in it to that section. Braces may be nested.
+func (w *walk) addPair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)
 	value := n.Value()
@@ -130,7 +130,7 @@ func (w *walk) pair(table []string, n *unstable.Node) {
 	w.entries = append(w.entries, entry{path: path, table: true, at: at})
 	for it := value.Children(); it.Next(); {
 		if child := it.Node(); child.Kind == unstable.KeyValue {
-			w.pair(path, child)
+			w.addPair(path, child)
 		}
 	}
 }

@@ -85,12 +85,12 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	// Without O_NONBLOCK a FIFO would block the daemon for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
@@ -100,7 +100,7 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutPath(err)
 	}
 	if len(data) > MaxFileBytes {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxFileBytes)
@@ -108,8 +108,8 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	return data, nil
 }
 
-// This function removes the path from an error, because the problem already names it.
-func reason(err error) error {
+// withoutPath removes the path from an error, because the problem already names it.
+func withoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		return fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)

@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("accepted an invalid config: %v", err)
 		}
 		again, _, err := Parse("shown", []byte(Show(cfg, origins)))
-		if err != nil || !same(again, cfg) {
+		if err != nil || !equal(again, cfg) {
 			t.Fatalf("shown as\n%s\nread as %+v, %v", Show(cfg, origins), again, err)
 		}
 		checkUnset(t, cfg, origins)
@@ -59,8 +59,8 @@ func checkUnset(t *testing.T, cfg Config, origins Origins) {
 	}
 }
 
-// This function compares two Configs. An empty list equals nil.
-func same(a, b Config) bool {
+// equal compares two Configs. An empty list equals nil.
+func equal(a, b Config) bool {
 	for _, c := range []*Config{&a, &b} {
 		if len(c.GPUs.Only) == 0 {
 			c.GPUs.Only = nil

@@ -23,7 +23,7 @@ func gpuKeys(in, _ string) []key {
 		{section: in, name: "parts_on", doc: "Indexes of the GPUs that may be shared, so that the others stay free for jobs that request whole GPUs (which may get the shared ones as well). Empty: all.",
 			bind: func(c *Config) value { return gpuIndexes(&c.GPUs.PartsOn) }},
 		{section: in, name: "extra_devices", doc: "Device nodes that a job with a GPU may open in addition to its GPUs and /dev/nvidiactl. Missing nodes are skipped. Programs that draw (OpenGL, Vulkan) need /dev/nvidia-modeset, which gives access to the display functions of all GPUs; NCCL over InfiniBand needs the site's nodes in /dev/infiniband; Apptainer needs /dev/fuse.",
-			bind: func(c *Config) value { return devices(&c.GPUs.ExtraDevices) }},
+			bind: func(c *Config) value { return deviceList(&c.GPUs.ExtraDevices) }},
 		{section: in, name: "device_filter", doc: "What to do if the kernel does not enforce which GPUs a job can open: require (a job with a GPU fails) or prefer (it runs, and 'gpusched health' warns).",
 			bind: func(c *Config) value { return oneOf(&c.GPUs.DeviceFilter, "a mode", FilterRequire, FilterPrefer) }},
 		{section: in, name: "cleaning_timeout", doc: "Time within which a GPU must be empty after a job. If it is not, no job gets it until it is empty or an administrator decides: it is suspect while a process of the job is still on it, and sick if memory stays in use without a process.",

@@ -58,7 +58,7 @@ func classKeys(in, name string) []key {
 		{section: in, name: "max_time", doc: "The longest time limit that a job of this class may request, if jobs.max_time allows more. If it is set, every job of the class has a limit. Empty: jobs.max_time alone counts.",
 			bind: func(c *Config) value {
 				class := c.Classes[classOf(name)]
-				return written{timeOrNone(&class.MaxTime, second, longest), func() { c.Classes[classOf(name)] = class }}
+				return entryValue{timeOrNone(&class.MaxTime, second, longest), func() { c.Classes[classOf(name)] = class }}
 			}},
 	}
 }

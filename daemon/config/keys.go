@@ -33,8 +33,8 @@ func keysIn(c *Config) []key {
 	return list
 }
 
-// names returns the names of keys.
-func names(keys []key) []string {
+// namesOf returns the names of keys.
+func namesOf(keys []key) []string {
 	list := make([]string, len(keys))
 	for i, k := range keys {
 		list[i] = k.name

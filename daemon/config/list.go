@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fromList returns a function that reads lists. Its errors use two texts: an example of such a
-// list, and a word for the items (what).
-func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) ([]T, error) {
+// fromList returns a function that reads lists. Its errors use two texts: example is an example of
+// such a list, and noun is a word for its items.
+func fromList[T, E any](example, noun string, item func(E) (T, bool)) func(any) ([]T, error) {
 	return func(raw any) (list []T, err error) {
 		items, ok := raw.([]any)
 		if !ok {
@@ -24,7 +24,7 @@ func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) 
 			e, ok := raw.(E)
 			v, fits := item(e)
 			if !ok || !fits {
-				return nil, errors.New("must hold " + what)
+				return nil, errors.New("must hold " + noun)
 			}
 			list = append(list, v)
 		}
@@ -115,8 +115,8 @@ func (k paths) list(to *[]string) value {
 // maxDevices limits the length of the list, because each start of a job reads the whole list.
 const maxDevices = 64
 
-// devices returns a setting that is a list of device nodes.
-func devices(to *[]string) value {
+// deviceList returns a setting that is a list of device nodes.
+func deviceList(dst *[]string) value {
 	return paths{
 		example: `device nodes such as ["/dev/nvidia-uvm"]`, noun: "devices", most: maxDevices,
 		wrong: func(p string) error {
@@ -129,7 +129,7 @@ func devices(to *[]string) value {
 			return nil
 		},
 		form: shape{Type: "array", Form: "a list of paths in /dev", Items: &shape{Type: "string", Pattern: "^/dev/.+"}},
-	}.list(to)
+	}.list(dst)
 }
 
 // maxPrograms limits the length of the list, because every submission is compared with it.

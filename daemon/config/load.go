@@ -61,15 +61,15 @@ func (m *merge) file(name string, data []byte) {
 // result fills in values that follow from other values, and checks the rules between keys.
 func (m *merge) result() (Config, Origins, error) {
 	inherit(&m.cfg.Quotas, m.origins, m.cfg.Jobs.MaxRunning)
-	m.rules()
+	m.checkRules()
 	if err := m.problems.err(); err != nil {
 		return Config{}, nil, err
 	}
 	return m.cfg, m.origins, nil
 }
 
-// This method checks the rules between keys.
-func (m *merge) rules() {
+// checkRules checks the rules between keys.
+func (m *merge) checkRules() {
 	for _, r := range rules(&m.cfg) {
 		if m.bad[r.key] || m.bad[r.other] {
 			continue
@@ -104,6 +104,6 @@ func (c Config) Validate() error {
 			m.problems.addf(Origin{}, k.full(), "%s: %v", k.full(), err)
 		}
 	}
-	m.rules()
+	m.checkRules()
 	return m.problems.err()
 }

@@ -22,8 +22,7 @@ type Notify struct {
 }
 
 // Bars returns the reason why the site does not allow a message, or zero if it allows the message.
-// The field To must be filled in. Bars is called at the submission, and again before each message
-// is sent.
+// To must be filled in. Bars is called at the submission, and again before each message is sent.
 func (n *Notify) Bars(m *job.Notify) job.Message {
 	_, named := n.Webhooks[m.Webhook]
 	switch {
@@ -75,7 +74,7 @@ func webhookKeys(in, name string) []key {
 		{section: in, name: "url", secret: true, doc: "The URL to which messages are posted as JSON; MESSAGES in gpusched-admin(7) describes it. Whoever can read this file can post there, too.",
 			bind: func(c *Config) value {
 				url := c.Notify.Webhooks[name]
-				return written{webURL(&url), func() { c.Notify.Webhooks[name] = url }}
+				return entryValue{webURL(&url), func() { c.Notify.Webhooks[name] = url }}
 			}},
 	}
 }
@@ -85,7 +84,7 @@ func webhookName(name string) error {
 	switch {
 	case name == "HOOK":
 		return errors.New("HOOK stands for the name of a webhook: write that")
-	case name == "" || len(name) > 64 || strings.Trim(name, bare) != "":
+	case name == "" || len(name) > 64 || strings.Trim(name, bareChars) != "":
 		return fmt.Errorf("%s is not the name of a webhook: use letters, digits, - and _",
 			strconv.QuoteToASCII(name[:min(len(name), 80)]))
 	}
@@ -104,7 +103,7 @@ func webURL(to *string) value {
 }
 
 // notifyWays returns a setting that is a list of ways to send messages.
-func notifyWays(to *[]job.NotifyWay) value {
+func notifyWays(dst *[]job.NotifyWay) value {
 	var words []string
 	for _, w := range job.NotifyWays() {
 		words = append(words, string(w))
@@ -125,5 +124,5 @@ func notifyWays(to *[]job.NotifyWay) value {
 	}
 	form := shape{Type: "array", Form: "a list of " + known, Items: &shape{Type: "string", Enum: words}}
 	write := listed(func(w job.NotifyWay) string { return strconv.Quote(string(w)) })
-	return setting[[]job.NotifyWay]{to, read, wrong, write, form}
+	return setting[[]job.NotifyWay]{dst, read, wrong, write, form}
 }

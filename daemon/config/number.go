@@ -69,7 +69,7 @@ func orNone(write func(int) string) func(int) string {
 
 // percent returns a setting that is a percentage from 1 to 100. In a file it may also be a fraction
 // with a decimal point, up to 1.0, or a text such as "80%".
-func percent(to *int) value {
+func percent(dst *int) value {
 	wrong := func(n int64) error {
 		if n < 1 || n > 100 {
 			return fmt.Errorf("%d is out of range: use 1 to 100", n)
@@ -100,7 +100,7 @@ func percent(to *int) value {
 	}
 	lo, hi := 0, 100
 	form := shape{Type: "number", Form: "a percentage from 1 to 100, or a fraction such as 0.8", Min: &lo, Max: &hi, Word: "^[0-9]+%$"}
-	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
+	return setting[int]{dst, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
 // spelledNumber returns a number in the form in which people write it.

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This constant is the list of sections that some messages have.
-const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [metrics], [daemon]"
+// sectionList is the list of sections that some messages have.
+const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [metrics], [daemon]"
 
 // Invariant 2: each row has one file and all problems that are reported about it.
 func TestProblems(t *testing.T) {
@@ -19,14 +19,14 @@ func TestProblems(t *testing.T) {
 		{"key of another section", "[gpus]\n  max_time = \"4h\"\n", `f:2:3: unknown key "max_time" in [gpus]: it belongs to [jobs]`},
 		{"unknown key", "[daemon]\ncolour = 1\n", `f:2:1: unknown key "colour" in [daemon]; its keys are log_level, starts_in_flight, admin_group, host_mem_reserve, inhibit`},
 		{"no section", "max_time = \"4h\"\n", `f:1:1: key "max_time" stands outside of any section: it belongs to [jobs]`},
-		{"no section, unknown", "x = 1\n", `f:1:1: key "x" stands outside of any section; the sections are ` + all},
-		{"section as key", "jobs = 1\n", `f:1:1: key "jobs" stands outside of any section; the sections are ` + all},
+		{"no section, unknown", "x = 1\n", `f:1:1: key "x" stands outside of any section; the sections are ` + sectionList},
+		{"section as key", "jobs = 1\n", `f:1:1: key "jobs" stands outside of any section; the sections are ` + sectionList},
 		{"mistyped section, and a fault within", "[job]\nmax_runing = 1\nmax_queued = 0\n", `f:1:2: unknown section [job]: did you mean [jobs]?
 f:2:1: unknown key "max_runing" in [jobs]: did you mean "max_running"?
 f:3:1: jobs.max_queued: 0 is out of range: use 1 to 1000000`},
-		{"unknown section, said once", "[network]\na = 1\nb = 2\n", `f:1:2: unknown section [network]; the sections are ` + all},
-		{"unknown section by dotted key, said once", "network.a = 1\nnetwork.b = 1\n", `f:1:1: unknown section [network]; the sections are ` + all},
-		{"too deep", "[jobs.alice]\nmax_time = \"1h\"\n", `f:1:2: unknown section [jobs.alice]; the sections are ` + all},
+		{"unknown section, said once", "[network]\na = 1\nb = 2\n", `f:1:2: unknown section [network]; the sections are ` + sectionList},
+		{"unknown section by dotted key, said once", "network.a = 1\nnetwork.b = 1\n", `f:1:1: unknown section [network]; the sections are ` + sectionList},
+		{"too deep", "[jobs.alice]\nmax_time = \"1h\"\n", `f:1:2: unknown section [jobs.alice]; the sections are ` + sectionList},
 		{"too deep by inline table", "[jobs]\nmax_time = { a = 1 }\n", `f:2:1: jobs.max_time: must be text in quotes such as "30s", not a section`},
 		{"list of sections", "[[jobs]]\nmax_time = 3\n", `f:1:3: [[jobs]] starts a list of sections, which no setting is: write [jobs]`},
 		{"wrong types", "[jobs]\ndefault_mem = 4\nmax_running = \"4\"\nrequeue = \"no\"\ntasks_max = 4.5\nmax_time = 1979-05-27\n[gpus]\nonly = 0\nextra_devices = [1]\n", `f:2:1: jobs.default_mem: must be text in quotes such as "16G", not a number
@@ -110,7 +110,7 @@ f:2:1: jobs.default_grace is 30s, longer than jobs.max_grace, which is 10s: lowe
 f:2:1: unknown key "gpu" in [quota.user.alice]: did you mean "gpus"?
 f:3:2: unknown section [clas.low]: did you mean [class.low]?
 f:5:2: unknown section [class.lo]: did you mean [class.low]?
-f:6:2: unknown section [class.urgent]; the sections are ` + all},
+f:6:2: unknown section [class.urgent]; the sections are ` + sectionList},
 		{"user or group not said", "[quota.alice]\ngpus = 1\n", `f:1:2: unknown section [quota.alice]: did you mean [quota.user.alice]?`},
 		{"dot in a name", "[quota.user.first.last]\ngpus = 1\n", `f:1:2: unknown section [quota.user.first.last]: a name with a dot is written in quotes: [quota.user."first.last"]`},
 		{"key above the sections", "[quota]\ngpus = 1\n[class]\nmax_time = \"1h\"\n", `f:2:1: [quota] has no keys of its own, only sections below it: it belongs to [quota.default]
@@ -147,7 +147,7 @@ f:2:1: scheduling.half_life is empty, so usage does not count, but quota.user.b.
 		{"no rule over a bad key", "[jobs]\nmax_grace = \"1ms\"\n", `f:2:1: jobs.max_grace: 1ms is out of range: use 1s to 24h`},
 		{"not TOML", "[jobs]\nmax_time = 2h\n", `f:2:13: it is not TOML: strings must be quoted`},
 		{"a key twice", "[jobs]\nrequeue = true\nrequeue = false\n", `f:3:1: it is not TOML: `},
-		{"control codes are not shown raw", "\"\\u001b[2J\" = 1\n", `f:1:1: key "\x1b[2J" stands outside of any section; the sections are ` + all},
+		{"control codes are not shown raw", "\"\\u001b[2J\" = 1\n", `f:1:1: key "\x1b[2J" stands outside of any section; the sections are ` + sectionList},
 	}
 	for _, tt := range tests {
 		cfg, _, err := Parse("f", []byte(tt.file))

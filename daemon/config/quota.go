@@ -85,28 +85,28 @@ func groupQuotaKeys(section, name string) []key {
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
-// accountKeys returns the keys of one account's section. Its last argument is a function that
-// returns the map with the account's quota.
-func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas) map[string]job.Quota) []key {
+// accountKeys returns the keys of one account's section. quotaMap returns the map with the
+// account's quota.
+func accountKeys(section, name string, fields []quotaField, quotaMap func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {
 		list = append(list, key{section: section, name: f.name, doc: f.doc, bind: func(c *Config) value {
-			accounts := of(&c.Quotas)
+			accounts := quotaMap(&c.Quotas)
 			q := accounts[name]
-			return written{f.value(&q), func() { accounts[name] = q }}
+			return entryValue{f.value(&q), func() { accounts[name] = q }}
 		}})
 	}
 	return list
 }
 
-// A written value is part of a copy of a map's entry. After the value is parsed, store puts the
-// copy back into the map.
-type written struct {
+// An entryValue is part of a copy of a map's entry. After the value is parsed, store puts the copy
+// back into the map.
+type entryValue struct {
 	value
 	store func()
 }
 
-func (v written) parse(raw any) error {
+func (v entryValue) parse(raw any) error {
 	if err := v.value.parse(raw); err != nil {
 		return err
 	}

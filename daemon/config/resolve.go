@@ -16,7 +16,7 @@ func (m *merge) resolve(e entry) (k key, ok bool) {
 	if len(e.path) == 1 && !e.table {
 		hint := "; the sections are " + sectionNames()
 		if !leadsToSection(e.path) {
-			hint = belongs(e.path[0], hint)
+			hint = sectionOfKey(e.path[0], hint)
 		}
 		m.problems.addf(e.at, "", "key \"%s\" stands outside of any section%s", printKey(e.path), hint)
 		return key{}, false
@@ -50,7 +50,7 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	case !slices.Equal(right, path):
 		fault = fmt.Sprintf("unknown section [%s]%s", printPath(path), sectionHint(path, right))
 	case !ok && !e.table:
-		fault = fmt.Sprintf("[%s] has no keys of its own, only sections below it%s", printPath(path), belongs(e.path[len(path)], ""))
+		fault = fmt.Sprintf("[%s] has no keys of its own, only sections below it%s", printPath(path), sectionOfKey(e.path[len(path)], ""))
 	case ok:
 		if err := s.checkName(name); err != nil {
 			fault, ok = fmt.Sprintf("[%s]: %v", printPath(path), err), false
@@ -66,11 +66,11 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	return s, name, ok
 }
 
-// sectionHint suggests what to write instead of an unknown section. The argument right is the
-// nearest path, or nil.
-func sectionHint(path, right []string) string {
-	if right != nil {
-		return fmt.Sprintf(": did you mean [%s]?", printPath(right))
+// sectionHint suggests what to write instead of an unknown section. nearest is the nearest path, or
+// nil.
+func sectionHint(path, nearest []string) string {
+	if nearest != nil {
+		return fmt.Sprintf(": did you mean [%s]?", printPath(nearest))
 	}
 	for _, s := range sections() {
 		above := len(s.path) - 1
@@ -87,21 +87,21 @@ func sectionHint(path, right []string) string {
 
 // keyHint suggests what to write instead of an unknown key of a section.
 func keyHint(known []key, name string) string {
-	if near := job.Nearest(name, names(known)); near != "" {
+	if near := job.Nearest(name, namesOf(known)); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
-	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
+	return sectionOfKey(name, "; its keys are "+strings.Join(namesOf(known), ", "))
 }
 
-// This function names the section that a misplaced key belongs to. If there is none, it returns its
-// second argument.
-func belongs(name, otherwise string) string {
+// sectionOfKey names the section that a misplaced key belongs to. If there is none, it returns
+// fallback.
+func sectionOfKey(name, fallback string) string {
 	for _, k := range keys() {
 		if k.name == name {
 			return ": it belongs to [" + k.section + "]"
 		}
 	}
-	return otherwise
+	return fallback
 }
 
 // printKey returns a key as written, escaped if it could affect a terminal.

@@ -85,11 +85,11 @@ func table() node {
 	return node{"type": "object", "additionalProperties": false, "properties": node{}}
 }
 
-// place adds n, the schema of the section, at the section's path. It makes nodes for the tables
-// above the section.
-func (s section) place(at, n node) {
+// place adds n, the schema of the section, to root at the section's path. It makes nodes for the
+// tables above the section.
+func (s section) place(root, n node) {
 	for i, part := range s.path {
-		members := at["properties"].(node)
+		members := root["properties"].(node)
 		if i == len(s.path)-1 && s.placeholder == "" {
 			members[part] = n
 			return
@@ -97,9 +97,9 @@ func (s section) place(at, n node) {
 		if members[part] == nil {
 			members[part] = table()
 		}
-		at = members[part].(node)
+		root = members[part].(node)
 	}
-	at["patternProperties"] = node{s.namePattern(): n}
+	root["patternProperties"] = node{s.namePattern(): n}
 }
 
 // namePattern returns the regular expression for the names of a section's tables.

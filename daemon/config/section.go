@@ -151,15 +151,15 @@ func title(path ...string) string {
 	parts := make([]string, len(path))
 	for i, part := range path {
 		parts[i] = part
-		if strings.Trim(part, bare) != "" || part == "" {
+		if strings.Trim(part, bareChars) != "" || part == "" {
 			parts[i] = strconv.Quote(part)
 		}
 	}
 	return strings.Join(parts, ".")
 }
 
-// This constant has all characters of names that need no quotes.
-const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+// bareChars has all characters of names that need no quotes.
+const bareChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // find returns the section at a path, and the table's name if the section has a placeholder.
 func find(path []string) (s section, name string, ok bool) {
@@ -181,22 +181,22 @@ func find(path []string) (s section, name string, ok bool) {
 // leadsToSection reports whether there is a section at a path or below it.
 func leadsToSection(path []string) bool {
 	_, _, here := find(path)
-	known, free := below(path)
+	known, free := nextNames(path)
 	return here || (path != nil && (len(known) > 0 || free))
 }
 
-// This function returns the names that may follow a path. If free is true, any other name may
+// nextNames returns the names that may follow a path. If anyName is true, any other name may
 // follow, too.
-func below(path []string) (known []string, free bool) {
+func nextNames(path []string) (known []string, anyName bool) {
 	for _, s := range sections() {
 		switch {
 		case len(path) < len(s.path) && hasPrefix(s.path, path):
 			known = append(known, s.path[len(path)])
 		case s.placeholder != "" && slices.Equal(path, s.path):
-			known, free = append(known, s.allowed...), free || s.allowed == nil
+			known, anyName = append(known, s.allowed...), anyName || s.allowed == nil
 		}
 	}
-	return known, free
+	return known, anyName
 }
 
 func hasPrefix(path, prefix []string) bool {
@@ -207,7 +207,7 @@ func hasPrefix(path, prefix []string) bool {
 func corrected(path []string) []string {
 	var right []string
 	for _, part := range path {
-		known, free := below(right)
+		known, free := nextNames(right)
 		near := job.Nearest(part, known)
 		if near == "" && free {
 			near = part

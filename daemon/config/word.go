@@ -13,9 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// oneOf returns a setting that is one of a few words. The argument noun names them, such as "a
-// mode".
-func oneOf[T ~string](to *T, noun string, words ...T) value {
+// oneOf returns a setting that is one of a few words. noun is the word for such a setting, such as
+// "a mode".
+func oneOf[T ~string](dst *T, noun string, words ...T) value {
 	list := make([]string, len(words))
 	for i, w := range words {
 		list[i] = string(w)
@@ -28,7 +28,7 @@ func oneOf[T ~string](to *T, noun string, words ...T) value {
 		return nil
 	}
 	read := fromText(strconv.Quote(list[0]), asWritten[T])
-	return setting[T]{to, read, wrong, quoted(plain[T]), shape{Type: "string", Form: form, Enum: list}}
+	return setting[T]{dst, read, wrong, quoted(plain[T]), shape{Type: "string", Form: form, Enum: list}}
 }
 
 // logLevel returns a setting that is a level of slog in lower case.
@@ -51,10 +51,10 @@ func logLevel(to *slog.Level) value {
 	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quoted(write), form}
 }
 
-// word returns a setting that is a text. wrong checks that text.
-func word(to *string, example string, wrong func(string) error, form, pattern string) value {
+// word returns a setting that is a text, which check checks.
+func word(to *string, example string, check func(string) error, form, pattern string) value {
 	spelled := shape{Type: "string", Form: form, Pattern: pattern}
-	return setting[string]{to, fromText(example, asWritten[string]), wrong, strconv.Quote, spelled}
+	return setting[string]{to, fromText(example, asWritten[string]), check, strconv.Quote, spelled}
 }
 
 // groupOrNone returns a setting that is the name of a group, or empty.
