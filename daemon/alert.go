@@ -27,11 +27,11 @@ const (
 	driverAlert = "driver" // the installed driver is newer than the loaded one
 )
 
-// The type alerts starts the site's alert unit once for each GPU that goes out of service. If the
-// GPU returns to service and fails again, the unit is started again. The unit is also started when
-// no job can be started. A restarted daemon does not know earlier alerts, so it repeats those about
+// An alerter starts the site's alert unit once for each GPU that goes out of service. If the GPU
+// returns to service and fails again, the unit is started again. The unit is also started when no
+// job can be started. A restarted daemon does not know earlier alerts, so it repeats those about
 // problems that still exist.
-type alerts struct {
+type alerter struct {
 	host    Runtime
 	log     *slog.Logger
 	start   func(ctx context.Context, unit string) error // nil: no unit is started
@@ -44,7 +44,7 @@ type alerts struct {
 }
 
 // raise sends an alert for everything that is out of service now. Only the loop calls raise.
-func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
+func (a *alerter) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
 	if unit == "" || a.start == nil {
 		return
 	}
@@ -59,13 +59,13 @@ func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.
 	if c.NoStarts(now) {
 		out[startsAlert] = startsAlert
 	}
-	for _, uuid := range a.due(out, now) {
+	for _, uuid := range a.takeDue(out, now) {
 		a.workers.Go(func() { a.send(ctx, instance(unit, out[uuid]), uuid) })
 	}
 }
 
-// due returns the GPUs that need an alert now, and marks them as alerted.
-func (a *alerts) due(out map[string]string, now time.Time) []string {
+// takeDue returns the GPUs that need an alert now, and marks them as alerted.
+func (a *alerter) takeDue(out map[string]string, now time.Time) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.alerted == nil {
@@ -82,8 +82,8 @@ func (a *alerts) due(out map[string]string, now time.Time) []string {
 	return list
 }
 
-// This method records the result of starting an alert unit. After an error, the alert is repeated.
-func (a *alerts) ended(uuid string, err error, now time.Time) {
+// setResult records the result of starting an alert unit. After an error, the alert is repeated.
+func (a *alerter) setResult(uuid string, err error, now time.Time) {
 	a.failed.note(err, now)
 	if err == nil {
 		return
@@ -95,13 +95,15 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 
 // instance returns the name of the alert unit for a GPU. It puts the GPU's id into the template.
 // For an alert about all GPUs, it puts startsAlert or driverAlert there.
-func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
+func instance(template, subject string) string {
+	return strings.Replace(template, "@.", "@"+subject+".", 1)
+}
 
-func (a *alerts) send(ctx context.Context, unit, uuid string) {
+func (a *alerter) send(ctx context.Context, unit, uuid string) {
 	ctx, cancel := a.host.Timeout(ctx, alertTime)
 	defer cancel()
 	err := a.start(ctx, unit)
-	a.ended(uuid, err, a.host.Now())
+	a.setResult(uuid, err, a.host.Now())
 	what, log := "a gpu is out of service", a.log.With("alert_unit", unit, "gpu_uuid", uuid)
 	switch uuid {
 	case startsAlert:
@@ -116,8 +118,8 @@ func (a *alerts) send(ctx context.Context, unit, uuid string) {
 	log.Error(what+", and its alert unit did not start", "err", err)
 }
 
-// This method returns the check of the alerts: whether the last alert unit could be started.
-func (a *alerts) check(unit string) job.Check {
+// check returns the health check of the alerts: whether the last alert unit could be started.
+func (a *alerter) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {
 		c.Detail = "no unit is set to be started when a GPU goes out of service or no job can be started (gpus.alert_unit)"

@@ -13,7 +13,7 @@ import (
 // Each failure of a GPU causes one alert. A GPU that fails again and again causes one alert every
 // ten minutes at most. After a failed alert, the next try comes a minute later.
 func TestAlertsDue(t *testing.T) {
-	var a alerts
+	var a alerter
 	begin := time.Now()
 	a0, b1 := map[string]string{"a": "0"}, map[string]string{"a": "0", "b": "1"}
 	for _, c := range []struct {
@@ -34,12 +34,12 @@ func TestAlertsDue(t *testing.T) {
 		{time.Hour, a0, nil, nil},
 	} {
 		now := begin.Add(c.after)
-		got := a.due(c.out, now)
+		got := a.takeDue(c.out, now)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("after %s: %q, want %q", c.after, got, c.want)
 		}
 		for _, uuid := range got {
-			a.ended(uuid, c.err, now)
+			a.setResult(uuid, c.err, now)
 			check := a.check("x@.service")
 			if (check.Health == job.Degraded) != (c.err != nil) || c.err != nil && !strings.Contains(check.Detail, c.err.Error()) {
 				t.Errorf("after %s: %+v", c.after, check)

@@ -78,9 +78,9 @@ func (a *announcer) announce() {
 	}
 }
 
-// This method returns the events after a number, like Ring.After. If there are none yet, it also
+// eventsAfter returns the events after a number, like Ring.After. If there are none yet, it also
 // returns a latch, which the next event opens.
-func (a *announcer) after(number int64) (out job.Events, come *latch) {
+func (a *announcer) eventsAfter(number int64) (out job.Events, come *latch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out = a.ring.After(number, readEvents)
@@ -104,7 +104,7 @@ func (a *announcer) leave(come *latch) {
 // number that are kept.
 func (d *Daemon) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
-		out, come := d.events.after(after)
+		out, come := d.events.eventsAfter(after)
 		if come == nil {
 			return out, nil
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// last returns the number of the last event.
-func (r *rig) last() int64 {
+// lastNumber returns the number of the last event.
+func (r *rig) lastNumber() int64 {
 	r.t.Helper()
 	out, err := r.d.Events(r.t.Context(), -1)
 	if err != nil || out.Gap || len(out.List) > 0 {
@@ -18,9 +18,9 @@ func (r *rig) last() int64 {
 	return out.Newest
 }
 
-// This method reads the events after a number until the job reaches a state. It returns the number
+// awaitState reads the events after a number until the job reaches a state. It returns the number
 // of that event, and the kinds of all events of the job up to then.
-func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
+func (r *rig) awaitState(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
 	r.t.Helper()
 	for {
 		out, err := r.d.Events(r.t.Context(), after)
@@ -45,21 +45,21 @@ func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds 
 // missed. A subscriber that lacks older events is told about the gap.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	r := newRig(t, 1, nil)
-	from := r.last()
+	from := r.lastNumber()
 	id := r.submit(1, nil)
-	at, kinds := r.hears(from, id, job.Running)
+	at, kinds := r.awaitState(from, id, job.Running)
 	if want := []job.EventKind{job.EventQueued, job.EventPlaced, job.EventStarted}; !slices.Equal(kinds, want) {
 		t.Errorf("%v, want %v", kinds, want)
 	}
-	r.until("all is written", func() bool { return r.state(id) == job.Running })
-	at = max(at, r.last())
+	r.waitUntil("all is written", func() bool { return r.state(id) == job.Running })
+	at = max(at, r.lastNumber())
 	r.stop()
 	r.bus.Exit(id.Unit(), 3)
 	r.start()
-	if _, kinds = r.hears(at, id, job.Failed); kinds[len(kinds)-1] != job.EventEnded {
+	if _, kinds = r.awaitState(at, id, job.Failed); kinds[len(kinds)-1] != job.EventEnded {
 		t.Errorf("after the restart %v", kinds)
 	}
-	for _, gone := range []int64{from, r.last() + 1000} {
+	for _, gone := range []int64{from, r.lastNumber() + 1000} {
 		if out, err := r.d.Events(t.Context(), gone); err != nil || !out.Gap || out.Last < at {
 			t.Errorf("after %d: %+v, %v", gone, out, err)
 		}
@@ -69,16 +69,16 @@ func TestEventsGoOnAfterARestart(t *testing.T) {
 // No event is announced before its record is on disk.
 func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 	r := newRig(t, 1, nil)
-	r.until("the GPUs are announced", func() bool {
+	r.waitUntil("the GPUs are announced", func() bool {
 		out, err := r.d.Events(t.Context(), -1)
 		return err == nil && out.Newest > out.Oldest
 	})
-	from := r.last()
+	from := r.lastNumber()
 	r.store.full.Store(true)
 	if _, err := r.d.Submit(t.Context(), submission(1), false); err == nil {
 		t.Fatal("the disk is full, and the job is queued")
 	}
-	if n := r.last(); n != from {
+	if n := r.lastNumber(); n != from {
 		t.Errorf("event %d is announced, and not on disk", n)
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -87,7 +87,7 @@ func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 		t.Errorf("for one who waits no more: %+v, %v", out, err)
 	}
 	r.store.full.Store(false)
-	if _, kinds := r.hears(from, 1, job.Running); kinds[0] != job.EventQueued {
+	if _, kinds := r.awaitState(from, 1, job.Running); kinds[0] != job.EventQueued {
 		t.Errorf("when the disk works again: %v", kinds)
 	}
 }
@@ -97,9 +97,9 @@ func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 func TestANumberIsWrittenAgain(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
-	r.hears(r.last()-1, id, job.Running)
-	r.until("all is written", func() bool { return r.state(id) == job.Running })
-	from := r.last()
+	r.awaitState(r.lastNumber()-1, id, job.Running)
+	r.waitUntil("all is written", func() bool { return r.state(id) == job.Running })
+	from := r.lastNumber()
 	r.store.short.Store(2)
 	r.d.Reload(r.settings)
 	out, err := r.d.Events(t.Context(), from)
@@ -114,12 +114,12 @@ func TestANumberIsWrittenAgain(t *testing.T) {
 // When the daemon stops, its subscribers get an error.
 func TestAStopEndsFollowers(t *testing.T) {
 	r := newRig(t, 1, nil)
-	began := r.last()
+	began := r.lastNumber()
 	id := r.submit(1, nil)
-	r.hears(began, id, job.Running)
-	r.until("all is written", func() bool { return r.state(id) == job.Running })
+	r.awaitState(began, id, job.Running)
+	r.waitUntil("all is written", func() bool { return r.state(id) == job.Running })
 	told := make(chan error, 1)
-	from := r.last()
+	from := r.lastNumber()
 	go func() {
 		for at := from; ; {
 			out, err := r.d.Events(context.Background(), at)

@@ -50,7 +50,7 @@ func TestRecordThatDoesNotFit(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on, waits := r.submit(1, nil), r.submit(2, nil)
 	r.runs(on)
-	r.until("all is written", func() bool { return r.state(on) == job.Running })
+	r.waitUntil("all is written", func() bool { return r.state(on) == job.Running })
 	r.store.unfit.Store(true)
 	var refusal *job.Refusal
 	if _, err := r.d.Submit(t.Context(), submission(0), false); !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {

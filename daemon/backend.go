@@ -27,7 +27,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 			return job.Submitted{}, d.restartIfDamaged(err)
 		}
 		if known {
-			out, err := d.known(ctx, id)
+			out, err := d.answerRepeat(ctx, id)
 			if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) {
 				return job.Submitted{}, job.Refuse("conflict/key", id)
 			}
@@ -35,7 +35,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 		}
 	}
 	var err error
-	if s.Ended, err = d.ends(ctx, s.Request.After); err != nil {
+	if s.Ended, err = d.jobEnds(ctx, s.Request.After); err != nil {
 		return job.Submitted{}, err
 	}
 	out, err := d.queue(ctx, &s)
@@ -64,7 +64,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			}
 			return out, nil
 		}
-		out, err := d.known(ctx, r.ID)
+		out, err := d.answerRepeat(ctx, r.ID)
 		if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) && r.ID != forgotten {
 			forgotten = r.ID // the job belongs to an account that had this uid before
 			continue
@@ -87,16 +87,16 @@ func (d *Daemon) restartIfDamaged(err error) error {
 	return errStopped
 }
 
-// known answers a repeated submission with the existing job. The answer does not say why the job
-// waits, because the first answer did.
-func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
+// answerRepeat answers a repeated submission with the existing job. The answer does not say why the
+// job waits, because the first answer did.
+func (d *Daemon) answerRepeat(ctx context.Context, id job.ID) (job.Submitted, error) {
 	v, err := d.jobByID(ctx, id)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
-// ends returns the results of jobs that a submission or a change depends on. It reads only the
+// jobEnds returns the results of jobs that a submission or a change depends on. It reads only the
 // store. The core itself notices jobs that end later.
-func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
+func (d *Daemon) jobEnds(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
 	if len(after) == 0 {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]j
 
 func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, error) {
 	var err error
-	if s.Ended, err = d.ends(ctx, s.Request.After); err != nil {
+	if s.Ended, err = d.jobEnds(ctx, s.Request.After); err != nil {
 		return job.Submitted{}, err
 	}
 	var v job.JobView

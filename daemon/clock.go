@@ -16,24 +16,24 @@ const (
 )
 
 // clock notices when somebody sets the wall clock: the wall clock and the monotonic clock then
-// advance by different amounts. Only the loop calls see. Any goroutine may call check.
+// advance by different amounts. Only the loop calls advance. Any goroutine may call check.
 type clock struct {
 	begun  bool
-	wall   time.Time     // at the last call of see
-	steady time.Duration // at the last call of see
+	wall   time.Time     // at the last call of advance
+	steady time.Duration // at the last call of advance
 
 	mu sync.Mutex // guards the fields below
 	by time.Duration
 	at time.Time
 }
 
-// This method returns the step of the wall clock since the last call, 0 for none. The argument
-// steady is the monotonic time.
-func (c *clock) see(wall time.Time, steady time.Duration) time.Duration {
+// advance returns the step of the wall clock since the last call, 0 for none. monotonic is the
+// monotonic time.
+func (c *clock) advance(wall time.Time, monotonic time.Duration) time.Duration {
 	wall = wall.Round(0)
-	by := wall.Sub(c.wall) - (steady - c.steady)
+	by := wall.Sub(c.wall) - (monotonic - c.steady)
 	first := !c.begun
-	c.begun, c.wall, c.steady = true, wall, steady
+	c.begun, c.wall, c.steady = true, wall, monotonic
 	if first || by.Abs() < leastJump {
 		return 0
 	}

@@ -31,7 +31,7 @@ func TestClockNoticesJumps(t *testing.T) {
 	} {
 		steady += step.pass
 		wall = wall.Add(step.pass + step.set)
-		if by := c.see(wall, steady); (by != 0) != step.noticed || step.noticed && by != step.set {
+		if by := c.advance(wall, steady); (by != 0) != step.noticed || step.noticed && by != step.set {
 			t.Errorf("after %v, set by %v: noticed %v", step.pass, step.set, by)
 		}
 		got := c.check(wall)

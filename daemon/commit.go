@@ -191,7 +191,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	} else if news {
 		c.owed.last = last
 	}
-	c.d.trace.batches(batches)
+	c.d.trace.logBatches(batches)
 	for _, b := range batches {
 		for _, a := range b.effects.Actions {
 			c.d.exec.perform(ctx, a)
@@ -199,7 +199,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	}
 	for _, r := range records {
 		if r.Job != nil {
-			c.d.waiters.news(r.Job)
+			c.d.waiters.wake(r.Job)
 			c.d.opt.Tally.Job(r.Job)
 		}
 	}
@@ -214,7 +214,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	for _, r := range records { // after the replies, since nobody waits for the log
 		logRecord(c.d.log, r)
 		if r.Job != nil && r.Job.State.Terminal() && !r.Quiet {
-			c.d.pruner.count()
+			c.d.pruner.add()
 		}
 	}
 	return true
@@ -301,7 +301,7 @@ func (c *committer) begin(now time.Time) {
 	c.begun = now
 }
 
-// This method logs when writes begin to fail and when they succeed again.
+// note logs when writes begin to fail and when they succeed again.
 func (c *committer) note(err error) {
 	c.mu.Lock()
 	was := c.failure

@@ -90,13 +90,13 @@ type Daemon struct {
 	settings  atomic.Pointer[Settings]
 	inbox     *inbox
 	commit    *committer
-	replies   replies
-	waiters   waiters
+	replies   pendingReplies
+	waiters   waiterSet
 	events    *announcer
 	trace     trace
 	ahead     forecaster
 	courses   forecaster // for forecasts that include the GPUs
-	trials    trials
+	trials    trialRunner
 	sampler   *sampler
 	lister    *unitReconciler
 	pruner    *historyPruner
@@ -105,7 +105,7 @@ type Daemon struct {
 	exec      executor
 	directory directory
 	shutdown  shutdown
-	alerts    alerts
+	alerts    alerter
 	inhibitor inhibitor
 	probes    probes
 	clock     clock
@@ -146,7 +146,7 @@ func assemble(o Options) *Daemon {
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, started: o.Runtime.Now(),
 		inbox: newInbox(o.Runtime), workers: newGroup(o.Runtime),
-		replies: replies{waiting: map[core.Token]*pendingReply{}}, waiters: waiters{of: map[job.ID][]*waiter{}},
+		replies: pendingReplies{waiting: map[core.Token]*pendingReply{}}, waiters: waiterSet{of: map[job.ID][]*waiter{}},
 	}
 	d.settings.Store(&d.opt.Settings)
 	d.trace = trace{host: d.host, log: d.log}
@@ -156,7 +156,7 @@ func assemble(o Options) *Daemon {
 		opt: &d.opt, host: d.host, log: d.log, settings: &d.settings, inbox: d.inbox, trace: d.trace,
 		directory: &d.directory, shutdown: &d.shutdown, workers: d.workers, damaged: d.restartIfDamaged,
 	}
-	d.alerts = alerts{host: d.host, log: d.log, start: o.StartUnit, workers: d.workers}
+	d.alerts = alerter{host: d.host, log: d.log, start: o.StartUnit, workers: d.workers}
 	d.inhibitor = inhibitor{host: d.host, log: d.log, take: o.Inhibit, settings: &d.settings, bell: d.host.Wakeup()}
 	d.shutdown.letGo = d.inhibitor.letGo
 	d.probes = probes{host: d.host, stop: d.inbox.done}

@@ -28,7 +28,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	if len(v.Attempt.GPUs) != 1 || v.Attempt.InvocationID == "" {
 		t.Errorf("attempt %+v", v.Attempt)
 	}
-	r.until("the unit is collected", func() bool { return len(r.bus.Names()) == 0 })
+	r.waitUntil("the unit is collected", func() bool { return len(r.bus.Names()) == 0 })
 }
 
 // TestNothingPrivateInTheUnit: no property of a unit shows the command or the environment. DESIGN
@@ -73,13 +73,13 @@ func TestLostAnswers(t *testing.T) {
 	for name, fault := range map[string]unittest.Fault{"lost answer": unittest.LostAnswer(), "lost call": unittest.LostCall()} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 1, nil)
-			r.until("the units are listed", func() bool { return r.state(r.submit(0, nil)) == job.Running })
+			r.waitUntil("the units are listed", func() bool { return r.state(r.submit(0, nil)) == job.Running })
 			r.bus.FailNext(unittest.OpStart, fault)
 			id := r.submit(1, nil)
 			r.bus.Disconnect()
 			r.bus.Reconnect()
 			r.runs(id)
-			r.until("the daemon knows that it runs", func() bool { return r.state(id) == job.Running })
+			r.waitUntil("the daemon knows that it runs", func() bool { return r.state(id) == job.Running })
 			if n := r.bus.Started(units.Name(int64(id))); n != 1 {
 				t.Errorf("started %d times", n)
 			}
@@ -118,10 +118,10 @@ func TestFullDisk(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running := r.submit(1, nil)
 	r.runs(running)
-	r.until("the start is written", func() bool { return r.state(running) == job.Running })
+	r.waitUntil("the start is written", func() bool { return r.state(running) == job.Running })
 	r.store.full.Store(true)
 	r.bus.Exit(units.Name(int64(running)), 4)
-	r.until("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
+	r.waitUntil("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
 	var refusal *job.Refusal
 	if _, err := r.d.Submit(t.Context(), submission(1), false); !errors.As(err, &refusal) || refusal.Kind() != job.RefusedUnavailable {
 		t.Errorf("submit on a full disk: %v", err)
@@ -243,7 +243,7 @@ func TestJobThatSaysItStops(t *testing.T) {
 		t.Errorf("with a time limit: %s, %+v", v.State, v.Result)
 	}
 	id := r.submit(0, nil)
-	r.until("the job runs", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("the job runs", func() bool { return r.state(id) == job.Running })
 	if err := r.d.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandCancel, Job: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestManyJobs(t *testing.T) {
 // TestWatchdog: the loop notifies systemd's watchdog, and stops doing so when the loop hangs.
 func TestWatchdog(t *testing.T) {
 	r := newRig(t, 0, nil)
-	r.until("the watchdog is fed", func() bool { return r.ready.Load() > 3 })
+	r.waitUntil("the watchdog is fed", func() bool { return r.ready.Load() > 3 })
 }
 
 // TestClientGone: a client that disconnects leaves nothing behind.

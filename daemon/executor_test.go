@@ -47,14 +47,14 @@ func (o oneSpec) Sweep(keep func(job.ID, int) bool) error {
 	return nil
 }
 
-// This type records whether the spec still existed when the unit was stopped.
-type collected struct {
+// specWatcher records whether the spec still existed when the unit was stopped.
+type specWatcher struct {
 	Units
 	specs oneSpec
 	with  bool
 }
 
-func (c *collected) Stop(context.Context, string) error {
+func (c *specWatcher) Stop(context.Context, string) error {
 	c.with = c.specs[1]
 	return nil
 }
@@ -63,7 +63,7 @@ func (c *collected) Stop(context.Context, string) error {
 // after the unit is gone, it finds nothing to run. The spec of the next attempt stays.
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	specs := oneSpec{1: true, 2: true}
-	bus := &collected{specs: specs}
+	bus := &specWatcher{specs: specs}
 	d := assemble(Options{Log: slog.New(slog.DiscardHandler), Units: bus, Specs: specs})
 	if ev := d.exec.stop(t.Context(), core.Stop{Job: 1, Attempt: 1}); !ev.(core.Stopped).OK || bus.with || specs[1] || !specs[2] {
 		t.Errorf("%+v: the spec was there at the stop: %t, and after it: %v", ev, bus.with, specs)
@@ -118,13 +118,13 @@ func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 	}
 }
 
-// begun counts the starts of units.
-type begun struct {
+// startCounter counts the starts of units.
+type startCounter struct {
 	Units
 	n atomic.Int32
 }
 
-func (b *begun) Start(_ context.Context, name string, _ []units.Property) (units.Status, error) {
+func (b *startCounter) Start(_ context.Context, name string, _ []units.Property) (units.Status, error) {
 	b.n.Add(1)
 	return units.Status{Name: name}, nil
 }
@@ -139,7 +139,7 @@ func (anyPayload) Payload(context.Context, job.ID) (job.Payload, error) { return
 func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	for waited, want := range map[time.Duration]int32{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			bus := &begun{}
+			bus := &startCounter{}
 			d := assemble(Options{Log: slog.New(slog.DiscardHandler), Units: bus, Store: anyPayload{}, Specs: oneSpec{}})
 			a := core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 2}}, SampledAt: time.Now()}
 			time.Sleep(waited)
@@ -164,18 +164,18 @@ type endsStore struct {
 
 func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, s.err }
 
-// This type records signals and stops.
-type stopped struct {
+// stopRecorder records signals and stops.
+type stopRecorder struct {
 	Units
 	names []string
 }
 
-func (s *stopped) Kill(_ context.Context, name string, signal int, _ units.Whom) error {
+func (s *stopRecorder) Kill(_ context.Context, name string, signal int, _ units.Whom) error {
 	s.names = append(s.names, fmt.Sprint(signal, " to ", name))
 	return nil
 }
 
-func (s *stopped) Stop(_ context.Context, name string) error {
+func (s *stopRecorder) Stop(_ context.Context, name string) error {
 	s.names = append(s.names, name)
 	return nil
 }
@@ -202,7 +202,7 @@ func TestCollect(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			bus := &stopped{}
+			bus := &stopRecorder{}
 			d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Units: bus, Store: endsStore{ends: c.ends}})
 			begin := time.Now()
 			d.exec.collect(t.Context(), c.a)
@@ -223,7 +223,7 @@ func TestOrphanIsReportedOnce(t *testing.T) {
 			if listing == fails {
 				store.err = errors.New("disk I/O error")
 			}
-			d.opt.Units, d.opt.Store = &stopped{}, store
+			d.opt.Units, d.opt.Store = &stopRecorder{}, store
 			d.exec.collect(t.Context(), core.Collect{Job: 1, Listings: listing})
 		}
 		if n := strings.Count(log.String(), "left alone"); n != 1 {

@@ -83,7 +83,7 @@ func TestSickGPU(t *testing.T) {
 	r.pids[4711] = units.Name(int64(first))
 	pci := gputest.A100(0).PCI
 	r.kernel.write(t, strings.TrimSuffix(pci, ".0"), "48, pid=4711, name=python, DBE")
-	r.until("the GPU is sick", func() bool { s, _ := r.gpuState(0); return s == "sick" })
+	r.waitUntil("the GPU is sick", func() bool { s, _ := r.gpuState(0); return s == "sick" })
 	_, check := r.gpuState(0)
 	if check.Health != job.Degraded || !strings.Contains(check.Detail, "Xid 48 (double-bit ECC error) in job 1") || !strings.Contains(check.Next, "nvidia-smi -i 0 --gpu-reset") {
 		t.Errorf("health says %+v", check)
@@ -94,7 +94,7 @@ func TestSickGPU(t *testing.T) {
 	}
 	third := r.submit(1, nil)
 	r.restart()
-	r.until("the GPUs are known again", func() bool { s, _ := r.gpuState(0); return s != "" })
+	r.waitUntil("the GPUs are known again", func() bool { s, _ := r.gpuState(0); return s != "" })
 	if s, _ := r.gpuState(0); s != "sick" || r.state(third) != job.Queued {
 		t.Errorf("after a restart GPU 0 is %s and the job that waits for it %s", s, r.state(third))
 	}
@@ -108,7 +108,7 @@ func TestSickGPU(t *testing.T) {
 	r.pids[4712] = units.Name(int64(third))
 	r.restart()
 	r.kernel.write(t, strings.TrimSuffix(pci, ".0"), "31, pid=4712, name=python, MMU Fault")
-	r.until("all of the log is read again", func() bool {
+	r.waitUntil("all of the log is read again", func() bool {
 		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{third}})
 		return err == nil && v.Jobs[0].GPUError != nil
 	})
@@ -123,7 +123,7 @@ func TestRowsFailed(t *testing.T) {
 	r.gpus.Change(0, func(d *gpu.Device) { d.RowsFailed = true })
 	r.restart() // the new daemon samples the GPUs at once
 	r.runs(r.submit(1, nil))
-	r.until("health tells", func() bool {
+	r.waitUntil("health tells", func() bool {
 		for _, c := range r.d.Health(t.Context()) {
 			if c.Name == "gpu 0 memory" && c.Health == job.Degraded && strings.Contains(c.Next, "gpusched gpu drain 0") {
 				return true
@@ -138,7 +138,7 @@ func TestComputeMode(t *testing.T) {
 	r := newRig(t, 2, nil)
 	r.gpus.Change(1, func(d *gpu.Device) { d.ComputeMode = "prohibited" })
 	r.restart() // the new daemon samples the GPUs at once
-	r.until("health tells", func() bool {
+	r.waitUntil("health tells", func() bool {
 		told := false
 		for _, c := range r.d.Health(t.Context()) {
 			told = told || c.Name == "gpu 1 mode" && c.Health == job.Degraded && c.Next == "nvidia-smi -i 1 -c DEFAULT"

@@ -50,17 +50,17 @@ func (f *forecaster) forecastAll(ctx context.Context, ahead *foresight.Foresight
 	})
 }
 
-// This method waits for the caller's turn, and then calls the given function. The function gets the
-// given forecast or a newer one. If ctx is done first, the function is not called.
-func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
-	f.see(ahead)
+// use waits for the caller's turn, and then calls fn with the given forecast or a newer one. If ctx
+// is done first, fn is not called.
+func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, fn func(best *foresight.Foresight)) {
+	f.noteUse(ahead)
 	select {
 	case f.turn <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
 	defer func() { <-f.turn }()
-	with(f.best(ahead))
+	fn(f.best(ahead))
 }
 
 // Course returns the forecast of all GPUs. All callers of Course share one queue of turns.
@@ -79,8 +79,8 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	return *course, d.commit.awaitDurable(ctx)
 }
 
-// This method records that a caller asked for this forecast.
-func (f *forecaster) see(ahead *foresight.Foresight) {
+// noteUse records that a caller asked for this forecast.
+func (f *forecaster) noteUse(ahead *foresight.Foresight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.newest == nil || ahead.Number > f.newest.Number {

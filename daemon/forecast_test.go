@@ -24,14 +24,14 @@ func TestWaitingCallersShareAForecast(t *testing.T) {
 	for i, step := range []struct{ asked, seen, want int }{
 		{asked: 0, seen: 1, want: 1}, {asked: 1, seen: 2, want: 1}, {asked: 2, seen: 3, want: 3}, {asked: 2, seen: 2, want: 3},
 	} {
-		f.see(made[step.asked])
-		f.see(made[step.seen])
+		f.noteUse(made[step.asked])
+		f.noteUse(made[step.seen])
 		if got := f.best(made[step.asked]); got != made[step.want] {
 			t.Errorf("%d: forecast %d, want %d", i, got.Number, made[step.want].Number)
 		}
 	}
 	tried := &foresight.Foresight{}
-	if f.see(tried); f.best(tried) != tried || f.best(made[3]) != made[3] {
+	if f.noteUse(tried); f.best(tried) != tried || f.best(made[3]) != made[3] {
 		t.Error("what was only tried is shared")
 	}
 }

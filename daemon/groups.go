@@ -38,7 +38,7 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 		if ctx.Err() != nil {
 			return
 		}
-		if m.Groups = without(dir.opt.Groups(m.UID, m.GIDs, wait), m.Groups); len(m.Groups) > 0 {
+		if m.Groups = subtract(dir.opt.Groups(m.UID, m.GIDs, wait), m.Groups); len(m.Groups) > 0 {
 			found = append(found, m)
 		}
 	}
@@ -56,7 +56,7 @@ func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 		return false
 	}
 	person := j.Person()
-	in := without(dir.opt.Groups(person.UID, j.GIDs, false), j.Owner.Groups)
+	in := subtract(dir.opt.Groups(person.UID, j.GIDs, false), j.Owner.Groups)
 	if len(in) == 0 {
 		return false
 	}
@@ -68,7 +68,7 @@ func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-// without returns the names that are not among others.
-func without(names, others []string) []string {
+// subtract returns the names that are not among others.
+func subtract(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 }

@@ -66,15 +66,14 @@ func (b *inbox) take() (message, bool) {
 	return m, true
 }
 
-// send gives a message to the loop. It returns false if the loop ends or the stop channel is closed
-// first.
-func (b *inbox) send(m message, stop <-chan struct{}) bool {
+// send gives a message to the loop. It returns false if the loop ends or done is closed first.
+func (b *inbox) send(m message, done <-chan struct{}) bool {
 	m.at = b.host.Now()
-	for !closed(stop) && !closed(b.done) {
+	for !closed(done) && !closed(b.done) {
 		if b.put(m) {
 			return true
 		}
-		b.room.Wait(time.Time{}, stop, b.done)
+		b.room.Wait(time.Time{}, done, b.done)
 	}
 	b.room.Ring() // another sender may need the ring that this sender got
 	return false

@@ -43,8 +43,8 @@ type inhibitor struct {
 	what string // the actions that the lock prevents
 }
 
-// This method records whether jobs run. Only the loop calls it.
-func (i *inhibitor) running(jobs bool) {
+// setRunning records whether jobs run. Only the loop calls it.
+func (i *inhibitor) setRunning(jobs bool) {
 	if i.jobs.Swap(jobs) != jobs {
 		i.bell.Ring()
 	}
@@ -58,7 +58,7 @@ func (i *inhibitor) run(ctx context.Context) {
 	}
 	pause := i.host.Wakeup()
 	for ctx.Err() == nil {
-		i.look(ctx)
+		i.update(ctx)
 		var again time.Time
 		if i.jobs.Load() {
 			again = i.host.Now().Add(inhibitAgain)
@@ -80,8 +80,8 @@ func (i *inhibitor) letGo(ctx context.Context, yes bool) {
 	}
 }
 
-// look takes or releases the lock if that is due.
-func (i *inhibitor) look(ctx context.Context) {
+// update takes or releases the lock if that is due.
+func (i *inhibitor) update(ctx context.Context) {
 	what := ""
 	if i.jobs.Load() && !i.off.Load() {
 		what = i.settings.Load().Inhibit

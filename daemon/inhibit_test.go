@@ -35,8 +35,8 @@ func TestInhibitor(t *testing.T) {
 	}
 	look := func(jobs bool, open int, health job.Health, text string) {
 		t.Helper()
-		i.running(jobs)
-		i.look(t.Context())
+		i.setRunning(jobs)
+		i.update(t.Context())
 		n := 0
 		for _, l := range locks {
 			if !l.closed {
@@ -80,7 +80,7 @@ func TestInhibitorEnds(t *testing.T) {
 	i := &inhibitor{host: machine{}, log: slog.New(slog.DiscardHandler), settings: &settings, bell: machine{}.Wakeup()}
 	ctx, cancel := context.WithCancel(t.Context())
 	i.take = func(context.Context, string) (Lock, error) { cancel(); return lock, nil }
-	i.running(true)
+	i.setRunning(true)
 	i.run(ctx)
 	if !lock.closed {
 		t.Error("the lock is still held")

@@ -13,7 +13,7 @@ type lastFailure struct {
 	since time.Time // time of the first failure since the last success
 }
 
-// This method records the outcome of a try: its error, or nil.
+// note records the outcome of a try: its error, or nil.
 func (t *lastFailure) note(err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -31,10 +31,9 @@ func (l *launcherDoubt) add() {
 	l.mu.Unlock()
 }
 
-// The method pending returns the number of events so far. After a successful start, the caller
-// passes this number to the method worked. The number is 0 if the launcher has worked since the
-// last event.
-func (l *launcherDoubt) pending(file func() string) int {
+// count returns the number of events so far. After a successful start, the caller passes this
+// number to setWorked. The number is 0 if the launcher has worked since the last event.
+func (l *launcherDoubt) count(file func() string) int {
 	now := ""
 	if file != nil {
 		now = file() // before the lock, because the file system may hang
@@ -51,8 +50,8 @@ func (l *launcherDoubt) pending(file func() string) int {
 	return l.events
 }
 
-// This method records that the launcher has worked since the last of these events.
-func (l *launcherDoubt) worked(events int) {
+// setWorked records that the launcher has worked since the last of these events.
+func (l *launcherDoubt) setWorked(events int) {
 	l.mu.Lock()
 	l.lived = max(l.lived, events)
 	l.mu.Unlock()

@@ -20,7 +20,7 @@ func (d *Daemon) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		m, ok := d.inbox.take()
 		now := d.host.Now()
-		if by := d.clock.see(now, now.Sub(d.started)); by != 0 {
+		if by := d.clock.advance(now, now.Sub(d.started)); by != 0 {
 			if by.Abs() >= bigJump {
 				d.log.Warn("the clock was set", "by", by)
 			}
@@ -54,7 +54,7 @@ func (d *Daemon) loop(ctx context.Context) {
 		case isPast(due.deadline, now):
 			d.step(core.Tick{}, now)
 		case !ok:
-			d.inhibitor.running(d.active() > 0)
+			d.inhibitor.setRunning(d.active() > 0)
 			d.inbox.some.Wait(due.first(), ctx.Done())
 		}
 	}

@@ -15,12 +15,12 @@ import (
 const pieceLen = 1000
 
 // DoMany carries out commands about jobs, in their order. It passes the outcomes to report in
-// pieces, each piece once it is on disk, and stops if report returns an error. begun is the number
+// pieces, each piece once it is on disk, and stops if report returns an error. count is the number
 // of commands that were begun. After an error, all pieces that report got are done, and the other
 // commands that were begun may be done.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error,
-) (begun int, err error) {
+) (count int, err error) {
 	if err := d.lookUp(ctx, who, list); err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) 
 		return nil
 	}
 	if c := list[0].Change; c != nil && c.After != nil {
-		ended, err := d.ends(ctx, *c.After)
+		ended, err := d.jobEnds(ctx, *c.After)
 		if err != nil {
 			return err
 		}
@@ -108,15 +108,15 @@ func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 	return piece{token, answer, list}
 }
 
-// finishPiece waits until a piece is on disk, and returns its outcomes. If few is true, it adds the
-// expected starts of waiting jobs.
-func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bool) ([]job.Outcome, error) {
+// finishPiece waits until a piece is on disk, and returns its outcomes. If addStarts is true, it
+// adds the expected starts of waiting jobs.
+func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, addStarts bool) ([]job.Outcome, error) {
 	r, err := d.awaitReply(ctx, s.answer)
 	if err != nil {
 		return nil, err
 	}
 	d.exec.signalEach(ctx, who, s.list, r.Each)
-	if err := d.explainEnded(ctx, who, s.list, r.Each); err != nil || !few {
+	if err := d.explainEnded(ctx, who, s.list, r.Each); err != nil || !addStarts {
 		return r.Each, err
 	}
 	var waiting []*job.JobView

@@ -14,8 +14,8 @@ import (
 
 var admin = job.Actor{UID: 0, User: "root", Admin: true}
 
-// This method submits n jobs, which wait for a job on the only GPU.
-func (r *rig) waiting(n int) (ids []job.ID) {
+// submitWaiting submits n jobs, which wait for a job on the only GPU.
+func (r *rig) submitWaiting(n int) (ids []job.ID) {
 	r.t.Helper()
 	r.runs(r.submit(1, nil))
 	r.stop()
@@ -48,7 +48,7 @@ func commands(kind job.CommandKind, ids ...job.ID) (list []job.Command) {
 // answered.
 func TestManyAreFewTransactions(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(3*daemon.PieceLen - 100)
+	ids := r.submitWaiting(3*daemon.PieceLen - 100)
 	before := r.store.commits.Load()
 	told, parts := 0, 0
 	_, err := r.d.DoMany(t.Context(), admin, commands(job.CommandCancel, ids...), func(each []job.Outcome) error {
@@ -86,7 +86,7 @@ func TestManyAreFewTransactions(t *testing.T) {
 // No command is done twice. In this test each job gets a dependency on the job before it.
 func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(1001)
+	ids := r.submitWaiting(1001)
 	var list []job.Command
 	for i, id := range ids[1:] {
 		after := []job.Dependency{{Kind: job.AfterAny, Job: ids[i]}}
@@ -121,7 +121,7 @@ func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 // were not begun have changed nothing.
 func TestManyAreCutAtAPart(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(4 * daemon.PieceLen)
+	ids := r.submitWaiting(4 * daemon.PieceLen)
 	enough, told := errors.New("enough"), 0
 	_, err := r.d.DoMany(t.Context(), admin, commands(job.CommandCancel, ids...), func(each []job.Outcome) error {
 		told += len(each)
@@ -144,7 +144,7 @@ func TestManyAreCutAtAPart(t *testing.T) {
 // No outcome is reported before it is on disk. If the disk fails, the client is told.
 func TestManyWaitForTheDisk(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(3)
+	ids := r.submitWaiting(3)
 	r.store.full.Store(true)
 	_, err := r.d.DoMany(t.Context(), admin, commands(job.CommandHold, ids...), func([]job.Outcome) error {
 		t.Error("told what is not on disk")
@@ -161,7 +161,7 @@ func TestManyWaitForTheDisk(t *testing.T) {
 // job or an impossible request fail, and the others succeed.
 func TestManyAreAnsweredOneByOne(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(3)
+	ids := r.submitWaiting(3)
 	bobs := r.submit(0, func(s *job.Submission) { s.Owner = job.Owner{UID: 1002, GID: 1002, User: "bob"}; s.Request.Hold = true })
 	if err := r.d.Do(t.Context(), admin, job.Command{Kind: job.CommandCancel, Job: ids[0]}); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestManyAreAnsweredOneByOne(t *testing.T) {
 // When the client disconnects, the rest of its commands are not carried out.
 func TestManyEndWithTheirClient(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(2)
+	ids := r.submitWaiting(2)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.d.DoMany(ctx, admin, commands(job.CommandRelease, ids...), func([]job.Outcome) error { return nil }); !errors.Is(err, context.Canceled) {

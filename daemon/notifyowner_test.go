@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// This type records the notes to jobs, and whether the unit ran at that time.
-type told struct {
+// noteRecorder records the notes to jobs, and whether the unit ran at that time.
+type noteRecorder struct {
 	bus  *unittest.Systemd
 	hang bool
 
@@ -23,7 +23,7 @@ type told struct {
 	notes []string
 }
 
-func (n *told) tell(ctx context.Context, id job.ID, uid int, text string) error {
+func (n *noteRecorder) tell(ctx context.Context, id job.ID, uid int, text string) error {
 	if n.hang {
 		<-ctx.Done()
 		return ctx.Err()
@@ -39,7 +39,7 @@ func (n *told) tell(ctx context.Context, id job.ID, uid int, text string) error 
 	return nil
 }
 
-func (n *told) all() []string {
+func (n *noteRecorder) all() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.notes)
@@ -62,7 +62,7 @@ func TestNotes(t *testing.T) {
 	if v := r.wait(id); v.State != job.Cancelled || v.Result.Cause != job.StopIdle {
 		t.Errorf("it ended as %s: %+v", v.State, v.Result)
 	}
-	r.until("both notes", func() bool { return len(r.told.all()) == 2 })
+	r.waitUntil("both notes", func() bool { return len(r.told.all()) == 2 })
 	text := strings.Join(r.told.all(), "\n") // the warning travels separately and may arrive later
 	if !strings.Contains(text, "gpujob-1.service: this job has not used GPU 0") || !strings.Contains("\n"+text, "\ngpujob-1.service: cancelled by the site") {
 		t.Errorf("notes: %s", text)

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-func (n *told) open(ctx context.Context, id job.ID, uid int) error {
+func (n *noteRecorder) open(ctx context.Context, id job.ID, uid int) error {
 	if n.hang {
 		return errors.New("it does not answer")
 	}
@@ -23,7 +23,7 @@ func (n *told) open(ctx context.Context, id job.ID, uid int) error {
 func TestOpen(t *testing.T) {
 	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{} })
 	id := r.submit(1, nil)
-	r.until("it runs", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("it runs", func() bool { return r.state(id) == job.Running })
 	waits := r.submit(1, nil)
 	alice, bob := job.Actor{UID: 1001, User: "alice"}, job.Actor{UID: 1002, User: "bob"}
 	open := func(who job.Actor, id job.ID) job.RefusalKind {

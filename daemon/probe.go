@@ -33,9 +33,9 @@ type probe struct {
 	void  bool // the running probe began before a reset, so its result does not count
 }
 
-// begin returns what is known about the part. If more is true, the running probe will pass its
-// result to tell. If first is true, the caller must run that probe.
-func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
+// begin returns what is known about the part. If pending is true, the running probe will pass its
+// result to report. If mustRun is true, the caller must run that probe.
+func (l *probe) begin(now time.Time, report func(job.Check)) (known job.Check, pending, mustRun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -44,12 +44,12 @@ func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, mor
 	case !l.since.IsZero() && now.Sub(l.since) >= CheckTime:
 		return unresponsive(l.Name, l.since), false, false
 	}
-	first = l.since.IsZero()
-	if first {
+	mustRun = l.since.IsZero()
+	if mustRun {
 		l.since = now
 	}
-	l.wait = append(l.wait, tell)
-	return unresponsive(l.Name, l.since), true, first
+	l.wait = append(l.wait, report)
+	return unresponsive(l.Name, l.since), true, mustRun
 }
 
 func (l *probe) end(c job.Check, now time.Time) {

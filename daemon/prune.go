@@ -25,8 +25,8 @@ type historyPruner struct {
 
 func newHistoryPruner(d *Daemon) *historyPruner { return &historyPruner{d: d, bell: d.host.Wakeup()} }
 
-// count counts a job that has ended.
-func (f *historyPruner) count() {
+// add counts a job that has ended.
+func (f *historyPruner) add() {
 	if f.ended.Add(1) == pruneAfter {
 		f.bell.Ring()
 	}

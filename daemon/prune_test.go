@@ -24,7 +24,7 @@ func TestForgetsFromTimeToTime(t *testing.T) {
 		go f.run(ctx)
 		time.Sleep(90 * time.Minute)
 		for range 3 * pruneAfter {
-			f.count()
+			f.add()
 			synctest.Wait()
 		}
 		time.Sleep(30 * time.Minute)

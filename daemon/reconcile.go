@@ -92,7 +92,7 @@ func (l *unitReconciler) list(ctx context.Context) error {
 	for i := range ev.Units {
 		ev.Units[i].Old = l.d.host.Now().Sub(read)
 	}
-	l.d.shutdown.look(ctx) // before the first listing, after which jobs start
+	l.d.shutdown.poll(ctx) // before the first listing, after which jobs start
 	l.d.inbox.post(ev)
 	l.listed.release()
 	return nil

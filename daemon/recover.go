@@ -26,7 +26,7 @@ import (
 // job. Such a unit says nothing about the job.
 func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job,
 	taken []core.Taken, err error) {
-	unknown, known, err := l.unknown(ctx, all)
+	unknown, known, err := l.unknownUnits(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
 		return nil, nil, err
 	}
@@ -54,7 +54,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 			}
 			continue
 		}
-		j := recovered(&spec, &st, run, l.d.host.Now())
+		j := recoveredJob(&spec, &st, run, l.d.host.Now())
 		l.d.exec.applyKept(&j)
 		if isKnown {
 			if attemptOf(onRecord) < spec.Attempt {
@@ -102,7 +102,7 @@ func (l *unitReconciler) awaitListing(ctx context.Context) {
 	l.listed.bell.Ring() // wakes the next submission that waits
 }
 
-// This method logs, once per unit, that the unit is not one of the scheduler's jobs.
+// report logs, once per unit, that the unit is not one of the scheduler's jobs.
 func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {
@@ -111,10 +111,10 @@ func (l *unitReconciler) report(name string, err error) {
 	}
 }
 
-// This method returns the units of jobs that neither the core nor the store knows. It also returns
+// unknownUnits returns the units of jobs that neither the core nor the store knows. It also returns
 // the units of recorded jobs that wait, or that may be in a later attempt than the recorded one.
 // The map has the records of these jobs.
-func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
+func (l *unitReconciler) unknownUnits(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
 	var ids []job.ID
@@ -148,8 +148,8 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 	return unknown, known, nil
 }
 
-// This function makes the record of a job from its unit.
-func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
+// recoveredJob makes the record of a job from its unit.
+func recoveredJob(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
 	began := now
 	if st.Started != 0 {
 		began = time.UnixMicro(int64(st.Started))

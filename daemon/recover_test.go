@@ -36,14 +36,14 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 		s.Request = job.Request{GPUMilli: 1500, GPUMemBytes: 1 << 30, MemBytes: 1 << 33, CPUs: 3, TimeLimit: job.Span(time.Hour)}
 	})
 	r.runs(id)
-	r.until("it is running", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("it is running", func() bool { return r.state(id) == job.Running })
 	before, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.submit(2, nil)
 	r.loseFile()
-	r.until("it is known again", func() bool {
+	r.waitUntil("it is known again", func() bool {
 		v, err := r.d.Query(t.Context(), job.Query{})
 		return err == nil && len(v.Jobs) == 1 && v.Jobs[0].ID == id
 	})
@@ -108,10 +108,10 @@ func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	do(job.Command{Kind: job.CommandResume})
 	do(job.Command{Kind: job.CommandUpdate, Change: &job.Change{TimeLimit: new(job.Span(3 * time.Hour))}})
 	do(job.Command{Kind: job.CommandSuspend})
-	r.until("its unit is frozen", frozen)
+	r.waitUntil("its unit is frozen", frozen)
 	was := show()
 	r.loseFile()
-	r.until("it is known again", func() bool { return show().Recovered })
+	r.waitUntil("it is known again", func() bool { return show().Recovered })
 	is := show()
 	same := is.SuspendedAt.Equal(was.SuspendedAt)
 	is.SuspendedAt, was.SuspendedAt = time.Time{}, time.Time{}
@@ -119,7 +119,7 @@ func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 		t.Errorf("it has a limit of %s and is %+v, and before %s and %+v", is.Request.TimeLimit, is.Suspension, was.Request.TimeLimit, was.Suspension)
 	}
 	do(job.Command{Kind: job.CommandResume})
-	r.until("it goes on", func() bool { return !frozen() })
+	r.waitUntil("it goes on", func() bool { return !frozen() })
 	r.bus.Exit(units.Name(int64(id)), 0)
 	if v := r.wait(id); v.State != job.Completed {
 		t.Errorf("it ended as %+v", v.Result)
@@ -137,14 +137,14 @@ func TestEndedJobIsRecovered(t *testing.T) {
 	r.stop()
 	r.bus.Exit(units.Name(int64(id)), 3)
 	r.loseFile()
-	r.until("it ended", func() bool {
+	r.waitUntil("it ended", func() bool {
 		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 		return err == nil && len(v.Jobs) == 1 && v.Jobs[0].State.Terminal()
 	})
 	if v := r.wait(id); v.State != job.Failed || v.Result.ExitCode != 3 {
 		t.Errorf("it ended as %+v", v.Result)
 	}
-	r.until("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
+	r.waitUntil("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 }
 
 // A unit with a job's name that somebody else made is left alone.
@@ -156,7 +156,7 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	props := r.bus.Properties(units.Name(int64(done)))
 	r.bus.Exit(units.Name(int64(done)), 0)
 	r.wait(done)
-	r.until("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
+	r.waitUntil("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 	r.stop()
 	for name, p := range map[string][]units.Property{units.Name(77): {{Name: "Description", Value: "mine"}}, units.Name(int64(done)): props} {
 		if _, err := r.bus.Start(t.Context(), name, p); err != nil {
@@ -185,7 +185,7 @@ func (r *rig) copyState(gpus int) (putBack func()) {
 		r.t.Fatal(err)
 	}
 	r.start()
-	r.until("the GPUs are known", func() bool {
+	r.waitUntil("the GPUs are known", func() bool {
 		v, err := r.d.Query(r.t.Context(), job.Query{})
 		return err == nil && len(v.GPUs) == gpus
 	})
@@ -213,9 +213,9 @@ func TestOlderStateFile(t *testing.T) {
 		}
 	}
 	r.runs(id)
-	r.until("it is on record", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("it is on record", func() bool { return r.state(id) == job.Running })
 	putBack()
-	r.until("it is known to run", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("it is known to run", func() bool { return r.state(id) == job.Running })
 	v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	id := r.submit(1, nil)
 	name := units.Name(int64(id))
 	r.runs(id)
-	r.until("it is on record", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("it is on record", func() bool { return r.state(id) == job.Running })
 	putBack := r.copyState(2)
 	for _, c := range []job.Command{{Kind: job.CommandPauseGPU, GPU: 0}, {Kind: job.CommandRequeue, Job: id}} {
 		if err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, c); err != nil {
@@ -251,9 +251,9 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 		j := v.Jobs[0]
 		return err == nil && j.State == job.Running && j.Attempt.Number == attempt && job.FormatGPUList(j.GPUIndexes()) == "1"
 	}
-	r.until("it runs again, on the other", func() bool { return runs(2) })
+	r.waitUntil("it runs again, on the other", func() bool { return runs(2) })
 	putBack()
-	r.until("it is known to run there", func() bool { return runs(2) })
+	r.waitUntil("it is known to run there", func() bool { return runs(2) })
 	if n := r.bus.Started(name); n != 2 {
 		t.Errorf("it was started %d times", n)
 	}
@@ -284,7 +284,7 @@ func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 					t.Errorf("the id %d is given out after %d", id, hers)
 				}
 			}
-			r.until("the job is known again", func() bool { return r.state(hers) == job.Running })
+			r.waitUntil("the job is known again", func() bool { return r.state(hers) == job.Running })
 			if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{hers}}); err != nil || v.Jobs[0].Owner.UID == 1002 {
 				t.Errorf("it is job %+v, %v", v.Jobs, err)
 			}
@@ -305,12 +305,12 @@ func TestUnitThatADropInChanged(t *testing.T) {
 			unit := units.Name(1)
 			r.bus.Hold(unittest.OpStart, unit)
 			id := r.submit(1, nil)
-			r.until("it is being started", func() bool { return slices.Contains(r.bus.Names(), unit) })
+			r.waitUntil("it is being started", func() bool { return slices.Contains(r.bus.Names(), unit) })
 			r.bus.DropIn(unit, set)
 			r.stop()
 			r.bus.Release(unittest.OpStart, unit)
 			r.start()
-			r.until("it is on record", func() bool { return r.state(id) != job.Starting })
+			r.waitUntil("it is on record", func() bool { return r.state(id) != job.Starting })
 			if state := r.state(id); state != job.Running {
 				t.Fatalf("it is %s while its unit runs", state)
 			}
@@ -341,12 +341,12 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := r.submit(1, nil)
-			r.until("it waits and says why", func() bool {
+			r.waitUntil("it waits and says why", func() bool {
 				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 				return err == nil && v.Jobs[0].State == job.Queued && v.Jobs[0].Attempt != nil
 			})
 			r.restart()
-			r.until("it still waits", func() bool { return r.state(id) == job.Queued })
+			r.waitUntil("it still waits", func() bool { return r.state(id) == job.Queued })
 			if names := r.bus.Names(); !slices.Contains(names, next) || r.bus.Started(next) != 1 {
 				t.Errorf("units %v; %s was started %d times", names, next, r.bus.Started(next))
 			}
@@ -363,13 +363,13 @@ func TestUnitInPlaceOfAJobs(t *testing.T) {
 			id := r.submit(1, nil)
 			name := units.Name(int64(id))
 			r.runs(id)
-			r.until("it is on record", func() bool { return r.state(id) == job.Running })
+			r.waitUntil("it is on record", func() bool { return r.state(id) == job.Running })
 			if ending {
 				r.bus.Hold(unittest.OpStop, name)
 				if err := r.d.Do(t.Context(), job.Actor{User: "root", Admin: true}, job.Command{Kind: job.CommandCancel, Job: id}); err != nil {
 					t.Fatal(err)
 				}
-				r.until("it is being stopped", func() bool { return r.state(id) == job.Ending })
+				r.waitUntil("it is being stopped", func() bool { return r.state(id) == job.Ending })
 			}
 			r.stop()
 			r.bus.Release(unittest.OpStop, name)
@@ -380,7 +380,7 @@ func TestUnitInPlaceOfAJobs(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.start()
-			r.until("the job has ended", func() bool {
+			r.waitUntil("the job has ended", func() bool {
 				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 				return err == nil && len(v.Jobs) == 1 && v.Jobs[0].State.Terminal()
 			})

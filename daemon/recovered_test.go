@@ -16,7 +16,7 @@ func TestRecoveredAfterAClockSetBack(t *testing.T) {
 	for placed, want := range map[time.Time]time.Time{
 		began.Add(time.Hour): began, {}: began, began.Add(-time.Second): began.Add(-time.Second),
 	} {
-		j := recovered(&units.Spec{ID: 7, Attempt: 1, Placed: placed}, status, "run", began.Add(time.Minute))
+		j := recoveredJob(&units.Spec{ID: 7, Attempt: 1, Placed: placed}, status, "run", began.Add(time.Minute))
 		if got := j.Attempt.PlacedAt; !got.Equal(want) {
 			t.Errorf("placed at %s by its unit: %s", placed, got)
 		}

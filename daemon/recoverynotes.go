@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// This method stores decisions about a running job in a file that survives the loss of the state
-// file. Without that file, a recovered job would have only what its unit shows.
+// keep stores decisions about a running job in a file that survives the loss of the state file.
+// Without that file, a recovered job would have only what its unit shows.
 func (x *executor) keep(a core.Keep) {
 	data, err := json.Marshal(a.What)
 	if err == nil {

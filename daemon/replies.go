@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The type replies contains the requests that wait for a reply from the core.
-type replies struct {
+// pendingReplies contains the requests that wait for a reply from the core.
+type pendingReplies struct {
 	mu      sync.Mutex // guards the fields below
 	last    core.Token
 	waiting map[core.Token]*pendingReply
@@ -23,7 +23,7 @@ type pendingReply struct {
 	reply core.Reply // valid once given is open
 }
 
-func (r *replies) expect(h Runtime) (core.Token, *pendingReply) {
+func (r *pendingReplies) expect(h Runtime) (core.Token, *pendingReply) {
 	p := &pendingReply{given: newLatch(h)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,13 +32,13 @@ func (r *replies) expect(h Runtime) (core.Token, *pendingReply) {
 	return r.last, p
 }
 
-func (r *replies) drop(t core.Token) {
+func (r *pendingReplies) drop(t core.Token) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.waiting, t)
 }
 
-func (r *replies) deliver(reply core.Reply) {
+func (r *pendingReplies) deliver(reply core.Reply) {
 	r.mu.Lock()
 	p := r.waiting[reply.Token]
 	delete(r.waiting, reply.Token)
@@ -84,8 +84,8 @@ func (d *Daemon) awaitReply(ctx context.Context, answer *pendingReply) (core.Rep
 // unwrittenAfter is how long a client waits before it is told that the disk fails.
 const unwrittenAfter = 2 * time.Second
 
-// The type waiters contains the callers that wait for a change of a job.
-type waiters struct {
+// A waiterSet contains the callers that wait for a change of a job.
+type waiterSet struct {
 	mu sync.Mutex // guards the map of
 	of map[job.ID][]*waiter
 }
@@ -99,7 +99,7 @@ type waiter struct {
 
 // join registers a waiter for the next change of a job after which the waiter's condition is true.
 // The caller must call leave.
-func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
+func (w *waiterSet) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +107,8 @@ func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *wai
 	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
-// This method wakes the waiters whose condition is true of the present job.
-func (w *waiters) news(j *job.Job) {
+// wake wakes the waiters whose condition is true of the present job.
+func (w *waiterSet) wake(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
 		one.news = j
 		one.release()
@@ -116,7 +116,7 @@ func (w *waiters) news(j *job.Job) {
 }
 
 // drop removes and returns the waiters of a job that match a condition.
-func (w *waiters) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
+func (w *waiterSet) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of[id] == nil {

@@ -35,7 +35,7 @@ type rig struct {
 	pids map[int]string // unit of each process; written only before the first error
 
 	kernel *kernel
-	told   told
+	told   noteRecorder
 	specs  specs
 	ready  atomic.Int64
 	asked  atomic.Int64 // how often the daemon asked systemd about its own state
@@ -145,8 +145,8 @@ func (r *rig) wait(id job.ID) job.JobView {
 	return v
 }
 
-// This method waits until a condition is true. Other goroutines bring that about.
-func (r *rig) until(what string, ok func() bool) {
+// waitUntil waits until a condition is true. Other goroutines bring that about.
+func (r *rig) waitUntil(what string, ok func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		if ok() {
@@ -171,7 +171,7 @@ func (r *rig) state(id job.ID) job.State {
 }
 
 func (r *rig) runs(id job.ID) {
-	r.until("the unit runs", func() bool { return r.bus.Running(units.Name(int64(id))) })
+	r.waitUntil("the unit runs", func() bool { return r.bus.Running(units.Name(int64(id))) })
 }
 
 // diskStore is a Store whose disk fails when a test wants it to.

@@ -29,8 +29,9 @@ func (s *sampler) ask(number uint64) {
 	s.wake.Ring()
 }
 
-// run takes looks and samples until ctx is done. Once per interval it also reads what running jobs
-// have used, however many looks the core asks for.
+// run reads the GPUs until ctx is done: it takes a full sample at each interval, and has a short
+// look whenever the core asks for one. Once per interval it also reads what running jobs have used,
+// however many looks the core asks for.
 func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
 	whole, looked := time.Time{}, uint64(0) // end of the last sample, and number of the last look
@@ -95,18 +96,18 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	return ev
 }
 
-// driver returns the versions of the driver, or none if the site does not compare them. The
-// argument asked is the version that the driver itself reports. If the kernel does not say which
-// driver is loaded, that version is used.
-func (s *sampler) driver(asked string) (v gpu.DriverVersions) {
+// driver returns the versions of the driver, or none if the site does not compare them. reported is
+// the version that the driver itself reports. That version is used if the kernel does not say which
+// driver is loaded.
+func (s *sampler) driver(reported string) (v gpu.DriverVersions) {
 	if s.d.opt.Driver != nil && s.d.settings.Load().DriverCheck {
 		v = s.d.opt.Driver()
-		v.Loaded = cmp.Or(v.Loaded, asked)
+		v.Loaded = cmp.Or(v.Loaded, reported)
 	}
 	return v
 }
 
-// This method reads what the running jobs have used so far.
+// measure reads what the running jobs have used so far.
 func (s *sampler) measure(ctx context.Context) {
 	groups := map[job.ID]string{}
 	err := s.d.inbox.ask(ctx, func(c *core.Core, now time.Time) {

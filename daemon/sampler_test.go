@@ -69,11 +69,10 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings is a source that counts its samples and looks. Each look takes the duration in the field
-// took.
+// readings is a source that counts its samples and looks. Each look lasts as long as delay.
 type readings struct {
 	blind
-	took           time.Duration
+	delay          time.Duration
 	samples, looks atomic.Int64
 }
 
@@ -84,7 +83,7 @@ func (r *readings) Sample(ctx context.Context) (gpu.Snapshot, error) {
 
 func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	r.looks.Add(1)
-	pause(ctx, machine{}, r.took)
+	pause(ctx, machine{}, r.delay)
 	return r.blind.Look(ctx)
 }
 
@@ -102,7 +101,7 @@ func TestStartsWaitForLooks(t *testing.T) {
 		"always somebody": {100 * time.Millisecond, 150 * time.Millisecond, 399, 6},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			source := &readings{took: c.took}
+			source := &readings{delay: c.took}
 			d := assemble(Options{Source: source, Settings: Settings{SampleInterval: 5 * time.Second}})
 			d.core = core.New(site.Policy{}, "boot", job.Restored{})
 			s := d.sampler

@@ -17,10 +17,10 @@ func TestScheduledEnds(t *testing.T) {
 	var end job.MachineEnd
 	var fail error
 	s := &shutdown{host: machine{}, inbox: inbox, log: slog.New(slog.DiscardHandler)}
-	s.look(t.Context()) // there is no logind to ask
+	s.poll(t.Context()) // there is no logind to ask
 	s.scheduled = func(context.Context) (job.MachineEnd, error) { return end, fail }
 	told := func() (list []job.MachineEnd) {
-		s.look(t.Context())
+		s.poll(t.Context())
 		for m, ok := inbox.take(); ok; m, ok = inbox.take() {
 			list = append(list, m.event.(core.Planned).End)
 		}

@@ -16,7 +16,7 @@ import (
 // Jobs that end after its beginning did not end by themselves, so their ends are not recorded. The
 // next daemon notices that systemd was started anew, and treats these jobs as after a power cut.
 
-// shutdown knows whether systemd is stopping all units, and when the machine is to end.
+// shutdown knows whether systemd is stopping all units, and when the machine is to shut down.
 type shutdown struct {
 	system    System    // nil: systemd never shuts down
 	scheduled Scheduled // nil: no end of the machine is ever scheduled
@@ -52,14 +52,14 @@ func (s *shutdown) watch(ctx context.Context) {
 	}
 	pause := s.host.Wakeup()
 	for ctx.Err() == nil {
-		s.look(ctx)
+		s.poll(ctx)
 		pause.Wait(s.host.Now().Add(scheduleEvery), ctx.Done())
 	}
 }
 
-// look tells the core when an end of the machine is scheduled, and when it is called off. While
+// poll tells the core when a shutdown of the machine is scheduled, and when it is called off. While
 // logind does not answer, its last answer stays in force.
-func (s *shutdown) look(ctx context.Context) {
+func (s *shutdown) poll(ctx context.Context) {
 	if s.scheduled == nil {
 		return
 	}
@@ -93,8 +93,8 @@ func mayBeShutdown(st *units.Status) bool {
 	return st.Active != units.ActiveActive
 }
 
-// This method reports whether systemd is stopping all units. It also returns true if systemd can't
-// be asked, because a shutdown causes that too. To judge a unit, read the unit first, and then call
+// underway reports whether systemd is stopping all units. It also returns true if systemd can't be
+// asked, because a shutdown causes that too. To judge a unit, read the unit first, and then call
 // underway.
 func (s *shutdown) underway(ctx context.Context) bool {
 	if s.system == nil {

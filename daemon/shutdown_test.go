@@ -25,12 +25,12 @@ func TestShutdown(t *testing.T) {
 		r.bus.Vanish(name)
 		r.bus.Signal(name)
 	}
-	r.until("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
+	r.waitUntil("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
 	small := r.submit(0, nil) // there is room for this job, so it waits, or its start fails for now
 	r.stop()
 	r.bus.Reboot()
 	r.start()
-	r.until("the job runs again", func() bool {
+	r.waitUntil("the job runs again", func() bool {
 		if name := units.Name(int64(waiting)); r.bus.Running(name) { // the job waiting may start first, and uses all GPUs
 			r.bus.Exit(name, 0)
 		}
@@ -59,7 +59,7 @@ func TestStartInShutdown(t *testing.T) {
 		r := newRig(t, 1, nil)
 		r.bus.FailNext(unittest.OpStart, unittest.Fault{Err: err})
 		id := r.submit(1, nil)
-		r.until("the job waits again", func() bool {
+		r.waitUntil("the job waits again", func() bool {
 			v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 			return err == nil && v.Jobs[0].State == job.Queued && v.Jobs[0].Attempt != nil
 		})

@@ -29,8 +29,8 @@ func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	}
 }
 
-// This type records which signals a request has sent so far.
-type signals struct {
+// sentSignals records which signals a request has sent so far.
+type sentSignals struct {
 	of    map[job.ID]error // result by job; a job that is named twice, by its id and by its array, gets one signal
 	stuck error            // set if systemd did not answer in time; no more signals are sent then
 }
@@ -38,7 +38,7 @@ type signals struct {
 // signalEach sends the signals of all commands that the core allowed. It does so before the
 // commands are answered.
 func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
-	sent := signals{of: map[job.ID]error{}}
+	sent := sentSignals{of: map[job.ID]error{}}
 	for i := range each {
 		if c := &list[i]; c.Kind == job.CommandSignal && each[i].Refusal == nil {
 			each[i].Refusal = x.signalFor(ctx, who, c, &each[i], &sent)
@@ -49,7 +49,7 @@ func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Com
 // signalFor sends the signal of one command. It succeeds if at least one job got the signal and no
 // other failed. Tasks that have ended meanwhile do not count as failed.
 func (x *executor) signalFor(
-	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *signals,
+	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *sentSignals,
 ) *job.Refusal {
 	called := c.Job.String()
 	if o.Job != nil {
@@ -80,7 +80,7 @@ func (x *executor) signalFor(
 
 // signalOnce sends a job the signal of a request. If the request has already sent the signal to
 // this job, it does nothing.
-func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
+func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *sentSignals) error {
 	if err, before := sent.of[id]; before {
 		return err
 	}

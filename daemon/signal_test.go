@@ -17,7 +17,7 @@ func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(0, nil)
 	r.runs(id)
-	r.until("the job runs", func() bool { return r.state(id) == job.Running })
+	r.waitUntil("the job runs", func() bool { return r.state(id) == job.Running })
 	alice := job.Actor{UID: 1001, User: "alice"}
 	signal := job.Command{Kind: job.CommandSignal, Job: id, Signal: 10}
 	one := func() error { return r.d.Do(t.Context(), alice, signal) }
@@ -65,7 +65,7 @@ func TestSignalOfAnArray(t *testing.T) {
 	})
 	first, second := array+1, array+2
 	for _, id := range []job.ID{first, second} {
-		r.until("the task runs", func() bool { return r.state(id) == job.Running })
+		r.waitUntil("the task runs", func() bool { return r.state(id) == job.Running })
 	}
 	send := func(ids ...job.ID) (told []job.Outcome) {
 		list := commands(job.CommandSignal, ids...)
@@ -95,7 +95,7 @@ func TestSignalOfAnArray(t *testing.T) {
 			t.Errorf("task %d ended as %+v", id, v.Result)
 		}
 	}
-	r.until("the last task runs", func() bool { return r.state(array+3) == job.Running })
+	r.waitUntil("the last task runs", func() bool { return r.state(array+3) == job.Running })
 	r.runs(array + 3)
 	if err := r.d.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandSignal, Job: array, Signal: 10}); err != nil {
 		t.Error(err)
@@ -122,7 +122,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 			s.Request.WarnSignal, s.Request.WarnBefore = 10, job.Span(time.Minute)
 			s.Request.WarnMain, s.Request.SignalTo = ask.WarnMain, ask.SignalTo
 		})
-		r.until("the job starts", func() bool { return r.state(id) != job.Queued })
+		r.waitUntil("the job starts", func() bool { return r.state(id) != job.Queued })
 		r.restart()
 		if v := r.wait(id); v.Result.Signal != 10 || v.Request.WarnMain != ask.WarnMain || v.Request.SignalTo != ask.SignalTo {
 			t.Errorf("the job ended as %+v", v)
@@ -134,7 +134,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 	for tty, want := range map[bool]job.Code{false: "", true: "conflict/signal-terminal"} {
 		id := r.submit(0, func(s *job.Submission) { s.Payload.TTY = tty })
 		r.runs(id)
-		r.until("the job runs", func() bool { return r.state(id) == job.Running })
+		r.waitUntil("the job runs", func() bool { return r.state(id) == job.Running })
 		err := r.d.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandSignal, Job: id, Signal: 12, Main: true})
 		var refusal *job.Refusal
 		switch {

@@ -48,16 +48,16 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		return failed
 	}
 	x.trace.mark(j.ID, stepPrepared, x.host.Now())
-	doubts := x.launcher.pending(x.opt.LauncherFile)
+	doubts := x.launcher.count(x.opt.LauncherFile)
 	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
 	look := x.helpers.inspect(j.ID) // a note to the job's last attempt may still be on its way
 	defer x.helpers.done(look)
-	st, err := x.opt.Units.Start(x.trace.into(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
+	st, err := x.opt.Units.Start(x.trace.contextFor(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
 		x.trace.mark(j.ID, stepStarted, x.host.Now())
 		x.starting.note(nil, x.host.Now())
 		if spec.Check {
-			x.launcher.worked(doubts)
+			x.launcher.setWorked(doubts)
 		}
 		u := x.unitOf(st)
 		u.Spent = u.Spent && !look.disturbed()
@@ -73,7 +73,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// This function reports whether a start can never be prepared, and why.
+// unprepared reports whether a start can never be prepared, and why.
 func unprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {

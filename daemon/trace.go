@@ -27,29 +27,29 @@ const (
 	stepOver     = "over"     // the end of the job is on disk
 )
 
-// This type logs the steps of jobs.
+// trace logs the steps of jobs.
 type trace struct {
 	host Runtime
 	log  *slog.Logger
 }
 
-// This method logs a step if the log level is debug.
+// mark logs a step if the log level is debug.
 func (t trace) mark(id job.ID, step string, at time.Time) {
 	if id != 0 && t.log.Enabled(context.Background(), slog.LevelDebug) {
 		t.log.Debug("step of a job", "job", id, "step", step, "at", at.UnixMicro())
 	}
 }
 
-// This method returns a context with which units/systemd also logs its own steps for the job.
-func (t trace) into(ctx context.Context, id job.ID) context.Context {
+// contextFor returns a context with which units/systemd also logs its own steps for the job.
+func (t trace) contextFor(ctx context.Context, id job.ID) context.Context {
 	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx
 	}
 	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// This method logs the steps that are now on disk. Each has the time when the core decided it.
-func (t trace) batches(batches []batch) {
+// logBatches logs the steps that are now on disk. Each has the time when the core decided it.
+func (t trace) logBatches(batches []batch) {
 	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}

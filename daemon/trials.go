@@ -13,22 +13,22 @@ import (
 // maxTrial limits the time to try changes of one job. The changes found by then are returned.
 const maxTrial = 500 * time.Millisecond
 
-// The type trials finds changes that would start a job sooner. Trials run outside the loop, one at
-// a time. At most one request per person waits for a turn, so that a person who asks often delays
+// A trialRunner finds changes that would start a job sooner. Trials run outside the loop, one at a
+// time. At most one request per person waits for a turn, so that a person who asks often delays
 // others by only one trial.
-type trials struct {
+type trialRunner struct {
 	persons slots.Slots[int]
 	turn    chan struct{} // has one value while a caller has the turn
 }
 
-// Explain returns which jobs are ahead of a job. If tries is true, it also returns the changes that
-// would start the job sooner.
-func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error) {
+// Explain returns which jobs are ahead of a job. If withTrials is true, it also returns the changes
+// that would start the job sooner.
+func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, withTrials bool) (job.Explained, error) {
 	var out job.Explained
 	var trial *foresight.Trial
 	waits := false
 	err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) {
-		if out, waits = c.Explained(id, now); waits && tries {
+		if out, waits = c.Explained(id, now); waits && withTrials {
 			trial = c.Trial(id, now)
 		}
 	})

@@ -16,7 +16,7 @@ func TestTrialsHoldUpNobody(t *testing.T) {
 		r := newRig(t, 1, nil)
 		r.runs(r.submit(1, nil))
 		id := r.submit(1, nil)
-		r.until("the other waits", func() bool {
+		r.waitUntil("the other waits", func() bool {
 			e, err := r.d.Explain(t.Context(), id, 0, true)
 			return err == nil && e.Tried > 0
 		})

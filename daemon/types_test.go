@@ -128,7 +128,7 @@ func TestTypesAreSmall(t *testing.T) {
 		}
 		for _, own := range slices.Concat(typ.methods, typ.fields) {
 			for _, e := range typ.embedded {
-				if !ast.IsExported(own) && packageOf(e) != packageOf(name) || !has(types, e, own) {
+				if !ast.IsExported(own) && packageOf(e) != packageOf(name) || !hasMember(types, e, own) {
 					continue
 				}
 				hidden[name+"."+own] = true
@@ -150,14 +150,14 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// This function reports whether a type, or a type that it embeds, has a field or method.
-func has(types map[string]*typeOf, name, member string) bool {
+// hasMember reports whether a type, or a type that it embeds, has a field or method.
+func hasMember(types map[string]*typeOf, name, member string) bool {
 	typ := types[name]
 	if typ == nil {
 		return false // a type of another module
 	}
 	return slices.Contains(typ.methods, member) || slices.Contains(typ.fields, member) ||
-		slices.ContainsFunc(typ.embedded, func(e string) bool { return has(types, e, member) })
+		slices.ContainsFunc(typ.embedded, func(e string) bool { return hasMember(types, e, member) })
 }
 
 // declaredTypes returns all types of the tree except those of tests, by directory and name.
@@ -205,7 +205,7 @@ func (typ *typeOf) addFields(dir string, imports map[string]string, s *ast.Struc
 		if len(field.Names) > 0 {
 			continue
 		}
-		switch e := bare(field.Type).(type) {
+		switch e := strip(field.Type).(type) {
 		case *ast.Ident:
 			typ.fields, typ.embedded = append(typ.fields, e.Name), append(typ.embedded, dir+"."+e.Name)
 		case *ast.SelectorExpr:
@@ -234,15 +234,15 @@ func importsOf(f *ast.File) map[string]string {
 	return all
 }
 
-// This function removes pointers and type arguments from a type.
-func bare(e ast.Expr) ast.Expr {
+// strip removes pointers and type arguments from a type.
+func strip(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.StarExpr:
-		return bare(x.X)
+		return strip(x.X)
 	case *ast.IndexExpr:
-		return bare(x.X)
+		return strip(x.X)
 	case *ast.IndexListExpr:
-		return bare(x.X)
+		return strip(x.X)
 	}
 	return e
 }
@@ -251,6 +251,6 @@ func bare(e ast.Expr) ast.Expr {
 func packageOf(name string) string { return name[:strings.LastIndexByte(name, '.')] }
 
 func receiver(e ast.Expr) string {
-	name, _ := bare(e).(*ast.Ident)
+	name, _ := strip(e).(*ast.Ident)
 	return name.Name
 }

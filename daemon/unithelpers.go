@@ -23,7 +23,7 @@ type inspection struct {
 	met bool // a helper was in the unit during the inspection
 }
 
-// enter registers a helper that enters a job's unit. The function leave removes it again.
+// enter registers a helper that enters a job's unit. Calling leave removes it again.
 func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *unitHelpers) done(l *inspection) {
 	delete(h.inspections, l)
 }
 
-// This method reports whether a helper was inside the unit since the inspection began.
+// disturbed reports whether a helper was inside the unit since the inspection began.
 func (l *inspection) disturbed() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()

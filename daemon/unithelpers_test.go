@@ -37,13 +37,13 @@ func TestUnitHelpers(t *testing.T) {
 	}
 }
 
-// This type is a systemd whose unit is empty. When the unit is read, the function visit is called.
-type visited struct {
+// emptySystemd is a systemd whose unit is empty. When the unit is read, it calls visit.
+type emptySystemd struct {
 	Units
 	visit func()
 }
 
-func (v visited) Status(_ context.Context, name string) (units.Status, error) {
+func (v emptySystemd) Status(_ context.Context, name string) (units.Status, error) {
 	v.visit()
 	return units.Status{Name: name, Load: units.LoadLoaded, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
 }
@@ -52,7 +52,7 @@ func (v visited) Status(_ context.Context, name string) (units.Status, error) {
 func TestAUnitWithAHelperIsNotSpent(t *testing.T) {
 	for name, spent := range map[string]bool{"alone": true, "visited": false} {
 		d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
-		d.opt.Units = visited{visit: func() {
+		d.opt.Units = emptySystemd{visit: func() {
 			if !spent {
 				d.exec.helpers.enter(1)()
 			}

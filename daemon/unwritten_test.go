@@ -61,7 +61,7 @@ func TestNoRoomForASpec(t *testing.T) {
 	}
 	full.Bytes = 3
 	waits := r.submit(1, nil)
-	r.until("there is no room for it", func() bool { return r.state(waits) == job.Queued })
+	r.waitUntil("there is no room for it", func() bool { return r.state(waits) == job.Queued })
 	for _, c := range r.d.Health(t.Context()) {
 		if c.Name == "starts" && c.Health != job.Healthy {
 			t.Errorf("it counts as a fault of the machine: %+v", c)
@@ -77,7 +77,7 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on := r.submit(1, nil)
 	r.runs(on)
-	r.until("all is written", func() bool { return r.state(on) == job.Running })
+	r.waitUntil("all is written", func() bool { return r.state(on) == job.Running })
 	r.store.torn.Store(true)
 	_, err := r.d.Submit(t.Context(), submission(1), false)
 	var refusal *job.Refusal
@@ -99,7 +99,7 @@ func TestDiskHangs(t *testing.T) {
 	r := newRig(t, 1, nil)
 	on := r.submit(1, nil)
 	r.runs(on)
-	r.until("all is written", func() bool { return r.state(on) == job.Running })
+	r.waitUntil("all is written", func() bool { return r.state(on) == job.Running })
 	free := make(chan struct{})
 	r.store.hang.Store(&free)
 	submitted := make(chan error, 1)
@@ -126,7 +126,7 @@ func TestDiskHangs(t *testing.T) {
 	}
 	r.store.hang.Store(nil)
 	close(free)
-	r.until("health is well again", func() bool { return r.d.Health(t.Context())[0].Health == job.Healthy })
+	r.waitUntil("health is well again", func() bool { return r.d.Health(t.Context())[0].Health == job.Healthy })
 	if _, err := r.d.Submit(t.Context(), submission(1), false); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
@@ -152,7 +152,7 @@ func TestCommandsAreOnDisk(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			r := newRig(t, 1, nil)
 			first, second := r.submit(1, nil), r.submit(1, nil)
-			r.until("the first runs", func() bool { return r.state(first) == job.Running })
+			r.waitUntil("the first runs", func() bool { return r.state(first) == job.Running })
 			r.store.full.Store(true)
 			c.Kind = kind
 			var refusal *job.Refusal
@@ -161,7 +161,7 @@ func TestCommandsAreOnDisk(t *testing.T) {
 				t.Fatalf("on a full disk it is answered: %v", err)
 			}
 			r.store.full.Store(false)
-			r.until("it is done", func() bool {
+			r.waitUntil("it is done", func() bool {
 				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{first, second}})
 				return err == nil && c.seen(v)
 			})
@@ -185,10 +185,10 @@ func TestNothingStartsBeforeItsRecord(t *testing.T) {
 	next := r.submit(0, func(s *job.Submission) {
 		s.Request.After = []job.Dependency{{Kind: job.AfterAny, Job: first}}
 	})
-	r.until("the first runs", func() bool { return r.state(first) == job.Running })
+	r.waitUntil("the first runs", func() bool { return r.state(first) == job.Running })
 	r.store.full.Store(true)
 	r.bus.Exit(units.Name(int64(first)), 0)
-	r.until("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
+	r.waitUntil("the trouble is noticed", func() bool { return r.d.Health(t.Context())[0].Health == job.Failing })
 	if n := r.bus.Started(units.Name(int64(next))); n != 0 || len(r.bus.Names()) != 1 {
 		t.Errorf("the next job was started %d times, and the units are %v", n, r.bus.Names())
 	}
