@@ -72,7 +72,7 @@ func (s *answerCache) entry(q Query, asker int) *entry {
 // and then the entry that was not used for the longest time.
 func (s *answerCache) makeRoom(asker int) {
 	if f := s.asker(asker); asker != daemonItself && f.list.Len() >= maxKnownBy {
-		s.remove(f.last())
+		s.remove(f.toEvict())
 	}
 	if s.len() < maxKnown {
 		return
@@ -86,11 +86,11 @@ func (s *answerCache) makeRoom(asker int) {
 	if most == nil {
 		most = s.asker(daemonItself)
 	}
-	s.remove(most.last())
+	s.remove(most.toEvict())
 }
 
-// last returns the entry to evict next.
-func (f *askerState) last() *entry {
+// toEvict returns the entry to evict next.
+func (f *askerState) toEvict() *entry {
 	for at := f.list.Back(); at != nil; at = at.Prev() {
 		if e := at.Value.(*entry); !e.answer.Found {
 			return e

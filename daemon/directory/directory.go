@@ -79,7 +79,7 @@ func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directo
 
 // Persons sets the function that finds the owner of a container's uid. Questions about such a uid
 // then count as questions of the owner's containers. Call Persons before asking anything.
-func (d *Directory) Persons(of func(uid int) (person int, certain bool)) { d.person = of }
+func (d *Directory) Persons(personOf func(uid int) (person int, certain bool)) { d.person = personOf }
 
 // asker returns the asker whose limits apply to a question about an account.
 func (d *Directory) asker(uid int) int {
@@ -193,7 +193,7 @@ func (d *Directory) UserID(asker int, name string) (uid int, found bool, err err
 	if uid, found = d.userID(name, asker, true); found {
 		return uid, true, nil
 	}
-	return 0, false, d.unknown(Query{UserByName, name}, asker)
+	return 0, false, d.noAnswer(Query{UserByName, name}, asker)
 }
 
 // KnownID is like UserID, but does not wait.
@@ -210,9 +210,9 @@ func (d *Directory) userID(name string, asker int, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// This method returns why an asker gets no answer to a question. It returns nil if the directory
-// has answered, or does not answer such questions.
-func (d *Directory) unknown(q Query, asker int) error {
+// noAnswer returns why an asker gets no answer to a question. It returns nil if the directory has
+// answered, or does not answer such questions.
+func (d *Directory) noAnswer(q Query, asker int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.cache.get(q)
@@ -244,9 +244,9 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// Member reports whether an account is in a group now. The result known is false if the account or
-// the group is unknown. If the files have the account, Member does not wait.
-func (d *Directory) Member(uid, gid int) (in, known bool) {
+// Member reports whether an account is in a group now. known is false if the account or the group
+// is unknown. If the files have the account, Member does not wait.
+func (d *Directory) Member(uid, gid int) (member, known bool) {
 	return d.member(uid, gid, d.files.UserName(uid) == "")
 }
 
@@ -283,11 +283,11 @@ func (d *Directory) Holds(uid, gid int) bool {
 // it may not keep a group that has no name, because systemd can't use such a group for a unit.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
-	return in || !known && d.hasGroup(uid, gid, true) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
+	return in || !known && d.hasGroup(uid, gid, true) && d.isAnswering(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
-// This method reports whether the directory answers a question. It is true if nobody has asked yet.
-func (d *Directory) answers(q Query) bool {
+// isAnswering reports whether the directory answers a question. It is true if nobody has asked yet.
+func (d *Directory) isAnswering(q Query) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.cache.get(q)
@@ -366,7 +366,7 @@ func (d *Directory) await(c call) {
 	}
 	if pending := c.pending; pending != nil {
 		if d.waitFor(pending, end); c.pending == pending {
-			d.fail(c, errLate)
+			d.recordFailure(c, errLate)
 		}
 	}
 }
@@ -415,7 +415,7 @@ func (d *Directory) finish(c call, a Answer, err error) {
 	close(d.anyDone)
 	d.anyDone = make(chan struct{})
 	if err != nil {
-		d.fail(c, err)
+		d.recordFailure(c, err)
 		return
 	}
 	now := time.Now()
@@ -433,9 +433,9 @@ func (d *Directory) finish(c call, a Answer, err error) {
 	}
 }
 
-// This method records that a question got no answer. The asker counts as silent if none of the
+// recordFailure records that a question got no answer. The asker counts as silent if none of the
 // asker's questions has been answered since this question was asked.
-func (d *Directory) fail(c call, err error) {
+func (d *Directory) recordFailure(c call, err error) {
 	c.failed, c.err = time.Now(), err
 	d.failed = c.failed
 	if c.ours {

@@ -346,7 +346,7 @@ func TestSlowNameDelaysOnlyItsOwnStarts(t *testing.T) {
 		})
 		for range 3 {
 			d.UserName(70002)
-			if d.answers(Query{UserByID, "70002"}) {
+			if d.isAnswering(Query{UserByID, "70002"}) {
 				t.Error("the slow one is answered")
 			}
 			if waited := elapsed(func() { _, _ = d.NameToday(70002, "slow", patience) }); waited > patience {

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This function runs a test with the directory of world, which is slow in part. It does not answer
+// runSlow runs a test with the directory of world, which is slow in part. It does not answer
 // questions about names that begin with "slow" and uids from 80000 to 89999, as if their server
 // were away.
-func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
+func runSlow(t *testing.T, f func(t *testing.T, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var w world
@@ -63,7 +63,7 @@ func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 // later, however often one account or many accounts ask for the slow names.
 func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	for _, accounts := range []int{1, 2, 3 * maxAsked} {
-		slowly(t, func(t *testing.T, d *Directory) {
+		runSlow(t, func(t *testing.T, d *Directory) {
 			for at := range 100 {
 				for a := range accounts {
 					go d.UserID(2000+a, "slow"+strconv.Itoa(at)+"-"+strconv.Itoa(a))
@@ -82,7 +82,7 @@ func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 // An account with a slow name sends a request, or has jobs that a list of all jobs shows. Nobody
 // else waits for that name, and nobody waits for it twice.
 func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
-	slowly(t, func(t *testing.T, d *Directory) {
+	runSlow(t, func(t *testing.T, d *Directory) {
 		for at := range 8 {
 			uid := 80000 + at
 			if waited := elapsed(func() { d.UserName(uid); d.Holds(uid, 70100); d.InGroup(uid, 2001); d.UserName(uid) }); waited != patience {
@@ -102,7 +102,7 @@ func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
 
 // A user who asks for slow names waits only once, and is told that no answer came.
 func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
-	slowly(t, func(t *testing.T, d *Directory) {
+	runSlow(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "slow")
 		waited := elapsed(func() {
 			for i := range 100 {
@@ -130,7 +130,7 @@ func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 // A user whose other names are slow may be the first to ask for a name. Other users still get the
 // answer.
 func TestNameFirstAskedByASlowAsker(t *testing.T) {
-	slowly(t, func(t *testing.T, d *Directory) {
+	runSlow(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "none")
 		time.Sleep(2 * fresh)
 		d.UserID(1002, "slow")

@@ -47,18 +47,18 @@ func (r Resolver) answer(ctx context.Context, q directory.Query) (directory.Answ
 	}
 	switch q.Kind {
 	case directory.UserByName, directory.UserByID:
-		a, _, err := r.entry(ctx, "passwd", q.Key)
+		a, _, err := r.findEntry(ctx, "passwd", q.Key)
 		return a, err
 	case directory.GroupByName, directory.GroupByID:
-		a, _, err := r.entry(ctx, "group", q.Key)
+		a, _, err := r.findEntry(ctx, "group", q.Key)
 		return a, err
 	}
 	return r.groups(ctx, q.Key)
 }
 
-// This method looks up a key in a database. It returns the answer, and the fields of the printed
-// line NAME:PASSWORD:NUMBER:….
-func (r Resolver) entry(ctx context.Context, database, key string) (directory.Answer, []string, error) {
+// findEntry looks up a key in a database. It returns the answer, and the fields of the printed line
+// NAME:PASSWORD:NUMBER:….
+func (r Resolver) findEntry(ctx context.Context, database, key string) (directory.Answer, []string, error) {
 	line, err := r.ask(ctx, database, key)
 	if line == "" || err != nil {
 		return directory.Answer{}, nil, err
@@ -76,7 +76,7 @@ func (r Resolver) entry(ctx context.Context, database, key string) (directory.An
 
 // groups returns the gids of all groups of an account, sorted.
 func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, error) {
-	a, fields, err := r.entry(ctx, "passwd", uid)
+	a, fields, err := r.findEntry(ctx, "passwd", uid)
 	if !a.Found || err != nil {
 		return directory.Answer{}, err
 	}
