@@ -68,16 +68,15 @@ func ReturnMemory() bool {
 	return true
 }
 
-// readMetrics reads metrics of the runtime. The result known is false if any of them does not
-// exist.
-func readMetrics(names ...string) (is []uint64, known bool) {
+// readMetrics reads metrics of the runtime. known is false if any of them does not exist.
+func readMetrics(names ...string) (values []uint64, known bool) {
 	for _, name := range names {
 		in := []metrics.Sample{{Name: name}}
 		metrics.Read(in)
 		if in[0].Value.Kind() != metrics.KindUint64 {
 			return nil, false
 		}
-		is = append(is, in[0].Value.Uint64())
+		values = append(values, in[0].Value.Uint64())
 	}
-	return is, true
+	return values, true
 }

@@ -137,21 +137,21 @@ func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// CheckLog reports whether journald reads the daemon's log. The argument since is the time when
-// journald stopped reading, and lost is the number of lines that were dropped.
-func CheckLog(since time.Time, lost uint64) job.Check {
+// CheckLog reports whether journald reads the daemon's log. since is the time when journald stopped
+// reading, and dropped is the number of lines that were dropped.
+func CheckLog(since time.Time, dropped uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald reads what the daemon logs"}
 	if !since.IsZero() {
 		return c.Degrade(
-			fmt.Sprintf("journald has not read since %s; %d lines had no room and were left out", since.Format("15:04:05"), lost),
+			fmt.Sprintf("journald has not read since %s; %d lines had no room and were left out", since.Format("15:04:05"), dropped),
 			"systemctl status systemd-journald, and restart it; the scheduler goes on, but jobs that write much wait for it")
 	}
 	return c
 }
 
-// Unlimited lists the cgroup controllers that are missing below a control group.
-// Without a controller, its resource has no limit there.
-// If the group can't be read, all controllers are listed.
+// Unlimited lists the cgroup controllers that are missing below a control group. Without a
+// controller, the kernel does not limit the controller's resource there. If the control group can't
+// be read, Unlimited lists all controllers.
 func Unlimited(group string) ([]string, error) {
 	have, err := cgroup.Controllers(filepath.Join(cgroup.Root, group))
 	return cgroup.Missing(have), err

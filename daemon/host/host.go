@@ -50,8 +50,8 @@ func CPUs() (int, error) {
 
 // UnitOf returns a function that finds the unit of a process, or returns "" if it is unknown. The
 // function looks for jobs below a control group, as gpu.OwnerBelow does.
-func UnitOf(below string) func(pid int) string {
-	return func(pid int) string { return gpu.OwnerBelow("/proc", below, pid).Unit }
+func UnitOf(group string) func(pid int) string {
+	return func(pid int) string { return gpu.OwnerBelow("/proc", group, pid).Unit }
 }
 
 // UserName returns the name of an account. It returns "" if this host's passwd file lacks the
@@ -90,9 +90,9 @@ func HasGroup(gid int) bool {
 	return err == nil
 }
 
-// Member reports whether an account is in a group, according to this host's files. The result known
-// is false if the files lack the account or the group, since a directory service may have them.
-func Member(uid, gid int) (in, known bool) {
+// Member reports whether an account is in a group, according to this host's files. known is false
+// if the files lack the account or the group, since a directory service may have them.
+func Member(uid, gid int) (member, known bool) {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !HasGroup(gid) {
 		return false, false

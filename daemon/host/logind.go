@@ -52,9 +52,9 @@ func removesIPC(root string) bool {
 	return yes
 }
 
-// readRemoveIPC returns the value of the setting after a configuration file was read. The second
-// parameter is the value before.
-func readRemoveIPC(path string, before bool) bool {
+// readRemoveIPC returns the value of the setting after a configuration file was read. earlier is
+// the value before that.
+func readRemoveIPC(path string, earlier bool) bool {
 	text, _ := os.ReadFile(path)
 	section := ""
 	for line := range strings.Lines(string(text)) {
@@ -68,10 +68,10 @@ func readRemoveIPC(path string, before bool) bool {
 		}
 		switch strings.ToLower(strings.TrimSpace(value)) {
 		case "no", "n", "false", "f", "off", "0":
-			before = false
+			earlier = false
 		case "yes", "y", "true", "t", "on", "1":
-			before = true
+			earlier = true
 		}
 	}
-	return before
+	return earlier
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Self returns what this process uses, read from its directory in /proc.
-// began is the start of the process. A figure that can't be read is 0.
-func Self(proc string, began time.Time) metrics.Process {
-	use := metrics.Process{Started: began, Goroutines: runtime.NumGoroutine()}
+// Self returns what this process uses, read from its directory in /proc. start is the time when the
+// process started. A figure that can't be read is 0.
+func Self(proc string, start time.Time) metrics.Process {
+	use := metrics.Process{Started: start, Goroutines: runtime.NumGoroutine()}
 	var times syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &times) == nil {
 		use.CPU = time.Duration(times.Utime.Nano() + times.Stime.Nano())

@@ -25,7 +25,7 @@ func barred(path string, uid int, userName func(int) string, now time.Time) stri
 	if err != nil {
 		return ""
 	}
-	if !expires(text) {
+	if !anyExpires(text) {
 		return ""
 	}
 	name := userName(uid)
@@ -36,9 +36,9 @@ func barred(path string, uid int, userName func(int) string, now time.Time) stri
 	return fmt.Sprintf("the account of %s has expired (%s)", name, time.Unix(day*secondsOfDay, 0).UTC().Format(time.DateOnly))
 }
 
-// This function reports whether any account has an expiry date. The line of such an account does
-// not end with two empty fields. Few files have such a line. Without one, no names are looked up.
-func expires(text []byte) bool {
+// anyExpires reports whether any account has an expiry date. The line of such an account does not
+// end with two empty fields. Few files have such a line. Without one, no names are looked up.
+func anyExpires(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if !bytes.HasSuffix(bytes.TrimRight(line, "\n"), []byte("::")) {
 			return true

@@ -33,8 +33,8 @@ func NewSubordinates(path string, uidOf func(string) (int, bool), named func(uid
 	return &Subordinates{path: path, uidOf: uidOf, named: named}
 }
 
-// uidRange is an owner's subordinate uids: first, and all that follow before end.
-type uidRange struct{ owner, first, end int }
+// A uidRange is an owner's subordinate uids, from low to high-1.
+type uidRange struct{ owner, low, high int }
 
 // checkEvery is the time between two checks whether the file has changed.
 const checkEvery = 10 * time.Second
@@ -63,7 +63,7 @@ func (s *Subordinates) inRange(uid int) int {
 		s.refresh()
 	}
 	for _, r := range s.ranges {
-		if uid >= r.first && uid < r.end {
+		if uid >= r.low && uid < r.high {
 			return r.owner
 		}
 	}

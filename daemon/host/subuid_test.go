@@ -95,7 +95,7 @@ func FuzzSubordinates(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		ranges, _ := parseOwners(text, func(name string) (int, bool) { return 1001, name == "alice" })
 		for _, r := range ranges {
-			if r.owner == 0 || r.first < 1<<16 || r.end <= r.first {
+			if r.owner == 0 || r.low < 1<<16 || r.high <= r.low {
 				t.Errorf("%+v from %q", r, text)
 			}
 		}
