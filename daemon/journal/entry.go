@@ -32,7 +32,7 @@ type field struct{ name, value string }
 // add adds an attribute as a field. It also adds it to the text,
 // unless the name begins with fieldPrefix.
 func (e *entry) add(name, value string) {
-	value = cut(value)
+	value = shorten(value)
 	if strings.HasPrefix(name, fieldPrefix) {
 		e.fields = append(e.fields, field{fieldWord(name), value})
 		return
@@ -65,8 +65,8 @@ func fieldWord(name string) string {
 	}, name)
 }
 
-// cut shortens a value that is too long, and marks it as shortened.
-func cut(value string) string {
+// shorten shortens a value that is too long, and marks it as shortened.
+func shorten(value string) string {
 	if len(value) <= maxValue {
 		return value
 	}
@@ -76,14 +76,14 @@ func cut(value string) string {
 // quoted returns a value as it is in the text after "=". The value is quoted if it has a space, or
 // characters that must not reach a terminal.
 func quoted(value string) string {
-	if value == "" || strings.ContainsAny(value, ` "=`) || !printable(value) {
+	if value == "" || strings.ContainsAny(value, ` "=`) || !isPrintable(value) {
 		return strconv.Quote(value)
 	}
 	return value
 }
 
-// This function reports whether a text is safe to show on a terminal.
-func printable(s string) bool {
+// isPrintable reports whether a text is safe to show on a terminal.
+func isPrintable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 

@@ -22,8 +22,8 @@ func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.
 
 // Handle logs a record. It never returns an error. It waits only if Queue.put waits.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
-	e := entry{level: r.Level, text: cut(r.Message)}
-	if !printable(e.text) {
+	e := entry{level: r.Level, text: shorten(r.Message)}
+	if !isPrintable(e.text) {
 		e.text = quoted(e.text)
 	}
 	for _, f := range h.attrs {

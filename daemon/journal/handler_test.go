@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 
 // Invariant 3: a long value is shortened in its field and in the text, and marked as shortened.
 func TestEntriesAreBounded(t *testing.T) {
-	s := &slow{gate: make(chan struct{})}
+	s := &slowSender{gate: make(chan struct{})}
 	close(s.gate)
 	q := newQueue(s, nil)
 	long := strings.Repeat("\x00", 1<<20)

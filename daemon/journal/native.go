@@ -11,15 +11,15 @@ const Socket = "/run/systemd/journal/socket"
 // identifier is the daemon's name in the journal.
 const identifier = "gpuschedd"
 
-// This type sends entries by journald's own protocol, one per datagram.
-type native struct {
+// nativeSender sends entries by journald's own protocol, one per datagram.
+type nativeSender struct {
 	path string
 	conn *net.UnixConn // nil: not connected
 }
 
 // send sends an entry. While journald does not read, it waits. If sending fails, it connects again
 // and retries once, because journald may have a new socket.
-func (n *native) send(e entry) error {
+func (n *nativeSender) send(e entry) error {
 	d := datagram(e)
 	if n.conn != nil {
 		if _, err := n.conn.Write(d); err == nil {

@@ -93,7 +93,7 @@ func TestNativeFields(t *testing.T) {
 func TestNativeFallsBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	var stderr bytes.Buffer
-	n, text := &native{path: path}, text{&stderr}
+	n, text := &nativeSender{path: path}, text{&stderr}
 	q := &Queue{to: n, fallback: text}
 	say := func(s string) { q.send(entry{level: slog.LevelInfo, text: s}) }
 	say("before it is there")
@@ -166,7 +166,7 @@ func FuzzDatagram(f *testing.F) {
 		if err != nil || len(fields) != 4 {
 			t.Fatalf("%q, %v", fields, err)
 		}
-		if key, got, _ := strings.Cut(fields[3], "="); !strings.HasPrefix(key, fieldPrefix) || got != cut(value) {
+		if key, got, _ := strings.Cut(fields[3], "="); !strings.HasPrefix(key, fieldPrefix) || got != shorten(value) {
 			t.Errorf("%q", fields[3])
 		}
 		if strings.ContainsAny(e.text, "\n\x1b\x00") || bytes.Count(line(e), []byte("\n")) != 1 {

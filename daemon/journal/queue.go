@@ -45,7 +45,7 @@ func NewText(w io.Writer) *Queue { return newQueue(text{w}, text{io.Discard}) }
 
 // NewNative returns a queue that sends to journald's socket at path.
 // If that fails, it writes lines of text to w.
-func NewNative(path string, w io.Writer) *Queue { return newQueue(&native{path: path}, text{w}) }
+func NewNative(path string, w io.Writer) *Queue { return newQueue(&nativeSender{path: path}, text{w}) }
 
 func newQueue(to, fallback sender) *Queue {
 	q := &Queue{
@@ -92,7 +92,7 @@ func (q *Queue) Close() error {
 
 // Stuck returns since when journald has not read, and how many entries were dropped since then.
 // While journald reads, it returns zeros.
-func (q *Queue) Stuck(now time.Time) (since time.Time, lost uint64) {
+func (q *Queue) Stuck(now time.Time) (since time.Time, dropped uint64) {
 	began := q.since.Load()
 	if began == 0 || now.Sub(time.Unix(0, began)) < patience {
 		return time.Time{}, 0
@@ -103,7 +103,7 @@ func (q *Queue) Stuck(now time.Time) (since time.Time, lost uint64) {
 func (q *Queue) run() {
 	defer close(q.done)
 	for e, ok := q.next(); ok; e, ok = q.next() {
-		q.pass(e)
+		q.sendOne(e)
 	}
 }
 
@@ -132,8 +132,8 @@ func (q *Queue) next() (entry, bool) {
 	}
 }
 
-// This method sends an entry, and then reports how many entries were dropped.
-func (q *Queue) pass(e entry) {
+// sendOne sends an entry, and then reports how many entries were dropped.
+func (q *Queue) sendOne(e entry) {
 	q.since.Store(time.Now().UnixNano())
 	defer q.since.Store(0)
 	q.send(e)

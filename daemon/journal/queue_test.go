@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// This type is a sender that waits until the channel gate is closed. Then it sends.
-type slow struct {
+// A slowSender waits until the channel gate is closed. Then it sends.
+type slowSender struct {
 	gate chan struct{}
 	got  []entry
 }
 
-func (s *slow) send(e entry) error {
+func (s *slowSender) send(e entry) error {
 	<-s.gate
 	s.got = append(s.got, e)
 	return nil
@@ -24,7 +24,7 @@ func (s *slow) send(e entry) error {
 // and entries that are logged later are sent.
 func TestLogNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		journal := &slow{gate: make(chan struct{})}
+		journal := &slowSender{gate: make(chan struct{})}
 		q := newQueue(journal, nil)
 		log := slog.New(NewHandler(q, slog.LevelInfo))
 		const extra = 100
@@ -66,7 +66,7 @@ func TestLogNeverBlocks(t *testing.T) {
 // Each entry of the audit log is sent before all other waiting lines, however many there are.
 func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		journal := &slow{gate: make(chan struct{})}
+		journal := &slowSender{gate: make(chan struct{})}
 		q := newQueue(journal, nil)
 		log := slog.New(NewHandler(q, slog.LevelInfo))
 		deeds := 0
@@ -99,7 +99,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 // If the queue of the audit log is full, its caller waits, but not for ever.
 func TestAuditWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		journal := &slow{gate: make(chan struct{})}
+		journal := &slowSender{gate: make(chan struct{})}
 		q := newQueue(journal, nil)
 		log := slog.New(NewHandler(q, slog.LevelInfo)).With("GPUSCHED_AUDIT", 1)
 		for range queueLength + 1 {
@@ -123,7 +123,7 @@ func TestAuditWaitsForRoom(t *testing.T) {
 // The daemon can end even if the journal never reads.
 func TestLogEndsWithoutTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		journal := &slow{gate: make(chan struct{})}
+		journal := &slowSender{gate: make(chan struct{})}
 		q := newQueue(journal, nil)
 		q.put(entry{text: "last"})
 		began := time.Now()
