@@ -109,7 +109,7 @@ func (b *Book) Add(r *job.Run) error {
 	if len(b.q.By) == 0 {
 		return nil
 	}
-	_, end := held(r, b.q.Now)
+	_, end := period(r, b.q.Now)
 	first := sort.Search(len(b.spans), func(i int) bool { return b.spans[i].to.After(begin(r)) })
 	for _, s := range b.spans[first:] {
 		if s.from.After(end) {

@@ -44,11 +44,11 @@ func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	return e
 }
 
-// addGPU adds one GPU of a run. The argument part is the fraction of the run that counts, and
-// seconds its length.
-func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64) {
+// addGPU adds one GPU of a run. fraction is the fraction of the run that counts, and seconds its
+// length.
+func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, fraction, seconds float64) {
 	if g.Use.Seen > 0 {
-		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), part)
+		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), fraction)
 	}
 	if asked := max(g.PromiseBytes, r.GPUMem); g.Use.PeakBytes > 0 {
 		e.GPUMem.add(float64(g.Use.PeakBytes), float64(asked), seconds)

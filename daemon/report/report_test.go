@@ -14,9 +14,9 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func hour(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 
-// ran returns a run of one whole GPU from one hour to another, with 3600 J per hour. If the second
-// hour is 0, the run has not ended.
-func ran(id job.ID, from, to float64) *job.Run {
+// runOf returns a run of one whole GPU from one hour to another, with 3600 J per hour. If the
+// second hour is 0, the run has not ended.
+func runOf(id job.ID, from, to float64) *job.Run {
 	r := &job.Run{Job: id, Owner: job.Owner{User: "alice", GID: 7}, Name: "n", Mem: 1 << 30}
 	a := &r.Attempt
 	a.Number, a.PlacedAt, a.StartedAt = 1, hour(from), hour(from)
@@ -56,16 +56,16 @@ func TestEdgesOfTheWindow(t *testing.T) {
 		jobs, ends, waits int
 		hours             float64
 	}{
-		"inside":               {ran(1, 2, 3), 1, 1, 1, 1},
-		"before":               {ran(1, -3, -2), 0, 0, 0, 0},
-		"up to the beginning":  {ran(1, -3, 1), 1, 1, 0, 0},
-		"from the end on":      {ran(1, 5, 6), 0, 0, 0, 0},
-		"over the beginning":   {ran(1, -1, 2), 1, 1, 0, 1},
-		"over the end":         {ran(1, 4, 8), 1, 0, 1, 1},
-		"over both":            {ran(1, -2, 8), 1, 0, 0, 4},
-		"goes on":              {ran(1, 4, 0), 1, 0, 1, 1},
-		"ends before it began": {ran(1, 3, 2), 1, 1, 1, 0}, // invariant 3
-		"at one moment":        {ran(1, 3, 3), 1, 1, 1, 0},
+		"inside":               {runOf(1, 2, 3), 1, 1, 1, 1},
+		"before":               {runOf(1, -3, -2), 0, 0, 0, 0},
+		"up to the beginning":  {runOf(1, -3, 1), 1, 1, 0, 0},
+		"from the end on":      {runOf(1, 5, 6), 0, 0, 0, 0},
+		"over the beginning":   {runOf(1, -1, 2), 1, 1, 0, 1},
+		"over the end":         {runOf(1, 4, 8), 1, 0, 1, 1},
+		"over both":            {runOf(1, -2, 8), 1, 0, 0, 4},
+		"goes on":              {runOf(1, 4, 0), 1, 0, 1, 1},
+		"ends before it began": {runOf(1, 3, 2), 1, 1, 1, 0}, // invariant 3
+		"at one moment":        {runOf(1, 3, 3), 1, 1, 1, 0},
 	} {
 		total := counted(t, Query{From: hour(1), To: hour(5)}, c.run).Total
 		if total.Jobs != c.jobs || total.Ended[job.Completed] != c.ends || len(total.Waits) != c.waits {
@@ -94,7 +94,7 @@ func TestDaysMakeUpARun(t *testing.T) {
 		if err != nil || len(zone) != 2 {
 			t.Fatal(zone, err)
 		}
-		r := ran(1, 0, 1)
+		r := runOf(1, 0, 1)
 		r.Attempt.PlacedAt, r.Attempt.EndedAt = from.Add(time.Hour), to.Add(-time.Hour)
 		b := counted(t, Query{From: from, To: to, Now: to, Zone: zone, By: []Dim{{Kind: "day"}}}, r)
 		rows, sum := b.Rows(), 0.0
@@ -125,7 +125,7 @@ func TestDaysMakeUpARun(t *testing.T) {
 
 // Invariant 2: no mean and no sum includes unknown values.
 func TestUnknownIsNotZero(t *testing.T) {
-	old := ran(1, 2, 4)
+	old := runOf(1, 2, 4)
 	old.Attempt.EligibleAt = time.Time{}
 	old.Attempt.GPUs[0].Use = job.GPUUse{PeakBytes: 5, Seen: time.Hour, Busy: time.Hour}
 	total := counted(t, Query{From: hour(1), To: hour(5)}, old).Total
@@ -135,12 +135,12 @@ func TestUnknownIsNotZero(t *testing.T) {
 	if total.CPU.Percent() != nil || total.Mem.Percent() != nil || total.Time.Percent() != nil || *total.GPU.Percent() != 100 {
 		t.Errorf("%+v", total.Efficiency)
 	}
-	part := ran(1, 2, 4) // two hours, of which one was metered
+	part := runOf(1, 2, 4) // two hours, of which one was metered
 	part.Attempt.GPUs[0].Use.Metered = time.Hour
 	if w := counted(t, Query{From: hour(1), To: hour(5)}, part).Total; !near(w.JoulesKnown, 3600) || !near(w.GPUSeconds, 7200) {
 		t.Errorf("%+v", w)
 	}
-	both := counted(t, Query{From: hour(1), To: hour(5)}, old, ran(2, 2, 3)).Total
+	both := counted(t, Query{From: hour(1), To: hour(5)}, old, runOf(2, 2, 3)).Total
 	if !near(both.Joules, 3600) || !near(both.JoulesKnown, 3600) || len(both.Waits) != 1 || both.PeakBusy != 90 {
 		t.Errorf("%+v", both)
 	}
@@ -148,7 +148,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 
 // Invariant 4: there are rows of each kind.
 func TestRowsByEachKind(t *testing.T) {
-	a, b := ran(1, 2, 3), ran(2, 2, 4)
+	a, b := runOf(1, 2, 3), runOf(2, 2, 4)
 	a.Owner.Groups, a.Tags = []string{"lab", "course"}, map[string]string{"p": "x", "q": "y"}
 	b.Owner.User, b.Class, b.Name = "bob", job.High, "m"
 	b.Attempt.GPUs = append(b.Attempt.GPUs, job.Allocation{GPU: contract.GPU{UUID: "GPU-b", Index: 10, Milli: 500}})
@@ -189,7 +189,7 @@ func TestRowsAreBounded(t *testing.T) {
 	b := NewBook(Query{From: hour(1), Now: hour(5), By: []Dim{{Kind: "name"}}})
 	var err error
 	for i := 0; err == nil && i <= maxRows; i++ {
-		r := ran(job.ID(i), 2, 3)
+		r := runOf(job.ID(i), 2, 3)
 		r.Name = fmt.Sprint(i)
 		err = b.Add(r)
 	}
@@ -199,9 +199,9 @@ func TestRowsAreBounded(t *testing.T) {
 }
 
 func TestAttemptsOfOneJobAreOneJob(t *testing.T) {
-	first, second := ran(1, 1, 2), ran(1, 3, 4)
+	first, second := runOf(1, 1, 2), runOf(1, 3, 4)
 	first.End, second.Attempt.Number = "", 2
-	total := counted(t, Query{From: hour(0), To: hour(5)}, first, ran(2, 1, 2), second).Total
+	total := counted(t, Query{From: hour(0), To: hour(5)}, first, runOf(2, 1, 2), second).Total
 	if total.Jobs != 2 || total.Ended[job.Completed] != 2 || len(total.Runs) != 3 {
 		t.Errorf("%+v", total)
 	}

@@ -40,9 +40,9 @@ func begin(r *job.Run) time.Time {
 	return r.Attempt.PlacedAt
 }
 
-// held returns the period in which a run had its resources. The period never ends before it begins
-// (invariant 3).
-func held(r *job.Run, now time.Time) (from, to time.Time) {
+// period returns the period in which a run had its resources. The period never ends before it
+// begins (invariant 3).
+func period(r *job.Run, now time.Time) (from, to time.Time) {
 	from, to = begin(r), r.Attempt.Until(now)
 	if to.Before(from) {
 		to = from
@@ -52,9 +52,9 @@ func held(r *job.Run, now time.Time) (from, to time.Time) {
 
 func (s span) has(at time.Time) bool { return !at.IsZero() && !at.Before(s.from) && at.Before(s.to) }
 
-// This method reports whether any part of a run is in the span.
+// touches reports whether any part of a run is in the span.
 func (s span) touches(r *job.Run, now time.Time) bool {
-	from, to := held(r, now)
+	from, to := period(r, now)
 	if s.has(from) || s.has(to) || s.has(r.Attempt.EndedAt) {
 		return true
 	}
@@ -64,7 +64,7 @@ func (s span) touches(r *job.Run, now time.Time) bool {
 // overlap returns how many seconds of a run are in the span, and what fraction of the run that is
 // (invariant 1).
 func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
-	from, to := held(r, now)
+	from, to := period(r, now)
 	whole := to.Sub(from).Seconds()
 	if whole <= 0 {
 		if s.has(from) {
@@ -82,8 +82,8 @@ func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 	return seconds, seconds / whole
 }
 
-// add adds the part of a run that is in the span. only is the GPU of the row, or nil for all GPUs.
-func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
+// add adds the part of a run that is in the span. gpu is the GPU of the row, or nil for all GPUs.
+func (w *Row) add(r *job.Run, s span, gpu *job.Allocation, now time.Time) {
 	a := &r.Attempt
 	w.countJob(r)
 	if r.End != "" && s.has(a.EndedAt) {
@@ -103,13 +103,13 @@ func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	}
 	seconds, part := s.overlap(r, now)
 	share := 1.0
-	if all := a.Milli(); only != nil && all > 0 {
-		share = float64(only.Share()) / float64(all)
+	if all := a.Milli(); gpu != nil && all > 0 {
+		share = float64(gpu.Share()) / float64(all)
 	}
 	w.MemSeconds += float64(r.Mem) * seconds * share
 	w.addHost(r, a.Ran(now), part*share, seconds*share)
 	for i := range a.GPUs {
-		if g := &a.GPUs[i]; only == nil || only == g {
+		if g := &a.GPUs[i]; gpu == nil || gpu == g {
 			w.addUse(g, r, part, seconds, a.Ran(now).Seconds())
 		}
 	}

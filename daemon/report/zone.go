@@ -122,16 +122,15 @@ func (p Period) begin(local time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// next returns the first midnight after a period. The argument begin is the period's first
-// midnight.
-func (p Period) next(begin time.Time) time.Time {
+// next returns the first midnight after a period. start is the period's first midnight.
+func (p Period) next(start time.Time) time.Time {
 	switch p {
 	case Week:
-		return begin.AddDate(0, 0, 7)
+		return start.AddDate(0, 0, 7)
 	case Month:
-		return begin.AddDate(0, 1, 0)
+		return start.AddDate(0, 1, 0)
 	}
-	return begin.AddDate(0, 0, 1)
+	return start.AddDate(0, 0, 1)
 }
 
 // A span is a half-open interval of time.
@@ -157,5 +156,5 @@ func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
 	return spans
 }
 
-// Begin returns the beginning of the period that contains the time at.
-func (z Zone) Begin(at time.Time, p Period) time.Time { return z.instant(p.begin(z.local(at))) }
+// Begin returns the beginning of the period that contains the time t.
+func (z Zone) Begin(t time.Time, p Period) time.Time { return z.instant(p.begin(z.local(t))) }
