@@ -121,7 +121,7 @@ func (f *Family) write(b *bytes.Buffer, s *sample) {
 		below += n
 		le := "+Inf"
 		if i < len(s.spread.bounds) {
-			le = bound(s.spread.bounds[i])
+			le = formatBound(s.spread.bounds[i])
 		}
 		line(b, name+"_bucket", f.Labels, s.labels, le, float64(below))
 	}
@@ -148,21 +148,21 @@ func line(b *bytes.Buffer, name string, labels, values []string, le string, valu
 		b.WriteByte('}')
 	}
 	b.WriteByte(' ')
-	b.WriteString(number(value))
+	b.WriteString(formatValue(value))
 	b.WriteByte('\n')
 }
 
-// This function formats a value. Whole numbers get no exponent, even large ones.
-func number(v float64) string {
+// formatValue formats a value. Whole numbers get no exponent, even large ones.
+func formatValue(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return strconv.FormatInt(int64(v), 10)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// This function formats a bucket's bound. Both formats use the canonical form of OpenMetrics: a
-// bound that is spelled in two ways would be two series.
-func bound(v float64) string {
+// formatBound formats a bucket's bound. Both formats use the canonical form of OpenMetrics: a bound
+// that is spelled in two ways would be two series.
+func formatBound(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {
 		text += ".0"
