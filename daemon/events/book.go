@@ -120,14 +120,14 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	return list
 }
 
-// announceIf announces a condition that has begun or ended: was says whether it applied before, and
-// now whether it applies now.
-func announceIf(now, was bool, begun, over job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
+// announceIf announces a condition that has begun or ended: applied says whether it applied before,
+// and applies whether it applies now.
+func announceIf(applies, applied bool, begin, end job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
 	switch {
-	case now && !was:
-		announce(begun, state)
-	case was && !now:
-		announce(over, state)
+	case applies && !applied:
+		announce(begin, state)
+	case applied && !applies:
+		announce(end, state)
 	}
 }
 

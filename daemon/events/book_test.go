@@ -11,8 +11,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// told returns a short form of the events of a record.
-func told(b *Book, r job.Record) string {
+// shortForm returns a short form of the events of a record.
+func shortForm(b *Book, r job.Record) string {
 	var list []string
 	for _, e := range b.Record(&r, noon) {
 		text := string(e.Kind)
@@ -72,7 +72,7 @@ func TestLifeOfAJob(t *testing.T) {
 		{jobIn(job.Starting, 4), "job-requeued=queued#4, job-placed=starting#4"},
 		{jobIn(job.Failed, 4, func(j *job.Job) { j.Result = &job.Result{Outcome: job.Failed} }), "job-ended=failed#4"},
 	} {
-		if got := told(b, step.record); got != step.want {
+		if got := shortForm(b, step.record); got != step.want {
 			t.Errorf("%s in attempt %v: %q, want %q", step.record.Job.State, step.record.Job.Attempt, got, step.want)
 		}
 	}
@@ -83,11 +83,11 @@ func TestLifeOfAJob(t *testing.T) {
 
 func TestAJobThatStartsAtOnce(t *testing.T) {
 	b := NewBook(&job.Restored{})
-	if got := told(b, jobIn(job.Starting, 1)); got != "job-queued=queued, job-placed=starting#1" {
+	if got := shortForm(b, jobIn(job.Starting, 1)); got != "job-queued=queued, job-placed=starting#1" {
 		t.Error(got)
 	}
 	b = NewBook(&job.Restored{})
-	if got := told(b, jobIn(job.Queued, 0, func(j *job.Job) { j.Held = "alice" })); got != "job-queued=queued by alice" {
+	if got := shortForm(b, jobIn(job.Queued, 0, func(j *job.Job) { j.Held = "alice" })); got != "job-queued=queued by alice" {
 		t.Error(got)
 	}
 }
@@ -98,11 +98,11 @@ func TestRestoredRecordsCauseNoEvents(t *testing.T) {
 	drained := job.GPUControl{UUID: job.EveryGPU, Paused: true, By: "root"}
 	b := NewBook(&job.Restored{Jobs: []job.Job{*running.Job}, GPUs: []job.GPUControl{drained}})
 	for _, r := range []job.Record{running, {GPU: &drained}, {Usage: &job.Usage{}}, {Events: 9}} {
-		if got := told(b, r); got != "" {
+		if got := shortForm(b, r); got != "" {
 			t.Errorf("%+v: %s", r, got)
 		}
 	}
-	if got := told(b, job.Record{GPU: &job.GPUControl{UUID: job.EveryGPU, By: "root"}}); got != "drain by root" {
+	if got := shortForm(b, job.Record{GPU: &job.GPUControl{UUID: job.EveryGPU, By: "root"}}); got != "drain by root" {
 		t.Error(got)
 	}
 }
@@ -124,7 +124,7 @@ func TestFaultsAndReservations(t *testing.T) {
 		{job.Record{Reservation: &job.Reservation{ID: 2, By: "root"}}, "reservation by root"},
 		{job.Record{Unreserve: 2}, "reservation"},
 	} {
-		if got := told(b, step.record); got != step.want {
+		if got := shortForm(b, step.record); got != step.want {
 			t.Errorf("%+v: %q, want %q", step.record, got, step.want)
 		}
 	}

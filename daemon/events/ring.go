@@ -10,8 +10,8 @@ type Ring struct {
 }
 
 // NewRing returns a ring that keeps the given number of events. The number of its first event is
-// after plus one.
-func NewRing(most int, after int64) *Ring { return &Ring{most: most, last: after} }
+// last plus one.
+func NewRing(most int, last int64) *Ring { return &Ring{most: most, last: last} }
 
 // Last returns the number of the last event.
 func (r *Ring) Last() int64 { return r.last }
