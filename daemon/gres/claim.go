@@ -46,7 +46,7 @@ func (b *budget) thisNode(slurmConf, host string) node {
 	short, _, _ := strings.Cut(host, ".")
 	n := node{names: []string{short, host}}
 	gpus := false // value of NodeName=DEFAULT
-	for l := range lines(slurmConf) {
+	for l := range splitLines(slurmConf) {
 		expr, ok := l["nodename"]
 		if !ok {
 			continue
@@ -74,14 +74,14 @@ func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 		if !b.among(hosts, mine) {
 			return nil
 		}
-		return slices.Collect(b.names(nodes))
+		return slices.Collect(b.expand(nodes))
 	}
 	var all []string
-	for host := range b.names(hosts) {
+	for host := range b.expand(hosts) {
 		all = append(all, host)
 	}
 	i := 0
-	for name := range b.names(nodes) {
+	for name := range b.expand(nodes) {
 		if i < len(all) && b.among(all[i], mine) {
 			list = append(list, name)
 		}
@@ -118,7 +118,7 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	n := b.thisNode(slurmConf, host)
 	var everywhere, here string // AutoDetect as set for all nodes, and as set for this node
 	var listed, counted bool    // some GPUs have a device file; some GPUs are only counted
-	for l := range lines(gresConf) {
+	for l := range splitLines(gresConf) {
 		expr, named := l["nodename"]
 		if named && !b.among(expr, n.names) {
 			continue
@@ -132,7 +132,7 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 		listed = listed || len(files) > 0 && isGPU(l["name"])
 		counted = counted || len(files) == 0 && strings.EqualFold(l["name"], "gpu") && l["count"] != "0"
 		for _, expr := range files {
-			for file := range b.names(expr) {
+			for file := range b.expand(expr) {
 				c.add(file)
 			}
 		}

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 		"n[1-2": "n[1-2", "n[x,2]": "nx n2", "n[3-1]": "", "/dev/nvidia[0-1,4]": "/dev/nvidia0 /dev/nvidia1 /dev/nvidia4",
 	} {
 		left := budget(mostNames)
-		if got := strings.Join(slices.Collect(left.names(expr)), " "); got != want {
+		if got := strings.Join(slices.Collect(left.expand(expr)), " "); got != want {
 			t.Errorf("%q is %q, want %q", expr, got, want)
 		}
 	}
@@ -30,10 +30,10 @@ func TestNames(t *testing.T) {
 // Invariant 4: the number of names is bounded.
 func TestNamesAreBounded(t *testing.T) {
 	left, n := budget(mostNames), 0
-	for range left.names("n[0-4294967295],n[1-2]" + strings.Repeat("[0-9]", 30)) {
+	for range left.expand("n[0-4294967295],n[1-2]" + strings.Repeat("[0-9]", 30)) {
 		n++
 	}
-	for range left.names("a") {
+	for range left.expand("a") {
 		n++
 	}
 	if n != mostNames {
@@ -186,13 +186,13 @@ func TestReadWithoutFiles(t *testing.T) {
 	}
 }
 
-// This constant is a file that exists only while slurmd runs.
-const running = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
+// slurmdProcs is a file that exists only while slurmd runs.
+const slurmdProcs = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
 
 // Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed. A restart of
 // slurmd does not change this. It ends when the files can be read.
 func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
-	dir := root(t, map[string]string{enabled: "", running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
+	dir := root(t, map[string]string{enabled: "", slurmdProcs: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	mine := func(fs.FileInfo) error { return nil }
 	r := &Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}
 	look := func(what, want string, assumed bool) {
@@ -202,13 +202,13 @@ func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 		}
 	}
 	look("whose file it is", "every GPU", true)
-	if err := os.RemoveAll(filepath.Join(dir, filepath.Dir(running))); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, filepath.Dir(slurmdProcs))); err != nil {
 		t.Fatal(err)
 	}
 	look("it is started again", "every GPU", true)
 	r.Own = mine
 	look("read", "/dev/nvidia1", false)
-	write(t, filepath.Join(dir, running), "1")
+	write(t, filepath.Join(dir, slurmdProcs), "1")
 	write(t, filepath.Join(dir, "etc/slurm/gres.conf"), "include /secret\n")
 	look("spoilt", "/dev/nvidia1", false)
 	write(t, filepath.Join(dir, "etc/slurm/gres.conf"), "#\n")
@@ -219,19 +219,19 @@ func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("its settings are elsewhere", "every GPU", true)
-	for _, name := range []string{filepath.Dir(running), enabled} {
+	for _, name := range []string{filepath.Dir(slurmdProcs), enabled} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	look("it is no more", "", false)
-	write(t, filepath.Join(dir, running), "1")
+	write(t, filepath.Join(dir, slurmdProcs), "1")
 	look("again, without a file", "every GPU", true)
 }
 
 // Invariant 1: /etc/slurm may be a link if all directories and links on the path belong to root.
 func TestDirectoryMayBeALink(t *testing.T) {
-	dir := root(t, map[string]string{running: "1", "etc/passwd": "",
+	dir := root(t, map[string]string{slurmdProcs: "1", "etc/passwd": "",
 		"shared/slurm/conf/gres.conf": "include gpus.conf\ninclude /etc/slurm/more.conf\n", "shared/slurm/conf/gpus.conf": "Name=gpu File=/dev/nvidia1\n",
 		"shared/slurm/conf/more.conf": "Name=gpu File=/dev/nvidia2\n", "secret": "Name=gpu File=/dev/nvidia3\n",
 	})
@@ -287,7 +287,7 @@ func TestDirectoryMayBeALink(t *testing.T) {
 
 // A hanging file server delays nobody for long, and only one goroutine waits for it.
 func TestHangingFileServer(t *testing.T) {
-	dir := root(t, map[string]string{running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
+	dir := root(t, map[string]string{slurmdProcs: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan bool)
 		var asked atomic.Int32

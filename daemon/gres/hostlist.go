@@ -17,9 +17,9 @@ const (
 // A budget is the number of names that may still be made.
 type budget int
 
-// This method yields the names that an expression such as "n[1-3,07],x" expands to, in order. Text
-// that is not a range is kept as it is.
-func (b *budget) names(expr string) iter.Seq[string] {
+// expand yields the names that an expression such as "n[1-3,07],x" expands to, in order. Text that
+// is not a range is kept as it is.
+func (b *budget) expand(expr string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for part := range elements(expr) {
 			if !expand("", part, mostRanges, func(name string) bool {
@@ -82,7 +82,7 @@ func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 
 // among reports whether an expression includes any of the hosts.
 func (b *budget) among(expr string, hosts []string) bool {
-	for name := range b.names(expr) {
+	for name := range b.expand(expr) {
 		for _, host := range hosts {
 			if strings.EqualFold(name, host) {
 				return true

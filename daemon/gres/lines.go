@@ -8,8 +8,8 @@ import (
 // A line is a line of a Slurm file, as its keys and values. The keys are in lower case.
 type line map[string]string
 
-// This function yields the lines of a text that are not empty.
-func lines(text string) iter.Seq[line] {
+// splitLines yields the lines of a text that are not empty.
+func splitLines(text string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 		for raw := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
@@ -23,7 +23,7 @@ func lines(text string) iter.Seq[line] {
 // parseLine parses words of the form KEY=VALUE. A value may be quoted. For "include FILE" it
 // returns the key include.
 func parseLine(raw string) line {
-	raw = strings.TrimSpace(uncommented(raw))
+	raw = strings.TrimSpace(stripComment(raw))
 	if word, file, _ := strings.Cut(strings.ReplaceAll(raw, "\t", " "), " "); strings.EqualFold(word, "include") {
 		return line{"include": strings.Trim(strings.TrimSpace(file), `"`)}
 	}
@@ -49,8 +49,8 @@ func parseLine(raw string) line {
 	return l
 }
 
-// This function removes the comment from a line. A comment begins with a # that has no \ before it.
-func uncommented(raw string) string {
+// stripComment removes the comment from a line. A comment begins with a # that has no \ before it.
+func stripComment(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && (i == 0 || raw[i-1] != '\\') {
 			return raw[:i]

@@ -152,7 +152,7 @@ func read(root string, own config.OwnerCheck) (got reading) {
 	return got
 }
 
-// This method reports whether any file matches one of the patterns.
+// exists reports whether any file matches one of the patterns.
 func (r *Reader) exists(patterns ...string) bool {
 	for _, pattern := range patterns {
 		if list, err := filepath.Glob(path.Join("/", r.Root, pattern)); err == nil && len(list) > 0 {
@@ -215,7 +215,7 @@ func (t *texts) close() {
 
 // place splits the path of a file into an open directory and the path below that directory. If the
 // name has no directory, the file is in Slurm's directory.
-func (t *texts) place(name string) (in *os.Root, below string, err error) {
+func (t *texts) place(name string) (dir *os.Root, rest string, err error) {
 	if path.IsAbs(name) {
 		below, ok := strings.CutPrefix(path.Clean(name), "/etc/")
 		if !ok {
