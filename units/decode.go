@@ -52,7 +52,7 @@ func phaseOf(s Status) Phase {
 		}
 		return PhaseStopping
 	case ActiveFailed:
-		if executed(s) {
+		if wasExecuted(s) {
 			return PhaseExited
 		}
 		return PhaseFailedToStart
@@ -68,14 +68,14 @@ func phaseOf(s Status) Phase {
 	return PhaseAbsent
 }
 
-// This function reports whether the launcher of a failed unit was executed. A launcher may end
-// before systemd notices its start. The unit was then never active, as after a failure of systemd.
-// Two signs show that the launcher was executed. The first is a status line: only the launcher can
-// set it, and it does so before it becomes another program. The second, without a status line, is
-// an exit status that systemd does not reserve. If a failed ExecStartPost= program of the site
-// ended the launcher, the launcher counts as never executed, because the site's mistake is not the
-// job's end.
-func executed(s Status) bool {
+// wasExecuted reports whether the launcher of a failed unit was executed. A launcher may end before
+// systemd notices its start. The unit was then never active, as after a failure of systemd. Two
+// signs show that the launcher was executed. The first is a status line: only the launcher can set
+// it, and it does so before it becomes another program. The second, without a status line, is an
+// exit status that systemd does not reserve. If a failed ExecStartPost= program of the site ended
+// the launcher, the launcher counts as never executed, because the site's mistake is not the job's
+// end.
+func wasExecuted(s Status) bool {
 	switch {
 	case s.WasActive:
 		return true

@@ -70,11 +70,11 @@ func MessageProperties(s MessageSpec) []Property {
 		{"LimitCORE", uint64(0)},
 	}
 	if s.OfSite {
-		return s.Scope.within(append(p, Property{"DynamicUser", true}))
+		return s.Scope.applicable(append(p, Property{"DynamicUser", true}))
 	}
 	p = append(p, Property{"Slice", s.Scope.Slice(s.UID)}, Property{"User", strconv.Itoa(s.UID)})
 	if s.GID != 0 {
 		p = append(p, Property{"Group", strconv.Itoa(s.GID)})
 	}
-	return s.Scope.within(p)
+	return s.Scope.applicable(p)
 }

@@ -71,5 +71,5 @@ func ProofProperties(s ProofSpec) []Property {
 		}
 		p = append(p, Property{"SupplementaryGroups", groups})
 	}
-	return s.Scope.within(p)
+	return s.Scope.applicable(p)
 }

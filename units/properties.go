@@ -16,14 +16,14 @@ import (
 func Properties(s Spec) []Property {
 	var p []Property
 	p = append(p, service(s)...)
-	p = append(p, check(s)...)
-	p = append(p, screen(s)...)
+	p = append(p, checkProperties(s)...)
+	p = append(p, screenProperties(s)...)
 	p = append(p, identity(s)...)
 	p = append(p, hooks(s))
 	p = append(p, devices(s)...)
-	p = append(p, limits(s)...)
-	p = append(p, rlimits(s)...)
-	return s.Scope.within(append(p, journal(s)...))
+	p = append(p, limitProperties(s)...)
+	p = append(p, rlimitProperties(s)...)
+	return s.Scope.applicable(append(p, journal(s)...))
 }
 
 // startTimeout is shorter than the time that the daemon waits for a start, so systemd gives up
@@ -82,9 +82,9 @@ func killMode(s Spec) string {
 	return "control-group"
 }
 
-// This function makes systemd run a command after every end of the job, as the job's user and in
+// screenProperties makes systemd run a command after every end of the job, as the job's user and in
 // its unit. The command removes the leftovers of a GNU screen session.
-func screen(s Spec) []Property {
+func screenProperties(s Spec) []Property {
 	if !s.Screen {
 		return nil
 	}
@@ -92,9 +92,9 @@ func screen(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
-// This function makes systemd run the launcher in the job's unit before the main process. If that
+// checkProperties makes systemd run the launcher in the job's unit before the main process. If that
 // run fails, systemd does not execute the main process, so the job's command has not run.
-func check(s Spec) []Property {
+func checkProperties(s Spec) []Property {
 	if !s.Check {
 		return nil
 	}
@@ -167,10 +167,10 @@ func devices(s Spec) []Property {
 	return p
 }
 
-// This function gives each unit a CPU weight: a job that counts for more CPUs gets more CPU time,
+// limitProperties gives each unit a CPU weight: a job that counts for more CPUs gets more CPU time,
 // however many threads the other jobs have. The weight divides the time among the jobs of one user,
 // and has no effect while CPUs are idle.
-func limits(s Spec) []Property {
+func limitProperties(s Spec) []Property {
 	p := []Property{
 		{"MemoryAccounting", true},
 		{"CPUAccounting", true},
@@ -203,9 +203,9 @@ func cpuWeight(cpus int) uint64 {
 	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
 }
 
-// The function rlimits sets each hard limit before the soft limit, which may not exceed it. Limits
+// rlimitProperties sets each hard limit before the soft limit, which may not exceed it. Limits
 // under which the launcher could not run are left to the launcher, which sets them last.
-func rlimits(s Spec) []Property {
+func rlimitProperties(s Spec) []Property {
 	var p []Property
 	for _, l := range s.Rlimits {
 		least := contract.LeastLimit(l.Name)

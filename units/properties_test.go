@@ -103,10 +103,10 @@ func TestLimitsForTheLauncher(t *testing.T) {
 	}
 }
 
-// This function reports whether a unit may have this property. Other properties, such as
+// isPublic reports whether a unit may have this property. Other properties, such as
 // WorkingDirectory or RootDirectory, may contain something that nobody else should read (invariant
 // 2).
-func public(name string) bool {
+func isPublic(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting CPUWeight MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
@@ -124,7 +124,7 @@ func TestPropertiesOfAnySpec(t *testing.T) {
 		}
 		closed := false
 		for _, p := range Properties(s) {
-			if !public(p.Name) {
+			if !isPublic(p.Name) {
 				t.Fatalf("property %s", p.Name)
 			}
 			switch v := p.Value.(type) {

@@ -68,8 +68,8 @@ var forRoot = []string{
 	"User", "Group", "SupplementaryGroups", "DynamicUser", "DevicePolicy", "DeviceAllow", "PrivateNetwork", "CapabilityBoundingSet",
 }
 
-// This method removes the properties that the scope's systemd can't apply.
-func (s Scope) within(props []Property) []Property {
+// applicable removes the properties that the scope's systemd can't apply.
+func (s Scope) applicable(props []Property) []Property {
 	if !s.User {
 		return props
 	}

@@ -37,9 +37,9 @@ func (r *run) blameFileSystem(f *Failure) {
 	if err != nil {
 		return
 	}
-	list := missing(f, s, r.base)
+	list := missingPaths(f, s, r.base)
 	for _, path := range list {
-		why := away(path, valueOf(r.base, "HOME"), mountTable)
+		why := whyAway(path, valueOf(r.base, "HOME"), mountTable)
 		if why == "" && len(list) == 1 { // a directory in PATH may never have existed
 			why = maybeAway(path)
 		}
@@ -62,7 +62,7 @@ func neededAway(s *Spec, home, table string) *Failure {
 		if path == "" || err == nil {
 			continue
 		}
-		why := away(path, home, table)
+		why := whyAway(path, home, table)
 		if why == "" && path != script(s) { // the command may create this file itself
 			why = maybeAway(path)
 		}
@@ -93,15 +93,15 @@ func script(s *Spec) string {
 	return ""
 }
 
-// This function returns the reason why a path, or the target of its links, may be missing through
-// no fault of the job. It returns "" if nothing suggests that.
-func away(path, home, table string) string {
+// whyAway returns the reason why a path, or the target of its links, may be missing through no
+// fault of the job. It returns "" if nothing suggests that.
+func whyAway(path, home, table string) string {
 	for _, path := range pathAndTargets(path) {
 		if at := unmounted(path, table, mounted); at != "" {
 			return "nothing is mounted at " + at
 		}
 	}
-	if within(path, home) && homeMissing(home) {
+	if isWithin(path, home) && homeMissing(home) {
 		return "the home directory " + home + " is missing, too"
 	}
 	return ""
@@ -117,8 +117,8 @@ func maybeAway(path string) string {
 	return ""
 }
 
-// missing returns the paths at which the missing file should be.
-func missing(f *Failure, s *Spec, base []string) []string {
+// missingPaths returns the paths at which the missing file should be.
+func missingPaths(f *Failure, s *Spec, base []string) []string {
 	switch {
 	case f.path != "":
 		return []string{f.path}
@@ -198,8 +198,8 @@ func homeMissing(home string) bool {
 	return home != "" && !strings.HasPrefix(home, "/nonexistent") && unix.Stat(home, &st) != nil
 }
 
-// This function reports whether path is dir or below it.
-func within(path, dir string) bool {
+// isWithin reports whether path is dir or below it.
+func isWithin(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	return path == dir || strings.HasPrefix(path, dir+"/")
 }
@@ -228,7 +228,7 @@ func unmounted(path, table, mounted string) string {
 			continue
 		}
 		at := strings.TrimSuffix(f[1], "/")
-		if !within(path, at) {
+		if !isWithin(path, at) {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(at)

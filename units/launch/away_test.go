@@ -96,11 +96,11 @@ func TestAway(t *testing.T) {
 		{contract.StepExec, "./run", []string{"/d/run"}},
 		{contract.StepExec, "run", []string{"/home/a/bin/run", "/bin/run", "/b/run"}},
 	} {
-		if inHome.Argv[0] = c.argv; !slices.Equal(missing(&Failure{Step: c.step}, inHome, []string{"PATH=/b"}), c.want) {
-			t.Errorf("%s %s: %q", c.step, c.argv, missing(&Failure{Step: c.step}, inHome, []string{"PATH=/b"}))
+		if inHome.Argv[0] = c.argv; !slices.Equal(missingPaths(&Failure{Step: c.step}, inHome, []string{"PATH=/b"}), c.want) {
+			t.Errorf("%s %s: %q", c.step, c.argv, missingPaths(&Failure{Step: c.step}, inHome, []string{"PATH=/b"}))
 		}
 	}
-	if !within("/home/a/x", "/home/a/") || !within("/home/a", "/home/a") || within("/home/ab", "/home/a") || within("/home/a", "/home/a/x") {
+	if !isWithin("/home/a/x", "/home/a/") || !isWithin("/home/a", "/home/a") || isWithin("/home/ab", "/home/a") || isWithin("/home/a", "/home/a/x") {
 		t.Error("within")
 	}
 	write(t, filepath.Join(dir, "text"), 0o644, "x")
@@ -139,7 +139,7 @@ func TestAwayThroughLinks(t *testing.T) {
 	for name, want := range map[string]bool{
 		"data": true, "data/run": true, "near": true, "twice": true, "script": true, "here": true, "round": false, "other": false, "none": false,
 	} {
-		if why := away(filepath.Join(dir, name), "", table); (why != "") != want {
+		if why := whyAway(filepath.Join(dir, name), "", table); (why != "") != want {
 			t.Errorf("%s: %q", name, why)
 		}
 	}

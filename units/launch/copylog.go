@@ -9,9 +9,9 @@ import (
 )
 
 // copyLog copies its input to its output and to the log, until the input ends. It ignores signals,
-// because they are meant for the job, and the job's last output must still arrive. As soon as it
-// ignores signals, it writes to the descriptor ready. If the log fails, copyLog continues to copy
-// to its output, and so the job continues too.
+// because they are meant for the job, and the job's last output must still arrive. ready is a
+// descriptor, to which copyLog writes as soon as it ignores signals. If the log fails, copyLog
+// continues to copy to its output, and so the job continues too.
 func copyLog(in, out, file, ready int) int {
 	signal.Ignore()                   // all signals that Go can ignore, including SIGXFSZ and SIGPIPE
 	for sig := 32; sig <= 34; sig++ { // and those that C libraries use for their threads
@@ -47,7 +47,7 @@ type logCopy struct {
 	told  bool
 }
 
-// piece is content for the log, with the number of bytes that were lost before it.
+// A piece is content for the log, with the number of bytes that were lost before it.
 type piece struct {
 	content []byte
 	lost    int64
@@ -104,7 +104,7 @@ func (c *logCopy) run(in int) {
 			c.lost += int64(n)
 		}
 		if b[n-1] == '\n' {
-			c.tell("")
+			c.reportFailure("")
 		}
 	}
 	c.finish()
@@ -149,7 +149,7 @@ func (c *logCopy) finish() {
 	if !c.awaitWriter() {
 		c.why = unanswered{}
 	}
-	c.tell("\n")
+	c.reportFailure("\n")
 }
 
 // awaitWriter waits for the end of the writer as long as it makes progress, and reports whether it
@@ -172,9 +172,9 @@ func (c *logCopy) awaitWriter() bool {
 	}
 }
 
-// tell reports the failure of the log, once, between lines of the job's output. The string before
-// is printed first: it ends an unfinished line.
-func (c *logCopy) tell(before string) {
+// reportFailure reports the failure of the log, once, between lines of the job's output. It prints
+// prefix first, which ends an unfinished line.
+func (c *logCopy) reportFailure(prefix string) {
 	select {
 	case c.why = <-c.trouble:
 	default:
@@ -183,7 +183,7 @@ func (c *logCopy) tell(before string) {
 		return
 	}
 	c.told = true
-	_, _ = writeAll(c.out, []byte(before+"gpusched: the log can't be written to: "+c.why.Error()+
+	_, _ = writeAll(c.out, []byte(prefix+"gpusched: the log can't be written to: "+c.why.Error()+
 		"; the job continues, and the journal has all of its output\n"))
 }
 

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// This type is a logCopy whose input, journal and log belong to the test.
-type copied struct {
+// A testCopy is a logCopy whose input, journal and log belong to the test.
+type testCopy struct {
 	in       *os.File
 	finished chan struct{}
 }
 
-// startLogCopy starts a logCopy. The argument answers is the other end of a log that hangs. It is
-// closed at the end of the test, so that the writer, which has a descriptor of it, does not outlive
-// the test.
-func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answers ...*os.File) *copied {
+// startLogCopy starts a logCopy. otherEnds are the other ends of logs that hang. They are closed at
+// the end of the test, so that the writer, which has a descriptor of each, does not outlive the
+// test.
+func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, otherEnds ...*os.File) *testCopy {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &copied{in: w, finished: make(chan struct{})}
+	c := &testCopy{in: w, finished: make(chan struct{})}
 	l := newLogCopy(int(out.Fd()), int(file.Fd()), patience)
 	go func() {
 		defer close(c.finished)
@@ -37,7 +37,7 @@ func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answ
 	t.Cleanup(func() {
 		c.ends()
 		r.Close()
-		for _, f := range answers {
+		for _, f := range otherEnds {
 			f.Close()
 		}
 		<-l.finished
@@ -45,14 +45,14 @@ func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answ
 	return c
 }
 
-func (c *copied) prints(t *testing.T, text string) {
+func (c *testCopy) prints(t *testing.T, text string) {
 	t.Helper()
 	if _, err := io.WriteString(c.in, text); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (c *copied) ends() {
+func (c *testCopy) ends() {
 	c.in.Close()
 	<-c.finished
 }
@@ -132,7 +132,7 @@ func TestLogThatHangsLater(t *testing.T) {
 	c.prints(t, "before it answers\n")
 	untilFile(t, out, "before it answers\n")
 
-	var log answered
+	var log logBuffer
 	done := make(chan struct{})
 	go func() { _, _ = io.Copy(&log, answers); close(done) }()
 	for i := 0; !strings.Contains(log.String(), "\nagain "); i++ {
@@ -171,19 +171,19 @@ func TestLogThatHangsLater(t *testing.T) {
 	}
 }
 
-// This type is the content that a log received.
-type answered struct {
+// A logBuffer is the content that a log received.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *answered) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(b)
 }
 
-func (l *answered) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()

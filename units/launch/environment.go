@@ -13,9 +13,9 @@ import (
 // defaultPath is systemd's default for system services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// This variable makes Python print at once even without a terminal. If the submitter or the site
+// pythonUnbuffered makes Python print at once even without a terminal. If the submitter or the site
 // sets the variable, even to nothing, that value stays.
-const unbuffered = "PYTHONUNBUFFERED"
+const pythonUnbuffered = "PYTHONUNBUFFERED"
 
 // Environment returns the job's environment, with or without an active device filter. The base is
 // the environment of the unit (or, in mode contract.EnvLogin, what the login shell made of it).
@@ -28,7 +28,7 @@ const unbuffered = "PYTHONUNBUFFERED"
 //	clean    the base, home and user, PATH and LANG; then the requested variables
 //	login    like clean
 func Environment(s *Spec, filterActive bool, base []string) []string {
-	return environmentOf(s, filterActive, base).kept()
+	return environmentOf(s, filterActive, base).variables()
 }
 
 // commandEnvironment returns the Environment after entering the conda and virtual environment of
@@ -44,11 +44,11 @@ func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string
 	if front = e.enter(&s.Setup); front != "" && len(s.Setup.Modules) == 0 {
 		e.set("PATH", front+cmp.Or(e.get("PATH"), defaultPath))
 	}
-	return e.kept(), front
+	return e.variables(), front
 }
 
-// kept returns the variables that are set.
-func (e *environment) kept() []string {
+// variables returns the variables that are set.
+func (e *environment) variables() []string {
 	return slices.DeleteFunc(e.entries, func(kv string) bool { return kv == "" })
 }
 
@@ -79,14 +79,14 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 			e.put(kv)
 		}
 	}
-	if _, set := e.index[unbuffered]; !set {
-		e.set(unbuffered, "1")
+	if _, set := e.index[pythonUnbuffered]; !set {
+		e.set(pythonUnbuffered, "1")
 	}
 	for _, kv := range s.Variables {
 		e.put(kv)
 	}
 	e.job(s)
-	e.gpus(s, filterActive)
+	e.setGPUs(s, filterActive)
 	return e
 }
 
@@ -131,8 +131,8 @@ func (e *environment) put(kv string) {
 
 func (e *environment) set(name, value string) { e.put(name + "=" + value) }
 
-// This method leaves an empty entry behind.
-func (e *environment) unset(name string) {
+// remove removes a variable, and leaves an empty entry behind.
+func (e *environment) remove(name string) {
 	if i, ok := e.index[name]; ok {
 		e.entries[i] = ""
 		delete(e.index, name)
@@ -169,17 +169,17 @@ func (e *environment) fallbacks(s *Spec, inherit bool) {
 func (e *environment) job(s *Spec) {
 	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
 	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
-	e.screen(s)
+	e.setScreenDir(s)
 	if s.ArrayJob > 0 {
 		e.set("GPUSCHED_ARRAY_JOB", strconv.FormatInt(s.ArrayJob, 10))
 		e.set("GPUSCHED_ARRAY_TASK", strconv.Itoa(s.ArrayTask))
 	}
 }
 
-// The method gpus sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and
-// counts them from 0. Without a filter the machine's numbers apply. Slices have no numbers, only
-// UUIDs. A job without GPUs gets an empty list, because a missing list would mean all GPUs.
-func (e *environment) gpus(s *Spec, filterActive bool) {
+// setGPUs sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and counts
+// them from 0. Without a filter the machine's numbers apply. Slices have no numbers, only UUIDs. A
+// job without GPUs gets an empty list, because a missing list would mean all GPUs.
+func (e *environment) setGPUs(s *Spec, filterActive bool) {
 	var indexes, uuids []string
 	for _, g := range s.GPUs {
 		indexes = append(indexes, strconv.Itoa(g.Index))

@@ -50,8 +50,8 @@ func worlds() map[string]nodes {
 	}
 }
 
-// This type is what a command got.
-type received struct {
+// commandInput is what a command got.
+type commandInput struct {
 	Argv [][]byte
 	Env  [][]byte
 	Dir  []byte
@@ -59,7 +59,7 @@ type received struct {
 }
 
 func report() {
-	r := received{PID: os.Getpid()}
+	r := commandInput{PID: os.Getpid()}
 	for _, a := range os.Args {
 		r.Argv = append(r.Argv, []byte(a))
 	}
@@ -74,17 +74,17 @@ func report() {
 	}
 }
 
-// This type is the outcome of one launch.
-type launched struct {
+// An outcome is the outcome of one launch.
+type outcome struct {
 	pid            int
 	status         int
 	stdout, stderr string
 	notes          []string // messages to the service manager
 }
 
-func (l launched) received(t *testing.T) received {
+func (l outcome) received(t *testing.T) commandInput {
 	t.Helper()
-	var r received
+	var r commandInput
 	if err := json.Unmarshal([]byte(l.stdout), &r); err != nil {
 		t.Fatalf("%v in %q, %q", err, l.stdout, l.stderr)
 	}
@@ -93,12 +93,12 @@ func (l launched) received(t *testing.T) received {
 
 // launch runs the launcher like a unit does: by its absolute path, with the path of the spec, the
 // unit's environment and a notification socket.
-func launch(t *testing.T, world string, s *Spec, before ...func(*exec.Cmd)) launched {
+func launch(t *testing.T, world string, s *Spec, before ...func(*exec.Cmd)) outcome {
 	t.Helper()
 	return launchPath(t, world, mustWrite(t, specDir(t), 42, s), before...)
 }
 
-func launchPath(t *testing.T, world, path string, before ...func(*exec.Cmd)) launched {
+func launchPath(t *testing.T, world, path string, before ...func(*exec.Cmd)) outcome {
 	t.Helper()
 	name := fmt.Sprintf("@gpusched-launch-test-%d-%p", os.Getpid(), t)
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
@@ -118,7 +118,7 @@ func launchPath(t *testing.T, world, path string, before ...func(*exec.Cmd)) lau
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	l := launched{pid: cmd.Process.Pid, status: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+	l := outcome{pid: cmd.Process.Pid, status: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
 	l.notes = drain(t, conn)
 	return l
 }

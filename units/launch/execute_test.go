@@ -79,7 +79,7 @@ func TestFailures(t *testing.T) {
 		{argv("./none"), 203, "exec\nERRNO=2", []string{"--chdir"}},
 		{argv("./text"), 203, "exec\nERRNO=13", []string{"chmod +x"}},
 		{argv("./interp"), 203, "exec\nERRNO=2", []string{"interpreter that its first line names"}},
-		{argv("./binary"), 203, unforeseen, []string{"another kind of machine"}},
+		{argv("./binary"), 203, lateErrorReport, []string{"another kind of machine"}},
 		{argv("./"), 203, "exec\nERRNO=13", nil},
 		{argv(""), 203, "exec\nERRNO=2", nil},
 		{argv("/bin/true", "a\x00b"), 203, "exec\nERRNO=22", []string{"NUL"}},
@@ -101,7 +101,7 @@ func TestFailures(t *testing.T) {
 		}
 		said := []string(nil)
 		switch {
-		case c.note == unforeseen:
+		case c.note == lateErrorReport:
 			said = []string{lastWord} // a service manager that obeys NOTIFYACCESS=none gets only the exit status
 		case strings.Contains(strings.Join(c.stderr, ""), "login shell"):
 			said = []string{"STATUS=" + contract.StatusBegun}
@@ -118,10 +118,10 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// This constant is the report of an error that shows only when the kernel tries.
-const unforeseen = "exec\nERRNO=8"
+// lateErrorReport is the report of an error that shows only when the kernel tries.
+const lateErrorReport = "exec\nERRNO=8"
 
-func checkFailure(t *testing.T, l launched, status int, note string, stderr []string, said ...string) {
+func checkFailure(t *testing.T, l outcome, status int, note string, stderr []string, said ...string) {
 	t.Helper()
 	if l.status != status {
 		t.Errorf("status %d, not %d: %s", l.status, status, l.stderr)
@@ -163,7 +163,7 @@ func TestUsage(t *testing.T) {
 // Errno finds the error number in an error, however often that error is wrapped.
 func TestFailureErrno(t *testing.T) {
 	f := &Failure{Step: contract.StepLimits, Err: &limitError{"NOFILE", unix.EPERM}}
-	if f.Errno() != int(unix.EPERM) || f.status() != "STATUS="+contract.StatusPrefix+"limits\nERRNO=1" {
-		t.Fatal(f.status())
+	if f.Errno() != int(unix.EPERM) || f.message() != "STATUS="+contract.StatusPrefix+"limits\nERRNO=1" {
+		t.Fatal(f.message())
 	}
 }

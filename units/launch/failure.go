@@ -42,8 +42,8 @@ func (f *Failure) Errno() int {
 	return 0
 }
 
-// status returns the message to the service manager.
-func (f *Failure) status() string {
+// message returns the message to the service manager.
+func (f *Failure) message() string {
 	s := "STATUS=" + contract.StatusPrefix + string(f.Step)
 	if n := f.Errno(); n != 0 {
 		s += "\nERRNO=" + strconv.Itoa(n)

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This function makes a shell run a script before the launcher.
-func wrap(script string) func(*exec.Cmd) {
+// inShell makes a shell run a script before the launcher.
+func inShell(script string) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"/bin/sh", "-c", script + `; exec "$0" "$@"`}, append([]string{cmd.Path}, cmd.Args[1:]...)...)
 		cmd.Path = "/bin/sh"
@@ -25,7 +25,7 @@ func wrap(script string) func(*exec.Cmd) {
 }
 
 // ok returns what the command printed.
-func (l launched) ok(t *testing.T) string {
+func (l outcome) ok(t *testing.T) string {
 	t.Helper()
 	if l.status != 0 || l.stderr != "" {
 		t.Fatalf("status %d, stderr %q", l.status, l.stderr)
@@ -35,7 +35,7 @@ func (l launched) ok(t *testing.T) string {
 
 // Ignored and blocked signals do not reach the command (invariant 5).
 func TestSignalsAreDefault(t *testing.T) {
-	got := launch(t, "real", command(t, "/bin/cat", "/proc/self/status"), wrap("trap '' HUP INT QUIT PIPE USR1 TERM TSTP TTIN CHLD")).ok(t)
+	got := launch(t, "real", command(t, "/bin/cat", "/proc/self/status"), inShell("trap '' HUP INT QUIT PIPE USR1 TERM TSTP TTIN CHLD")).ok(t)
 	want := "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\n"
 	if !strings.Contains(got, want) {
 		t.Errorf("the command has\n%s", got)
@@ -46,7 +46,7 @@ func TestSignalsAreDefault(t *testing.T) {
 func TestIgnoredSignal(t *testing.T) {
 	s := command(t, "/bin/sh", "-c", "kill -s USR2 $$; echo survived; /bin/grep SigIgn /proc/self/status; kill -s USR1 $$")
 	s.Ignored = int(unix.SIGUSR2)
-	got := launch(t, "real", s, wrap("trap '' USR1"))
+	got := launch(t, "real", s, inShell("trap '' USR1"))
 	if want := "survived\nSigIgn:\t0000000000000800\n"; got.stdout != want || got.status != -1 {
 		t.Errorf("%q, status %d", got.stdout, got.status)
 	}
@@ -102,7 +102,7 @@ func TestLimits(t *testing.T) {
 	pad := strings.Repeat("x", 120<<10)
 	tight := []contract.Limit{{Name: "NPROC", Soft: 1, Hard: 1}, {Name: "FSIZE", Soft: 0}}
 	held := []string{"processes 1 1", "file size 0 unlimited"}
-	if !raced { // the race detector's own memory grows
+	if !raceEnabled { // the race detector's own memory grows
 		tight = append(tight, contract.Limit{Name: "AS", Soft: 64 << 20, Hard: 64 << 20}, contract.Limit{Name: "DATA", Soft: 4 << 20})
 		held = append(held, "address space 67108864 67108864", "data size 4194304 unlimited")
 	}
@@ -124,7 +124,7 @@ func TestLimits(t *testing.T) {
 			s := command(t, "/bin/cat", "/proc/self/limits")
 			s.SoftLimits = c.limits
 			s.Env = []string{"PAD=" + pad, "PAD2=" + pad, "PAD3=" + pad, "PAD4=" + pad, "PAD5=" + pad, "PAD6=" + pad, "PAD7=" + pad, "PAD8=" + pad}
-			text := strings.Join(strings.Fields(launch(t, "real", s, wrap(c.before)).ok(t)), " ")
+			text := strings.Join(strings.Fields(launch(t, "real", s, inShell(c.before)).ok(t)), " ")
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in %s", want, text)
@@ -138,7 +138,7 @@ func TestLimits(t *testing.T) {
 // other limits. If the command can't be run, its output says so.
 func TestLimitsOfTerminals(t *testing.T) {
 	space := uint64(64 << 20)
-	if raced { // the race detector reserves terabytes of addresses
+	if raceEnabled { // the race detector reserves terabytes of addresses
 		space = 1 << 47
 	}
 	for _, setup := range []string{"", "true"} {

@@ -57,9 +57,8 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	return data[:n], nil
 }
 
-// SweepKept removes what Keep stored about those attempts for which the function wanted returns
-// false.
-func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
+// SweepKept removes what Keep stored about those attempts for which keep returns false.
+func SweepKept(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("sweep what is known of jobs: %w", err)
@@ -67,7 +66,7 @@ func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
 	var errs []error
 	for _, e := range entries {
 		name, kept := strings.CutSuffix(e.Name(), keptSuffix)
-		if id, attempt, ok := parseFileName(name); kept && ok && !wanted(id, attempt) {
+		if id, attempt, ok := parseFileName(name); kept && ok && !keep(id, attempt) {
 			errs = append(errs, discard(filepath.Join(dir, e.Name())))
 		}
 	}

@@ -68,13 +68,13 @@ func parseLimits(word string) (limits []contract.Limit, ok bool) {
 // statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Limited replaces this process by the command argv. The argument word encodes the limits of the
-// command. A process that keeps a terminal runs its commands through Limited. Limited returns only
-// after a failure.
-func Limited(word string, argv, environ []string) int {
-	limits, ok := parseLimits(word)
+// Limited replaces this process by the command argv. encoded is the command's limits in their
+// encoded form. A process that keeps a terminal runs its commands through Limited. Limited returns
+// only after a failure.
+func Limited(encoded string, argv, environ []string) int {
+	limits, ok := parseLimits(encoded)
 	if !ok {
-		os.Stderr.WriteString("gpusched: invalid limits: " + strconv.Quote(shorten(word)) + "\n")
+		os.Stderr.WriteString("gpusched: invalid limits: " + strconv.Quote(shorten(encoded)) + "\n")
 		return statusNotRun
 	}
 	s := &Spec{Program: contract.Program{Argv: argv}, SoftLimits: limits}

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This function runs a shell command with a log and returns the outcome.
-func logged(t *testing.T, dir string, l contract.Log, attempt int, script string) launched {
+// runWithLog runs a shell command with a log and returns the outcome.
+func runWithLog(t *testing.T, dir string, l contract.Log, attempt int, script string) outcome {
 	t.Helper()
 	s := &Spec{JobID: 42, Attempt: attempt, Program: contract.Program{
 		Argv: []string{"/bin/sh", "-c", script}, EnvMode: contract.EnvClean, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Umask: 0o027, Log: l,
@@ -37,7 +37,7 @@ func content(t *testing.T, path string) string {
 // children, and that of a signal handler. Exit status and process are the command's.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
-	l := logged(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,
+	l := runWithLog(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,
 		`printf '10%%\r'; echo err >&2; (sleep 0.2; printf 'child \0\377') & trap 'echo told; exit 7' TERM; echo $$; kill -TERM $$`)
 	path := filepath.Join(dir, "new/logs/42.txt")
 	got := content(t, path)
@@ -67,7 +67,7 @@ func TestLogOfAttempts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		logged(t, dir, contract.Log{Path: path, Truncate: step.truncate}, step.attempt, "echo new")
+		runWithLog(t, dir, contract.Log{Path: path, Truncate: step.truncate}, step.attempt, "echo new")
 		if got := content(t, path); got != step.want {
 			t.Errorf("step %d: %q", i, got)
 		}
@@ -91,7 +91,7 @@ func TestLogThatCannotBeOpened(t *testing.T) {
 		".": "not a regular file", "/dev/full": "not a regular file", "/dev/null": "not a regular file", "/proc/self/mem/x": "not a directory",
 		strings.Repeat("x", 5000): "file name too long", strings.Repeat("d/", 2200) + "x": "file name too long",
 	} {
-		l := logged(t, dir, contract.Log{Path: path}, 1, "echo runs; exit 3")
+		l := runWithLog(t, dir, contract.Log{Path: path}, 1, "echo runs; exit 3")
 		said := strings.Contains(l.stderr, "gpusched: the job's log ") && strings.Contains(l.stderr, why)
 		if !said || l.stdout != "runs\n" || l.status != 3 {
 			t.Errorf("%.20s: %q %d %q", path, l.stdout, l.status, l.stderr)
@@ -105,7 +105,7 @@ func TestLogThroughALink(t *testing.T) {
 	if err := os.Symlink("there", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	logged(t, dir, contract.Log{Path: "link"}, 1, "echo x")
+	runWithLog(t, dir, contract.Log{Path: "link"}, 1, "echo x")
 	if got := content(t, filepath.Join(dir, "there")); got != "x\n" {
 		t.Errorf("%q", got)
 	}
@@ -118,7 +118,7 @@ func TestLogAboveTheLimitOfFiles(t *testing.T) {
 		Argv: []string{"/usr/bin/seq", "100000"}, EnvMode: contract.EnvClean, Dir: dir, Log: contract.Log{Path: "log"},
 	}}
 	path := mustWrite(t, specDir(t), 42, s)
-	l := launchPath(t, "real", path, limited)
+	l := launchPath(t, "real", path, withFileLimit)
 	if size := len(content(t, filepath.Join(dir, "log"))); size != 4096 {
 		t.Errorf("%d bytes in the log", size)
 	}
@@ -136,8 +136,8 @@ func TestLogInTheHomeOfTheUser(t *testing.T) {
 	}
 }
 
-// This function runs the launcher under a limit on the size of files.
-func limited(cmd *exec.Cmd) {
+// withFileLimit runs the launcher under a limit on the size of files.
+func withFileLimit(cmd *exec.Cmd) {
 	cmd.Args = append([]string{"prlimit", "--fsize=4096"}, cmd.Args...)
 	cmd.Path = "/usr/bin/prlimit"
 }

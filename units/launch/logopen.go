@@ -172,7 +172,7 @@ func (w *walk) follow(name string) (followed bool, err error) {
 	return true, w.prepend(string(target[:n]))
 }
 
-// This method reports whether a link that belongs to this owner is followed here.
+// trusts reports whether a link that belongs to this owner is followed here.
 func (w *walk) trusts(owner uint32) bool {
 	if owner == 0 || int(owner) == unix.Geteuid() {
 		return true

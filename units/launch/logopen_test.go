@@ -40,9 +40,9 @@ func place(t *testing.T, dir, name, to string, owner int) {
 	}
 }
 
-// opened returns the path, under dir, at which a log was created, or the reason why it was not
+// openedPath returns the path, under dir, at which a log was created, or the reason why it was not
 // opened.
-func opened(t *testing.T, dir, path string) string {
+func openedPath(t *testing.T, dir, path string) string {
 	t.Helper()
 	fd, err := openLog(path, true)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestLogThroughLinks(t *testing.T) {
 			if err := os.WriteFile("home/precious", []byte("mine\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if got := opened(t, dir, path); got != want {
+			if got := openedPath(t, dir, path); got != want {
 				t.Errorf("%v: %s is %q, not %q", mode, path, got, want)
 			}
 			if want == foreign && content(t, "home/precious") != "mine\n" {

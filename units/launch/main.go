@@ -22,7 +22,7 @@ func start(args, environ []string, n nodes) int {
 		return tell(rest[1], os.Stderr)
 	}
 	if len(rest) == 2 && rest[0] == contract.CheckFlag {
-		return r.check(rest[1])
+		return r.checkCalls(rest[1])
 	}
 	if len(rest) == 2 && rest[0] == contract.ScreenEndFlag {
 		return endScreen(rest[1])
@@ -47,14 +47,14 @@ func start(args, environ []string, n nodes) int {
 	f := r.run()
 	r.blameFileSystem(f)
 	code := tellFailure(f, r.path)
-	r.notify.send(f.status())
+	r.notify.send(f.message())
 	return code
 }
 
-// This method makes the system calls of a launch, except on the user's own files, which may hang.
-// It only shows whether the launcher survives these calls: it ignores errors, which the launch
-// itself reports.
-func (r *run) check(path string) int {
+// checkCalls makes the system calls of a launch, except on the user's own files, which may hang. It
+// only shows whether the launcher survives these calls: it ignores errors, which the launch itself
+// reports.
+func (r *run) checkCalls(path string) int {
 	s, err := Read(path)
 	if err != nil {
 		return 0

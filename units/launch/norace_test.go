@@ -2,5 +2,5 @@
 
 package launch
 
-// This constant reports whether the race detector is on.
-const raced = false
+// raceEnabled reports whether the race detector is on.
+const raceEnabled = false

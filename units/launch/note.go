@@ -57,7 +57,7 @@ func WantsDoor(spec string) (terminal string, wanted bool) {
 // HasTerminal reports whether the command of a job runs in a terminal that a process keeps for it.
 func HasTerminal(spec string) bool {
 	s, err := Read(spec)
-	return err == nil && s.held()
+	return err == nil && s.hasHolder()
 }
 
 // DoorEnviron returns the environment of a door to a job. It is environ and, if the site let

@@ -31,7 +31,7 @@ func TestNote(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	private(t, filepath.Join(dir, "12.note"), os.Getuid())
+	checkPrivate(t, filepath.Join(dir, "12.note"), os.Getuid())
 	if err := RemoveNote(dir, 12); err != nil {
 		t.Fatal(err)
 	}

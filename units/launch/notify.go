@@ -24,16 +24,16 @@ const notifySocket = "NOTIFY_SOCKET"
 // sent.
 const silence = "NOTIFYACCESS=none"
 
-// This method reports that the launcher ran, unless an earlier message has done so. The report is
+// reportBegun reports that the launcher ran, unless an earlier message has done so. The report is
 // needed because the program that replaces the launcher may exit with any status, even one that
-// systemd reserves. The same message also carries the text of the argument more, because each
-// message costs the service manager work and wakes everybody who watches the unit.
-func (r *run) begun(more string) {
+// systemd reserves. The same message also carries text: each message takes the service manager some
+// work and wakes everybody who watches the unit.
+func (r *run) reportBegun(text string) {
 	if r.stage == first && !r.notify.said {
-		more = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+more, "\n")
+		text = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+text, "\n")
 	}
-	if more != "" {
-		r.notify.send(more)
+	if text != "" {
+		r.notify.send(text)
 	}
 }
 

@@ -37,7 +37,7 @@ func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 		other := valueOf(s.Env, otherPort)
 		for _, name := range []string{port, torchrun} {
 			if n, err := strconv.Atoi(e.get(name)); err == nil && (slices.Contains(portsOf(outer), n) || e.get(name) == other) {
-				e.unset(name)
+				e.remove(name)
 			}
 		}
 	}
@@ -56,14 +56,14 @@ const otherPort = "GPUSCHED_MASTER_PORT"
 
 // choosePort returns the first of the job's own ports that is free. If other processes have taken
 // all of these, it returns the first free port after them, and says so in the job's output.
-func (e *environment) choosePort(id int64, free func(port int) bool) int {
+func (e *environment) choosePort(id int64, isFree func(port int) bool) int {
 	list := portsOf(id)
-	if i := slices.IndexFunc(list, free); i >= 0 {
+	if i := slices.IndexFunc(list, isFree); i >= 0 {
 		return list[i]
 	}
 	for i := range parts*portsInPart - 1 {
 		port := firstPort + (list[0]-firstPort+1+i)%(parts*portsInPart)
-		if !free(port) {
+		if !isFree(port) {
 			continue
 		}
 		e.set(otherPort, strconv.Itoa(port))

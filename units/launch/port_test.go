@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// rendezvousOf returns the variables of a job with this environment. The ports in the list taken
-// are in use, and all others are free.
-func rendezvousOf(id int64, env []string, taken ...int) []string {
+// rendezvousOf returns the variables of a job with this environment. The used ports are in use, and
+// all others are free.
+func rendezvousOf(id int64, env []string, used ...int) []string {
 	s := &Spec{JobID: id, Program: contract.Program{EnvMode: contract.EnvInherit, Env: env}}
 	e := environmentOf(s, true, nil)
-	e.rendezvous(s, func(port int) bool { return !slices.Contains(taken, port) })
+	e.rendezvous(s, func(port int) bool { return !slices.Contains(used, port) })
 	return e.entries
 }
 
@@ -117,7 +117,7 @@ func TestCUDAArg(t *testing.T) {
 	}
 }
 
-// The argument --cuda arrives, with a set-up or without.
+// --cuda arrives as an argument, with a set-up or without.
 func TestCUDAArgArrives(t *testing.T) {
 	for _, setup := range []string{"", "true"} {
 		s := reporter(t)

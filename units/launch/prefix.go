@@ -18,14 +18,14 @@ func (e *environment) enter(s *contract.Setup) (front string) {
 	if s.Conda == "" && s.Venv == "" {
 		return ""
 	}
-	e.leave("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT")
+	e.deactivate("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT")
 	if s.Venv != "" {
-		e.unset("PYTHONHOME")
+		e.remove("PYTHONHOME")
 		e.set("VIRTUAL_ENV", s.Venv)
 		front = s.Venv + "/bin:"
 	}
 	if s.Conda != "" {
-		e.leave("CONDA_PREFIX", "CONDA_PROMPT_MODIFIER")
+		e.deactivate("CONDA_PREFIX", "CONDA_PROMPT_MODIFIER")
 		e.enterConda(s.Conda)
 		front += s.Conda + "/bin:"
 	}
@@ -34,7 +34,7 @@ func (e *environment) enter(s *contract.Setup) (front string) {
 
 func (e *environment) enterConda(prefix string) {
 	for n := 1; e.get("CONDA_PREFIX_"+strconv.Itoa(n)) != ""; n++ {
-		e.unset("CONDA_PREFIX_" + strconv.Itoa(n))
+		e.remove("CONDA_PREFIX_" + strconv.Itoa(n))
 	}
 	name, root := condaName(prefix)
 	e.set("CONDA_PREFIX", prefix)
@@ -58,15 +58,15 @@ func condaName(prefix string) (name, root string) {
 	return prefix, ""
 }
 
-// leave deactivates an environment: it removes its programs from PATH, and the named variables. The
-// first of these variables has the directory of the environment.
-func (e *environment) leave(names ...string) {
+// deactivate deactivates an environment: it removes its programs from PATH, and the named
+// variables. The first of these variables has the directory of the environment.
+func (e *environment) deactivate(names ...string) {
 	if old := e.get(names[0]); old != "" {
 		path := strings.Split(e.get("PATH"), ":")
 		e.set("PATH", strings.Join(slices.DeleteFunc(path, func(dir string) bool { return dir == old+"/bin" }), ":"))
 	}
 	for _, name := range names {
-		e.unset(name)
+		e.remove(name)
 	}
 }
 

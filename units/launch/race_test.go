@@ -2,5 +2,5 @@
 
 package launch
 
-// This constant reports whether the race detector is on.
-const raced = true
+// raceEnabled reports whether the race detector is on.
+const raceEnabled = true

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// run is the state of one launch.
+// A run is the state of one launch.
 type run struct {
 	self   string   // the launcher's own path, for a login shell
 	path   string   // of the spec
@@ -108,7 +108,7 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 		return r.setup(s, filtered, env, front)
 	}
 	under := s
-	if s.held() {
+	if s.hasHolder() {
 		under = withoutTight(s)
 	}
 	if f := r.inherit(under, env); f != nil {
@@ -123,12 +123,12 @@ func (r *run) execSilent(path string, argv, env []string) error {
 	if err := foreseen(path, argv, env); err != nil {
 		return err
 	}
-	r.begun(silence)
+	r.reportBegun(silence)
 	return r.exec(path, argv, env)
 }
 
-// This method sets up what the command inherits from this process. The limits come last, because
-// the launcher itself could not continue under a small limit.
+// inherit sets up what the command inherits from this process. The limits come last, because the
+// launcher itself could not continue under a small limit.
 func (r *run) inherit(s *Spec, env []string) *Failure {
 	if err := closeOnExec(); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its descriptors could not be closed", Err: err}
@@ -205,7 +205,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	if takesLoginFlag(name) {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
-	r.begun("")
+	r.reportBegun("")
 	err := tryExec(login, argv, env, r.exec)
 	return &Failure{Step: contract.StepShell, What: "the login shell " + strconv.Quote(login) + " could not be run",
 		Err: err, path: login,

@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This method reports whether the command runs in a terminal that a process keeps for it.
-func (s *Spec) held() bool { return s.TTY || s.Screen != "" }
+// hasHolder reports whether the command runs in a terminal that a process keeps for it.
+func (s *Spec) hasHolder() bool { return s.TTY || s.Screen != "" }
 
 // become replaces the process by the command, or by the process that keeps its terminal.
 func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	argv := withCUDA(s, filtered)
-	if s.held() {
+	if s.hasHolder() {
 		if path, err := execute(argv, env, foreseen); err != nil && s.Screen != "" {
 			return execFailure(argv, path, err)
 		}
@@ -48,17 +48,17 @@ func signalsWord(list []int) string {
 	return strings.Join(words, ",")
 }
 
-// This method sets SCREENDIR to the directory in which the user's own screen looks for the session,
-// even if a set-up or a login shell has changed SCREENDIR. The process that cleans up after the job
-// does not know such a change.
-func (e *environment) screen(s *Spec) {
+// setScreenDir sets SCREENDIR to the directory in which the user's own screen looks for the
+// session, even if a set-up or a login shell has changed SCREENDIR. The process that cleans up
+// after the job does not know such a change.
+func (e *environment) setScreenDir(s *Spec) {
 	if s.Screen == "" {
 		return
 	}
 	if dir := screenDir(s); dir != "" {
 		e.set(contract.ScreenDirVariable, dir)
 	} else {
-		e.unset(contract.ScreenDirVariable)
+		e.remove(contract.ScreenDirVariable)
 	}
 }
 

@@ -140,12 +140,12 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 		}
 	}
 	e.job(s) // a set-up must not change the job's GPUs
-	e.gpus(s, filtered)
-	env := e.kept()
+	e.setGPUs(s, filtered)
+	env := e.variables()
 	tight := *s
 	_, tight.SoftLimits = splitLimits(s.SoftLimits)
 	runtime.LockOSThread()
-	if !s.held() {
+	if !s.hasHolder() {
 		reserve(&tight, env)
 		if err := setLimits(tight.SoftLimits); err != nil {
 			f := limitsFailure(err)

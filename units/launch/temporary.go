@@ -27,7 +27,7 @@ func (e *environment) temporary() {
 		if err == nil || err == (unanswered{}) { // if the file system hangs, the command will notice
 			continue
 		}
-		e.unset(name)
+		e.remove(name)
 		e.say = append(e.say, fmt.Sprintf("%s=%s is left out: the directory does not exist here and can't be created", name, dir))
 	}
 }

@@ -20,7 +20,7 @@ func TestTemporary(t *testing.T) {
 		e.put(kv)
 	}
 	e.temporary()
-	if got := e.kept(); !slices.Equal(got, []string{"A=" + lost, "TMPDIR=" + gone}) {
+	if got := e.variables(); !slices.Equal(got, []string{"A=" + lost, "TMPDIR=" + gone}) {
 		t.Errorf("%q", got)
 	}
 	if info, err := os.Stat(gone); err != nil || info.Mode().Perm() != 0o700 {

@@ -61,7 +61,7 @@ func jobOf(path string) string {
 // The directory must be ours, and nobody else may be able to write to it. The directory is in
 // memory (/run), so nothing is synced.
 func Write(dir string, id int64, uid int, s *Spec) (string, error) {
-	data := padded(Encode(s))
+	data := pad(Encode(s))
 	if len(data) > MaxSpecBytes {
 		return "", fmt.Errorf("write the spec of job %d: %d bytes are more than %d", id, len(data), MaxSpecBytes)
 	}
@@ -73,7 +73,7 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	if len(data) > smallBytes {
 		most, err := share(d)
 		if err == nil {
-			err = room(dir, uid, int64(len(data)), most)
+			err = checkRoom(dir, uid, int64(len(data)), most)
 		}
 		if err != nil {
 			return "", fmt.Errorf("write the spec of job %d: %w", id, err)
@@ -89,8 +89,8 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	return Path(dir, id, s.Attempt), nil
 }
 
-// This function adds zeros to the data, so that the file's size reveals little.
-func padded(data []byte) []byte {
+// pad adds zeros to the data, so that the file's size reveals little.
+func pad(data []byte) []byte {
 	return append(data, make([]byte, (blockBytes-len(data)%blockBytes)%blockBytes)...)
 }
 
@@ -103,10 +103,10 @@ func share(d int) (int64, error) {
 	return int64(fs.Blocks) * fs.Bsize / userShare, nil
 }
 
-// This function checks whether a user's larger specs may take size more bytes. Nothing else limits
+// checkRoom checks whether a user's larger specs may take size more bytes. Nothing else limits
 // their sum: each task of an array has its own spec with the whole command, which the state file
 // stores only once.
-func room(dir string, uid int, size, most int64) error {
+func checkRoom(dir string, uid int, size, most int64) error {
 	held, err := heldBy(dir, uid)
 	if err == nil && held+size > most {
 		return &RoomError{Bytes: size, Held: held, Most: most}
@@ -250,8 +250,8 @@ func Remove(dir string, id int64, attempt int) error {
 	return nil
 }
 
-// Sweep removes every spec in dir for which the function keep returns false, and what an
-// interrupted Write left. A missing directory counts as empty.
+// Sweep removes every spec in dir for which keep returns false, and what an interrupted Write left.
+// A missing directory counts as empty.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

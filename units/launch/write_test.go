@@ -57,7 +57,7 @@ func TestWriteAndRead(t *testing.T) {
 			t.Fatal(path)
 		}
 		path = mustWrite(t, dir, 42, s)
-		private(t, path, os.Geteuid())
+		checkPrivate(t, path, os.Geteuid())
 		got, err := Read(path)
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
@@ -134,8 +134,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// This function checks that only uid may read the file.
-func private(t *testing.T, path string, uid int) {
+// checkPrivate checks that only uid may read the file.
+func checkPrivate(t *testing.T, path string, uid int) {
 	t.Helper()
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -207,17 +207,17 @@ func TestRoom(t *testing.T) {
 		mustWrite(t, dir, int64(id+1), s)
 	}
 	held, err := heldBy(dir, os.Geteuid())
-	if want := int64(2*(smallBytes+blockBytes) + len(padded(Encode(fullSpec())))); err != nil || held != want {
+	if want := int64(2*(smallBytes+blockBytes) + len(pad(Encode(fullSpec())))); err != nil || held != want {
 		t.Fatalf("%d bytes are held, not %d: %v", held, want, err)
 	}
-	if err := room(dir, os.Geteuid(), 100, held+100); err != nil {
+	if err := checkRoom(dir, os.Geteuid(), 100, held+100); err != nil {
 		t.Error(err)
 	}
 	var full *RoomError
-	if err := room(dir, os.Geteuid(), 100, held+99); !errors.As(err, &full) || *full != (RoomError{100, held, held + 99}) {
+	if err := checkRoom(dir, os.Geteuid(), 100, held+99); !errors.As(err, &full) || *full != (RoomError{100, held, held + 99}) {
 		t.Errorf("more than its share: %v", err)
 	}
-	if err := room(dir, os.Geteuid()+1, 100, 100); err != nil {
+	if err := checkRoom(dir, os.Geteuid()+1, 100, 100); err != nil {
 		t.Errorf("another user: %v", err)
 	}
 	if got, err := share(unix.AT_FDCWD); err == nil {

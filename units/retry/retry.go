@@ -3,12 +3,12 @@ package retry
 import "time"
 
 // After returns the delay after this many failures in a row. Without a failure the delay is 0.
-// After one failure it is the argument first, and each further failure doubles it, up to longest.
-func After(failures int, first, longest time.Duration) time.Duration {
+// After one failure it is shortest, and each further failure doubles it, up to longest.
+func After(failures int, shortest, longest time.Duration) time.Duration {
 	if failures < 1 {
 		return 0
 	}
-	wait := first
+	wait := shortest
 	for n := 1; n < failures && wait > 0 && wait < longest; n++ {
 		wait *= 2
 	}

@@ -14,7 +14,7 @@ func FuzzStatus(f *testing.F) {
 	f.Add("Uid:\t1002\nUid:\t1002 1002 1002 1002\nCapBnd:\tx\nNSpid:\t\n")
 	f.Fuzz(func(t *testing.T, status string) {
 		dir := files{"status": status, "limits": twoLimits, "stat": statOf}
-		_, err := look(dir, dir, parseStatus(""), Peer{PID: 7, UID: 1002, Seen: time.Hour})
+		_, err := readProcess(dir, dir, parseStatus(""), Peer{PID: 7, UID: 1002, Seen: time.Hour})
 		if err == nil && !strings.Contains(status, "Uid:\t1002\t") && !strings.Contains(status, "1002") {
 			t.Fatalf("%q is taken for user 1002", status)
 		}

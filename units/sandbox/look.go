@@ -113,13 +113,13 @@ func Look(p Peer, first Reference) (Process, error) {
 		return Process{}, err
 	}
 	defer self.Close()
-	return look(dir, self, first.status, p)
+	return readProcess(dir, self, first.status, p)
 }
 
-// look fails if what it reads may not be about the peer: the process has ended, another process has
-// its number, or the process is changing its identity (as su and sudo do, which also change
-// limits).
-func look(dir, self processDir, first status, p Peer) (Process, error) {
+// readProcess fails if what it reads may not be about the peer: the process has ended, another
+// process has its number, or the process is changing its identity (as su and sudo do, which also
+// change limits).
+func readProcess(dir, self processDir, first status, p Peer) (Process, error) {
 	before, err := statusOfPeer(dir, p)
 	if err != nil {
 		return Process{}, err
@@ -128,23 +128,23 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 	if err != nil {
 		return Process{}, ErrGone
 	}
-	place, label := elsewhere(dir, self, before, first), labelOf(dir)
+	place, label := whyElsewhere(dir, self, before, first), labelOf(dir)
 	st, err := statusOfPeer(dir, p)
 	if err != nil {
 		return Process{}, err
 	}
 	st.label = label
-	return Process{Limits: string(limits), Restricted: cmp.Or(st.less(first), place)}, nil
+	return Process{Limits: string(limits), Restricted: cmp.Or(st.missingRight(first), place)}, nil
 }
 
 // netOf is a file whose inode differs in each network namespace. So the inode distinguishes
 // namespaces even if the link to the namespace can't be read.
 const netOf = "net/dev"
 
-// This function reports a process whose user or pid namespace is not ours, or whose network
+// whyElsewhere reports a process whose user or pid namespace is not ours, or whose network
 // namespace or root directory is not the reference's. Other mounts do not count: sessions have
 // their own mounts if PrivateTmp= or pam_namespace makes them.
-func elsewhere(dir, self processDir, st, first status) string {
+func whyElsewhere(dir, self processDir, st, first status) string {
 	for _, ns := range []string{"user", "pid"} {
 		theirs, err := dir.Readlink("ns/" + ns)
 		ours, errOurs := self.Readlink("ns/" + ns)

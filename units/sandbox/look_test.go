@@ -97,7 +97,7 @@ func TestProcessIsTheSubmitters(t *testing.T) {
 	} {
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, links: ourNamespaces}
 		c.change(d)
-		p, err := look(d, &directory{links: ourNamespaces}, status{}, Peer{PID: 7, UID: 1001, Seen: 62 * time.Second})
+		p, err := readProcess(d, &directory{links: ourNamespaces}, status{}, Peer{PID: 7, UID: 1001, Seen: 62 * time.Second})
 		if err != c.want || err == nil && (p.Limits != twoLimits || p.Restricted != "") {
 			t.Errorf("%s: %+v, %v, want %v", name, p, err, c.want)
 		}
@@ -148,7 +148,7 @@ func TestSandboxIsNoticed(t *testing.T) {
 	} {
 		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, links: c.links, label: c.label}
-		p, err := look(d, &directory{links: ourNamespaces}, c.first, Peer{PID: 7, UID: 1001, Seen: time.Hour})
+		p, err := readProcess(d, &directory{links: ourNamespaces}, c.first, Peer{PID: 7, UID: 1001, Seen: time.Hour})
 		if err != nil || c.want == "" && p.Restricted != "" || !strings.Contains(p.Restricted, c.want) {
 			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 		}
@@ -186,7 +186,7 @@ func TestLinksThatCantBeRead(t *testing.T) {
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, forbidden: true, users: c.users}
 		own := statusOf("1001\t1001\t1001\t1001", "CapPrm:\t0000000000000000")
 		self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: machine}
-		p, err := look(d, self, status{}, Peer{PID: 7, UID: 1001, Seen: time.Hour})
+		p, err := readProcess(d, self, status{}, Peer{PID: 7, UID: 1001, Seen: time.Hour})
 		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "is in another "+c.want+" namespace" {
 			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 		}
@@ -227,7 +227,7 @@ func TestNetworkAndRoot(t *testing.T) {
 			d := &directory{statuses: []string{st, st}, limits: twoLimits, stat: statOf, links: ourNamespaces, users: users,
 				net: c.net, mounts: c.mounts, forbidden: forbidden}
 			self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: users}
-			p, err := look(d, self, c.first, Peer{PID: 7, UID: 1001, Seen: time.Hour})
+			p, err := readProcess(d, self, c.first, Peer{PID: 7, UID: 1001, Seen: time.Hour})
 			if err != nil || p.Restricted != c.want {
 				t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 			}

@@ -62,31 +62,31 @@ func labelOf(dir processDir) string {
 	return strings.TrimRight(string(text), "\n\x00")
 }
 
-// This method reports whether ptrace(2) hides the links of the process st from another process of
-// the same user, because the privileges of the two differ and not their namespaces. The process st
-// may have capabilities that the other lacks, as root's processes do, or a session's with
+// hides reports whether ptrace(2) hides the links of the process st from another process of the
+// same user, because the privileges of the two differ and not their namespaces. The process st may
+// have capabilities that the other lacks, as root's processes do, or a session's with
 // CAP_WAKE_ALARM. It may also have another group, as in the shell of newgrp.
-func (st status) hides(own status) bool {
-	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
+func (st status) hides(other status) bool {
+	return st.permitted&^other.permitted != 0 || !slices.Equal(st.gids, other.gids)
 }
 
-// This method names something that the process st can't do although the reference process can; "":
+// missingRight names something that the process st can't do although the reference process can; "":
 // nothing.
-func (st status) less(first status) string {
+func (st status) missingRight(reference status) string {
 	switch {
-	case st.noNewPrivs > first.noNewPrivs:
+	case st.noNewPrivs > reference.noNewPrivs:
 		return "has no new privileges (no_new_privs)"
-	case st.seccomp > first.seccomp || st.filters > first.filters:
+	case st.seccomp > reference.seccomp || st.filters > reference.filters:
 		return "has a filter of system calls (seccomp)"
-	case first.bounding&^st.bounding != 0:
+	case reference.bounding&^st.bounding != 0:
 		return "has a reduced set of capabilities (CapBnd in /proc/PID/status)"
-	case st.label != first.label && confines(st.label):
+	case st.label != reference.label && confines(st.label):
 		return "has an AppArmor profile (" + cmp.Or(st.label, "which can't be read") + ")"
 	}
 	return ""
 }
 
-// This function reports whether an AppArmor profile restricts anything. Some profiles only log
+// confines reports whether an AppArmor profile restricts anything. Some profiles only log
 // violations, or are only a name.
 func confines(label string) bool {
 	return label != "unconfined" && !strings.HasSuffix(label, " (unconfined)") && !strings.HasSuffix(label, " (complain)")

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// This function waits for a Resync.
-func resynced(t *testing.T, m *Manager) {
+// waitResync waits for a Resync.
+func waitResync(t *testing.T, m *Manager) {
 	t.Helper()
 	late := time.After(time.Minute)
 	for {
@@ -47,7 +47,7 @@ func TestMachineUpheavals(t *testing.T) {
 					t.Fatal(err)
 				}
 				if b.Ends {
-					ended(t, m, id)
+					waitEnd(t, m, id)
 				}
 				s, err := m.Status(t.Context(), units.Name(id))
 				if err != nil {
@@ -55,16 +55,16 @@ func TestMachineUpheavals(t *testing.T) {
 				}
 				before = append(before, s)
 			}
-			settled(t, before[0])
+			waitActor(t, before[0])
 			system, err := m.System(t.Context())
 			if err != nil || system.Run == "0" || system.Stopping {
 				t.Fatalf("System: %+v, %v", system, err)
 			}
 			systemctl(t, what...)
-			resynced(t, m)
+			waitResync(t, m)
 			after, err := m.List(t.Context())
 			for errors.Is(err, units.ErrBus) { // systemd came back to the old bus for a moment
-				resynced(t, m)
+				waitResync(t, m)
 				after, err = m.List(t.Context())
 			}
 			if err != nil || len(after) != len(before) {
@@ -83,7 +83,7 @@ func TestMachineUpheavals(t *testing.T) {
 			if err := m.Kill(t.Context(), units.Name(1), 9, units.All); err != nil {
 				t.Fatal(err)
 			}
-			if e := ended(t, m, 1); e != (contract.Exit{Signal: 9}) {
+			if e := waitEnd(t, m, 1); e != (contract.Exit{Signal: 9}) {
 				t.Errorf("killed: %+v", e)
 			}
 			if _, err := m.Start(t.Context(), units.Name(2), unitProperties(2, unittest.Behaviour{})); !errors.Is(err, units.ErrExists) {

@@ -29,8 +29,8 @@ func TestMachineConformance(t *testing.T) {
 	conformance(t, bench{
 		New:        func(t *testing.T) tested { return connect(t) },
 		Properties: unitProperties,
-		Settled:    func(s units.Status) { settled(t, s) },
-		Processes:  func(_ tested, s units.Status) int { return processes(t, s) },
+		Settled:    func(s units.Status) { waitActor(t, s) },
+		Processes:  func(_ tested, s units.Status) int { return countProcesses(t, s) },
 	})
 }
 
@@ -100,9 +100,9 @@ func unitProperties(id int64, b unittest.Behaviour) []units.Property {
 	return p
 }
 
-// This function waits until the actor has become a sleep. Before that, a signal would reach the Go
+// waitActor waits until the actor has become a sleep. Before that, a signal would reach the Go
 // runtime, or a shell that has not set its traps.
-func settled(t *testing.T, s units.Status) {
+func waitActor(t *testing.T, s units.Status) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for late := time.After(2 * time.Minute); ; {
@@ -120,8 +120,8 @@ func settled(t *testing.T, s units.Status) {
 	}
 }
 
-// This function counts the processes in the control group.
-func processes(t *testing.T, s units.Status) int { return strings.Count(members(t, s), "\n") }
+// countProcesses counts the processes in the control group.
+func countProcesses(t *testing.T, s units.Status) int { return strings.Count(members(t, s), "\n") }
 
 func members(t *testing.T, s units.Status) string {
 	raw, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", s.ControlGroup, "cgroup.procs"))

@@ -115,7 +115,7 @@ func (s *stage) start(id int64, b unittest.Behaviour) units.Status {
 	return status
 }
 
-// This function reports whether the main process runs until something ends it.
+// lasts reports whether the main process runs until something ends it.
 func lasts(b unittest.Behaviour) bool {
 	return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut
 }
@@ -145,9 +145,9 @@ func (s *stage) phase(id int64, want units.Phase) {
 	}
 }
 
-// This method waits until the unit of a job is in a phase, as a daemon does: it reads the state,
-// and reads again after every change that may concern the unit.
-func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
+// waitPhase waits until the unit of a job is in a phase, as a daemon does: it reads the state, and
+// reads again after every change that may concern the unit.
+func (s *stage) waitPhase(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
 	for {
 		status := s.status(id)
@@ -155,12 +155,12 @@ func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) 
 		if phase == want {
 			return status, exit
 		}
-		s.hint(id, time.After(patience), status)
+		s.waitChange(id, time.After(patience), status)
 	}
 }
 
-// This method waits for a change that may concern the unit of job id.
-func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
+// waitChange waits for a change that may concern the unit of job id.
+func (s *stage) waitChange(id int64, late <-chan time.Time, last units.Status) {
 	s.Helper()
 	for {
 		select {
@@ -185,16 +185,16 @@ func (s *stage) kill(id int64, signal syscall.Signal) {
 	}
 }
 
-// This method checks the number of processes in the control group of a status.
-func (s *stage) processes(status units.Status, want int, when string) {
+// checkProcesses checks the number of processes in the control group of a status.
+func (s *stage) checkProcesses(status units.Status, want int, when string) {
 	s.Helper()
 	if n := s.bench.Processes(s.m, status); n != want {
 		s.Errorf("%s: %d processes, want %d: %+v", when, n, want, status)
 	}
 }
 
-// calls returns the errors of each call about one unit.
-func (s *stage) calls(ctx context.Context, name string) map[string]error {
+// callErrors returns the errors of each call about one unit.
+func (s *stage) callErrors(ctx context.Context, name string) map[string]error {
 	_, startErr := s.m.Start(ctx, name, s.bench.Properties(1, unittest.Behaviour{}))
 	_, statusErr := s.m.Status(ctx, name)
 	return map[string]error{

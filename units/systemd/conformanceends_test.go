@@ -23,7 +23,7 @@ func testStart(t *testing.T, s *stage) {
 	if again.InvocationID != got.InvocationID || again.Active != got.Active {
 		t.Fatalf("Status is %+v after Start returned %+v", again, got)
 	}
-	s.processes(again, 1, "running")
+	s.checkProcesses(again, 1, "running")
 	s.stop(1)
 }
 
@@ -47,7 +47,7 @@ func testExits(t *testing.T, s *stage) {
 	} {
 		id := int64(10 + i)
 		started := s.start(id, c.b)
-		status, exit := s.until(id, units.PhaseExited)
+		status, exit := s.waitPhase(id, units.PhaseExited)
 		if exit != c.want || status.Active != c.active || status.Result != c.result {
 			t.Errorf("%s: got %+v from %+v, want %+v (%s, %s)", c.name, exit, status, c.want, c.active, c.result)
 		}
@@ -63,12 +63,12 @@ func testExits(t *testing.T, s *stage) {
 
 func testLauncher(t *testing.T, s *stage) {
 	s.start(1, unittest.Behaviour{Launch: contract.StepExec, Code: 203, Errno: int(syscall.ENOENT)})
-	if _, exit := s.until(1, units.PhaseExited); exit.Launch != contract.StepExec || exit.Errno != int(syscall.ENOENT) {
+	if _, exit := s.waitPhase(1, units.PhaseExited); exit.Launch != contract.StepExec || exit.Errno != int(syscall.ENOENT) {
 		t.Errorf("exec: got %+v", exit)
 	}
 	s.stop(1)
 	s.start(2, unittest.Behaviour{Launch: contract.StepExec, Code: 4}) // the launcher's report alone is not enough
-	if _, exit := s.until(2, units.PhaseExited); exit != (contract.Exit{Code: 4}) {
+	if _, exit := s.waitPhase(2, units.PhaseExited); exit != (contract.Exit{Code: 4}) {
 		t.Errorf("a lie: got %+v", exit)
 	}
 	s.stop(2)
@@ -99,7 +99,7 @@ func testKill(t *testing.T, s *stage) {
 		id := int64(20 + i)
 		s.start(id, unittest.Behaviour{})
 		s.kill(id, c.signal)
-		status, exit := s.until(id, units.PhaseExited)
+		status, exit := s.waitPhase(id, units.PhaseExited)
 		if exit != (contract.Exit{Signal: int(c.signal)}) || status.Active != c.active {
 			t.Errorf("%v: got %+v from %+v", c.signal, exit, status)
 		}
@@ -125,10 +125,10 @@ func testFreeze(t *testing.T, s *stage) {
 func testKillNothing(_ *testing.T, s *stage) {
 	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM), units.All), units.ErrAbsent)
 	s.start(6, unittest.Behaviour{Ends: true})
-	s.until(6, units.PhaseExited)
+	s.waitPhase(6, units.PhaseExited)
 	s.kill(6, syscall.SIGTERM)
 	s.start(7, unittest.Behaviour{Ends: true, Code: 1})
-	s.until(7, units.PhaseExited)
+	s.waitPhase(7, units.PhaseExited)
 	s.kill(7, syscall.SIGTERM)
 	s.start(8, unittest.Behaviour{})
 	s.kill(8, syscall.SIGWINCH) // does nothing

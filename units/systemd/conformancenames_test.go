@@ -25,7 +25,7 @@ func testExists(t *testing.T, s *stage) {
 	} {
 		id := int64(30 + i)
 		first := s.start(id, c.b)
-		s.until(id, c.phase)
+		s.waitPhase(id, c.phase)
 		_, err := s.m.Start(s.ctx, units.Name(id), s.bench.Properties(id, c.b))
 		if !errors.Is(err, units.ErrExists) {
 			t.Errorf("%s: second start: %v", c.name, err)
@@ -104,8 +104,8 @@ func testList(t *testing.T, s *stage) {
 	s.start(9, unittest.Behaviour{})
 	s.start(10, unittest.Behaviour{Ends: true})
 	s.start(11, unittest.Behaviour{Ends: true, Code: 7})
-	s.until(10, units.PhaseExited)
-	s.until(11, units.PhaseExited)
+	s.waitPhase(10, units.PhaseExited)
+	s.waitPhase(11, units.PhaseExited)
 	all, err := s.m.List(s.ctx)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("List: %v, %v", all, err)
@@ -127,7 +127,7 @@ func testList(t *testing.T, s *stage) {
 func testNames(t *testing.T, s *stage) {
 	for _, name := range []string{"", "dbus.service", "gpujob-1.scope", "gpujob-01.service", "gpujob-0.service",
 		"gpujob-1@x.service"} {
-		for op, err := range s.calls(s.ctx, name) {
+		for op, err := range s.callErrors(s.ctx, name) {
 			if err == nil || errors.Is(err, units.ErrBus) {
 				t.Errorf("%s(%q): error is %v, want a refusal", op, name, err)
 			}
@@ -138,7 +138,7 @@ func testNames(t *testing.T, s *stage) {
 func testContext(t *testing.T, s *stage) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
-	errs := s.calls(ctx, units.Name(1))
+	errs := s.callErrors(ctx, units.Name(1))
 	_, errs["List"] = s.m.List(ctx)
 	for op, err := range errs {
 		if !errors.Is(err, units.ErrBus) || !errors.Is(err, context.Canceled) {

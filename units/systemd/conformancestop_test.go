@@ -21,7 +21,7 @@ func testStop(t *testing.T, s *stage) {
 		id := int64(40 + i)
 		s.start(id, b)
 		if b.Ends {
-			s.until(id, units.PhaseExited)
+			s.waitPhase(id, units.PhaseExited)
 		}
 		s.stop(id)
 		s.stop(id)
@@ -46,7 +46,7 @@ func testStopDeaf(_ *testing.T, s *stage) {
 	s.start(1, unittest.Behaviour{Deaf: true})
 	got := s.status(1)
 	s.stop(1)
-	s.processes(got, 0, "after the stop")
+	s.checkProcesses(got, 0, "after the stop")
 }
 
 // testStopping: a main process may say that it is stopping, and delay its end. It then counts as
@@ -60,15 +60,15 @@ func testStopping(t *testing.T, s *stage) {
 			got.InvocationID != started.InvocationID {
 			t.Errorf("%+v: %s, %+v", b, phase, got)
 		}
-		s.processes(got, 1, "stopping")
+		s.checkProcesses(got, 1, "stopping")
 		if _, err := s.m.Start(s.ctx, units.Name(id), s.bench.Properties(id, b)); !errors.Is(err, units.ErrExists) {
 			t.Errorf("%+v: second start: %v", b, err)
 		}
 		s.stop(id)
-		s.processes(got, 0, "after the stop")
+		s.checkProcesses(got, 0, "after the stop")
 		s.start(id, b)
 		s.kill(id, syscall.SIGKILL)
-		_, exit := s.until(id, units.PhaseExited)
+		_, exit := s.waitPhase(id, units.PhaseExited)
 		if b.Stopping {
 			exit.Stopped = false // systemd before 254 believes the process's message that it was being stopped
 		}
@@ -83,17 +83,17 @@ func testStopping(t *testing.T, s *stage) {
 // kills them at once. After a stop there are none.
 func testSweep(t *testing.T, s *stage) {
 	s.start(1, unittest.Behaviour{Ends: true, Orphan: true})
-	left, _ := s.until(1, units.PhaseExited)
-	s.processes(left, 1, "left behind at exit 0")
+	left, _ := s.waitPhase(1, units.PhaseExited)
+	s.checkProcesses(left, 1, "left behind at exit 0")
 	s.stop(1)
-	s.processes(left, 0, "after the stop")
+	s.checkProcesses(left, 0, "after the stop")
 	s.start(2, unittest.Behaviour{Ends: true, Code: 3, Orphan: true})
-	swept, exit := s.until(2, units.PhaseExited)
+	swept, exit := s.waitPhase(2, units.PhaseExited)
 	if exit.Code != 3 {
 		t.Errorf("exit 3: got %+v", exit)
 	}
 	swept.ControlGroup = strings.ReplaceAll(left.ControlGroup, units.Name(1), units.Name(2))
-	s.processes(swept, 0, "after exit 3")
+	s.checkProcesses(swept, 0, "after exit 3")
 	s.stop(2)
 }
 
@@ -108,23 +108,23 @@ func testSpent(t *testing.T, s *stage) {
 		{Ends: true, Signal: 15}} {
 		id := int64(10 + i)
 		s.start(id, b)
-		s.until(id, units.PhaseExited)
-		s.spent(id)
+		s.waitPhase(id, units.PhaseExited)
+		s.waitSpent(id)
 		s.stop(id)
 	}
 	s.start(2, unittest.Behaviour{Ends: true, Orphan: true})
-	if got, _ := s.until(2, units.PhaseExited); got.Spent {
+	if got, _ := s.waitPhase(2, units.PhaseExited); got.Spent {
 		t.Errorf("a unit with a process: %+v", got)
 	}
 	s.kill(2, syscall.SIGKILL)
-	s.spent(2)
+	s.waitSpent(2)
 	stopped := append(s.bench.Properties(3, unittest.Behaviour{Ends: true}),
 		units.Property{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true", Args: []string{"/bin/true"}}}})
 	if _, err := s.m.Start(s.ctx, units.Name(3), stopped); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := s.until(3, units.PhaseExited)
-	s.processes(got, 0, "exited")
+	got, _ := s.waitPhase(3, units.PhaseExited)
+	s.checkProcesses(got, 0, "exited")
 	for range 2 { // first from the unit's signals, then completely read
 		if got := s.status(3); got.Spent {
 			t.Errorf("a unit with a command for its stop: %+v", got)
@@ -139,9 +139,9 @@ func testSpent(t *testing.T, s *stage) {
 	}
 }
 
-// This method waits until only the result of a unit remains. systemd does not announce that: the
-// last process ends a moment after the main process.
-func (s *stage) spent(id int64) {
+// waitSpent waits until only the result of a unit remains. systemd does not announce that: the last
+// process ends a moment after the main process.
+func (s *stage) waitSpent(id int64) {
 	s.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		got := s.status(id)

@@ -39,9 +39,9 @@ func code(err error) string {
 	return ""
 }
 
-// This function reports whether an error of this name is temporary: the bus answered because
-// systemd is not there at the moment, or systemd can't do what was asked right now.
-func temporary(name string) bool {
+// isTemporary reports whether an error of this name is temporary: the bus answered because systemd
+// is not there at the moment, or systemd can't do what was asked right now.
+func isTemporary(name string) bool {
 	switch name {
 	case "org.freedesktop.DBus.Error.NoReply",
 		"org.freedesktop.DBus.Error.Timeout",
@@ -58,11 +58,11 @@ func temporary(name string) bool {
 	return strings.HasPrefix(name, "org.freedesktop.DBus.Error.Spawn.")
 }
 
-// wrap adds to an error what was tried. If the error is not systemd's answer, it adds that the
-// outcome is unknown.
-func wrap(what, name string, err error) error {
-	if c := code(err); c == "" || temporary(c) {
-		return fmt.Errorf("%s %q: %w: %w", what, name, units.ErrBus, err)
+// wrap adds to an error the action that was tried. If the error is not systemd's answer, it adds
+// that the outcome is unknown.
+func wrap(action, name string, err error) error {
+	if c := code(err); c == "" || isTemporary(c) {
+		return fmt.Errorf("%s %q: %w: %w", action, name, units.ErrBus, err)
 	}
-	return fmt.Errorf("%s %q: %w", what, name, err)
+	return fmt.Errorf("%s %q: %w", action, name, err)
 }

@@ -101,7 +101,7 @@ func (l *link) spent(ctx context.Context, p properties, s *units.Status, group s
 		return false, err
 	}
 	s.ControlGroup = get[string](more, "ControlGroup")
-	return more.spent(s), nil
+	return more.isSpent(s), nil
 }
 
 // execStatus reads from ExecStart how the only command of a unit ended. ExecStart is an array of

@@ -32,8 +32,8 @@ func (b *fakeBus) exitedWell(sender string) {
 	}, []string{})
 }
 
-// This method starts job 1 of user 1001 and emits signals that say that it has ended well.
-func (b *fakeBus) started(t *testing.T, sender string, more ...units.Property) *Manager {
+// startAndExit starts job 1 of user 1001 and emits signals that say that it has ended well.
+func (b *fakeBus) startAndExit(t *testing.T, sender string, more ...units.Property) *Manager {
 	m := b.manager()
 	begun := make(chan error, 1)
 	go func() {
@@ -97,18 +97,18 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 				}
 				return hasEnded(args, c.commands)
 			})
-			m := b.started(t, c.sender)
-			before := b.called("GetAll")
+			m := b.startAndExit(t, c.sender)
+			before := b.countCalls("GetAll")
 			s, err := m.Status(t.Context(), job1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if whole := b.called("GetAll") > before; whole != c.whole {
+			if whole := b.countCalls("GetAll") > before; whole != c.whole {
 				t.Errorf("%s: read whole: %t", c.name, whole)
 			}
 			if !c.peak {
 				s, err = m.Status(t.Context(), job1)
-				if n := b.called("GetAll"); n != before+1 {
+				if n := b.countCalls("GetAll"); n != before+1 {
 					t.Errorf("%s: read whole again", c.name)
 				}
 			} else if !c.whole && s.MemoryPeak != 4096 {
@@ -166,7 +166,7 @@ func TestSpentWithADropIn(t *testing.T) {
 				}
 				return hasEnded(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
 			})
-			m := b.started(t, systemdName, c.props...)
+			m := b.startAndExit(t, systemdName, c.props...)
 			s, err := m.Status(t.Context(), job1)
 			if err != nil || s.Spent != c.spent || asks.Load() != c.asks {
 				t.Errorf("%s: spent %t, asked %d times, %v", c.name, s.Spent, asks.Load(), err)
@@ -199,7 +199,7 @@ func TestMoreMayComeIn(t *testing.T) {
 	t.Run("delegated", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newFakeBus(t, ended)
-			m := b.started(t, systemdName)
+			m := b.startAndExit(t, systemdName)
 			if s, err := m.Status(t.Context(), job1); err != nil || s.Spent {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -208,14 +208,14 @@ func TestMoreMayComeIn(t *testing.T) {
 	t.Run("reloaded, and given up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newFakeBus(t, ended)
-			m := b.started(t, systemdName)
+			m := b.startAndExit(t, systemdName)
 			ctx, stop := context.WithTimeout(t.Context(), time.Second)
 			defer stop()
 			if err := m.Reload(ctx, job1); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("the reload ended: %v", err)
 			}
-			before := b.called("GetAll")
-			if _, err := m.Status(t.Context(), job1); err != nil || b.called("GetAll") == before {
+			before := b.countCalls("GetAll")
+			if _, err := m.Status(t.Context(), job1); err != nil || b.countCalls("GetAll") == before {
 				t.Errorf("the unit was not read whole, with the job that waits for it: %v", err)
 			}
 		})
@@ -288,11 +288,11 @@ func TestStopOfWhatEndedWell(t *testing.T) {
 				}
 				return starter(method, args)
 			})
-			m := b.started(t, systemdName)
+			m := b.startAndExit(t, systemdName)
 			if err := m.Stop(t.Context(), job1); err != nil {
 				t.Fatal(err)
 			}
-			if n := b.called("ResetFailedUnit"); n != c.asked {
+			if n := b.countCalls("ResetFailedUnit"); n != c.asked {
 				t.Errorf("%s: asked %d times", c.name, n)
 			}
 		})
@@ -326,9 +326,9 @@ func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
 			}
 			return starter(method, args)
 		})
-		m := b.started(t, systemdName)
-		if err := m.Stop(t.Context(), job1); err != nil || b.called("ThawUnit") != 1 {
-			t.Errorf("thawed %d times: %v", b.called("ThawUnit"), err)
+		m := b.startAndExit(t, systemdName)
+		if err := m.Stop(t.Context(), job1); err != nil || b.countCalls("ThawUnit") != 1 {
+			t.Errorf("thawed %d times: %v", b.countCalls("ThawUnit"), err)
 		}
 	})
 }

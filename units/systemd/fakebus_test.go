@@ -37,10 +37,10 @@ type fakeBus struct {
 	calls   []string
 }
 
-// newFakeBus starts a bus. The argument answer is called for every call of systemd's methods, and
-// as "GetAll" for reads of properties. If it returns nil values and a nil error, the reply is
-// empty; after errNoReply there is no reply. Like dbus-daemon, the bus refuses all calls while it
-// owes mostOwed answers.
+// newFakeBus starts a bus. It calls answer for every call of systemd's methods, and as "GetAll" for
+// reads of properties. If answer returns nil values and a nil error, the reply is empty; after
+// errNoReply there is no reply. Like dbus-daemon, the bus refuses all calls while it owes mostOwed
+// answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)
@@ -51,11 +51,11 @@ var errNoReply = &dbus.Error{Name: "none"}
 
 const mostOwed = 128 // maximum of answers owed to one connection, by dbus-daemon's settings
 
-// This method adds to the answers owed, and reports whether that is allowed.
-func (b *fakeBus) owe(more int) bool {
+// owe adds n to the answers owed, and reports whether that is allowed.
+func (b *fakeBus) owe(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.owed += more
+	b.owed += n
 	return b.owed <= mostOwed
 }
 
@@ -232,8 +232,8 @@ func (b *fakeBus) note(method string) {
 	b.calls = append(b.calls, method)
 }
 
-// This method counts the calls of one method.
-func (b *fakeBus) called(method string) int {
+// countCalls counts the calls of one method.
+func (b *fakeBus) countCalls(method string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0

@@ -57,8 +57,8 @@ func shared(t *testing.T) string {
 	return dir
 }
 
-// This function waits for the end of a unit's main process.
-func ended(t *testing.T, m *Manager, id int64) contract.Exit {
+// waitEnd waits for the end of a unit's main process.
+func waitEnd(t *testing.T, m *Manager, id int64) contract.Exit {
 	t.Helper()
 	late := time.After(time.Minute)
 	for {
@@ -84,11 +84,11 @@ func TestMachineIdentity(t *testing.T) {
 	run(t, m, 1, script+`test "$(id -g)" = 1001; test "$(ulimit -Sn)" = 1024; test "$(ulimit -Hn)" = 4096; test "$(ulimit -l)" = 4096`, func(s *units.Spec) {
 		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a container can't raise its own limit
 	})
-	if e := ended(t, m, 1); e != (contract.Exit{}) {
+	if e := waitEnd(t, m, 1); e != (contract.Exit{}) {
 		t.Errorf("got %+v", e)
 	}
 	run(t, m, 2, script+`test "$(id -gn)" = lab`, func(s *units.Spec) { s.GID = 2001 })
-	if e := ended(t, m, 2); e != (contract.Exit{}) {
+	if e := waitEnd(t, m, 2); e != (contract.Exit{}) {
 		t.Errorf("with a group of its own: got %+v", e)
 	}
 }
@@ -130,7 +130,7 @@ touch %s/looked; read -r _ <%s/again; all || exit 11`,
 			f.Close()
 		}
 	}()
-	if e := ended(t, m, 1); e != (contract.Exit{}) {
+	if e := waitEnd(t, m, 1); e != (contract.Exit{}) {
 		t.Errorf("got %+v: 10 is before, 11 after the reload", e)
 	}
 }
@@ -150,7 +150,7 @@ func TestMachineCPUAffinity(t *testing.T) {
 		id := int64(i + 1)
 		script := fmt.Sprintf(`list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status); test "$list" = %q`, c.want)
 		run(t, m, id, script, func(s *units.Spec) { s.CPUAffinity = cpuset.Intersect(c.near, allowed) })
-		if e := ended(t, m, id); e != (contract.Exit{}) {
+		if e := waitEnd(t, m, id); e != (contract.Exit{}) {
 			t.Errorf("near CPUs %q of %q: got %+v", c.near, allowed, e)
 		}
 	}
@@ -192,7 +192,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 			if _, shown := have[p.Name]; !shown && p.Name == "CPUAccounting" {
 				continue // systemd 259 still accepts it and no longer reports it: every unit is accounted
 			}
-			if got, want := plain(p.Name, have[p.Name]), plain(p.Name, dbus.MakeVariant(p.Value)); !reflect.DeepEqual(got, want) {
+			if got, want := normalize(p.Name, have[p.Name]), normalize(p.Name, dbus.MakeVariant(p.Value)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s the reload: %s is %v, want %v", when, p.Name, got, want)
 			}
 		}
@@ -200,9 +200,9 @@ func TestMachinePropertiesStay(t *testing.T) {
 	}
 }
 
-// This function makes sent and read values comparable. systemd shows commands with the times of
-// their runs, devices in no order, and CPUs with trailing zeros.
-func plain(name string, v dbus.Variant) any {
+// normalize makes sent and read values comparable. systemd shows commands with the times of their
+// runs, devices in no order, and CPUs with trailing zeros.
+func normalize(name string, v dbus.Variant) any {
 	text := v.String()
 	if name == "ExecStart" {
 		return strings.Contains(text, `"/bin/sleep", ["/bin/sleep", "infinity"], false`)

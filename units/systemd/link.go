@@ -36,7 +36,7 @@ type listener interface {
 	reloaded()
 }
 
-// link is one connection to systemd.
+// A link is one connection to systemd.
 type link struct {
 	conn    *dbus.Conn
 	owner   atomic.Value // string: systemd's unique name on the bus
@@ -67,11 +67,11 @@ func dialSocket(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dbus.NewConn(buffered{bufio.NewReaderSize(c, 32<<10), c}, opts...)
+	return dbus.NewConn(bufferedConn{bufio.NewReaderSize(c, 32<<10), c}, opts...)
 }
 
-// This type is a connection that reads several messages at a time.
-type buffered struct {
+// A bufferedConn is a connection that reads several messages at a time.
+type bufferedConn struct {
 	io.Reader
 	io.WriteCloser
 }
@@ -194,7 +194,7 @@ func (l *link) callWithoutReply(ctx context.Context, method string, args ...any)
 	return systemd.GoWithContext(ctx, managerIface+"."+method, dbus.FlagNoReplyExpected, nil, args...).Err
 }
 
-// This method reads some properties of an object, one by one.
+// properties reads some properties of an object, one by one.
 func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties,
 	error) {
 	p := properties{}

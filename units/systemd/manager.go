@@ -97,8 +97,7 @@ func (m *Manager) Close() {
 	m.done.Wait()
 }
 
-// Connected reports whether the bus is connected, the time since which that is so, and the last
-// error.
+// Connected reports whether the bus is connected, since when, and the last error.
 func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -219,7 +219,7 @@ func TestNewOwner(t *testing.T) {
 		if c := <-m.Changes(); !c.Resync {
 			t.Errorf("told %+v", c)
 		}
-		if n := b.called("Subscribe"); n != 2 {
+		if n := b.countCalls("Subscribe"); n != 2 {
 			t.Errorf("subscribed %d times", n)
 		}
 		b.unitChanged(systemdName, units.Name(1), units.SubExited)
@@ -254,7 +254,7 @@ func TestUnknownProperties(t *testing.T) {
 			if _, err := m.Start(t.Context(), job1, list); err != nil {
 				t.Fatal(err)
 			}
-			if n := b.called("StartTransientUnit"); n != tries {
+			if n := b.countCalls("StartTransientUnit"); n != tries {
 				t.Errorf("%d tries so far, want %d", n, tries)
 			}
 		}

@@ -45,9 +45,9 @@ func (n *Notifier) WatchdogInterval() time.Duration { return n.interval }
 // Ready reports that the daemon serves, for the first time or again after Reloading.
 func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady, notifyTime) }
 
-// ReadyBut is Ready for a daemon that answers but can't do more. The argument why is the reason.
-func (n *Notifier) ReadyBut(why string) {
-	n.send(daemon.SdNotifyReady+"\nSTATUS="+oneLine(why), notifyTime)
+// ReadyBut is Ready for a daemon that answers but can't do more. reason says why.
+func (n *Notifier) ReadyBut(reason string) {
+	n.send(daemon.SdNotifyReady+"\nSTATUS="+oneLine(reason), notifyTime)
 }
 
 // Reloading reports that the configuration is being read again.
@@ -86,13 +86,13 @@ func (n *Notifier) Err() error {
 	return n.err
 }
 
-// The method send sends a message to the service manager once no other message is under way. If
-// another message is still under way after the given time, the new message is dropped. A time of 0
-// is for messages that will be repeated: they do not wait.
-func (n *Notifier) send(state string, behind time.Duration) {
+// send sends a message to the service manager once no other message is under way. If another
+// message is still under way after maxWait, the new message is dropped. A maxWait of 0 is for
+// messages that will be repeated: they do not wait.
+func (n *Notifier) send(state string, maxWait time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()
-	if !n.clear(behind) {
+	if !n.takeToken(maxWait) {
 		n.note(errUnread)
 		return
 	}
@@ -110,15 +110,15 @@ func (n *Notifier) send(state string, behind time.Duration) {
 	}
 }
 
-// clear waits until no message is under way, takes the token and returns true. It returns false if
-// no token is free within the given time.
-func (n *Notifier) clear(within time.Duration) bool {
+// takeToken waits until no message is under way, takes the token and returns true. It returns false
+// if no token is free within maxWait.
+func (n *Notifier) takeToken(maxWait time.Duration) bool {
 	select {
 	case <-n.way:
 		return true
 	default:
 	}
-	patience := time.NewTimer(within)
+	patience := time.NewTimer(maxWait)
 	defer patience.Stop()
 	select {
 	case <-n.way:

@@ -18,8 +18,8 @@ const (
 var errLost = errors.New("connection to the bus lost")
 
 // keepConnected maintains the connection until ctx ends. After the first connection it sends a
-// value on the channel up.
-func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
+// value on the channel ready.
+func (m *Manager) keepConnected(ctx context.Context, ready chan<- struct{}) {
 	failures := 0
 	for first := true; ctx.Err() == nil; {
 		l, err := m.dial(ctx)
@@ -32,7 +32,7 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 		failures = 0
 		m.setLink(l, nil)
 		if first {
-			up <- struct{}{}
+			ready <- struct{}{}
 			first = false
 		} else {
 			m.changes.resync()

@@ -32,7 +32,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	w := m.waiters.enter(name, true)
 	defer m.leaveStart(name, w)
-	m.tidy.starting(name)
+	m.tidy.noteStart(name)
 	m.groups.Store(name, m.groupOf(name, props)) // before systemd can have dropped it again
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {
@@ -46,22 +46,22 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
-	last := w.begun()
+	last := w.lastState()
 	status, err := m.statusBegun(ctx, l, name, result, last)
 	switch {
 	case err != nil:
 		return none, err
-	case skipped(result, status, last):
+	case wasSkipped(result, status, last):
 		result = units.JobSkipped
-	case begun(result, status):
+	case hasBegun(result, status):
 		return status, nil
 	}
 	return status, &units.StartError{JobResult: result, Status: status}
 }
 
-// This function reports whether a successful start executed nothing because a condition of the unit
-// is not met (ConditionPathExists=, ExecCondition=). A unit whose process was executed was active.
-func skipped(result string, s units.Status, t *unitChange) bool {
+// wasSkipped reports whether a successful start executed nothing because a condition of the unit is
+// not met (ConditionPathExists=, ExecCondition=). A unit whose process was executed was active.
+func wasSkipped(result string, s units.Status, t *unitChange) bool {
 	phase, _ := units.Decode(s)
 	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)
 }
@@ -70,7 +70,7 @@ func skipped(result string, s units.Status, t *unitChange) bool {
 // leaveStart reports it as an ordinary change.
 func (m *Manager) leaveStart(name string, w *waiter) {
 	m.waiters.leave(name, w)
-	if w.begun() != nil {
+	if w.lastState() != nil {
 		m.changes.add(name)
 	}
 }
@@ -82,9 +82,9 @@ func mark(ctx context.Context, step string) {
 	}
 }
 
-// begun reports whether the main process was executed. systemd also calls a start failed if the
+// hasBegun reports whether the main process was executed. systemd also calls a start failed if the
 // main process failed before systemd looked at it.
-func begun(result string, s units.Status) bool {
+func hasBegun(result string, s units.Status) bool {
 	if result == jobDone {
 		return true
 	}
@@ -107,7 +107,7 @@ func (m *Manager) startTransient(ctx context.Context, l *link, name string, prop
 			return "", fmt.Errorf("start unit %q: %w", name, units.ErrExists)
 		case c == errDestructive || c == errConflicting || c == errShuttingDown:
 			return "", fmt.Errorf("start unit %q: %w: %w", name, units.ErrNotNow, err)
-		case c == "" || temporary(c):
+		case c == "" || isTemporary(c):
 			return "", wrap("start unit", name, err)
 		case c == errPropReadOnly && m.compat.drop(err.Error(), props):
 			continue

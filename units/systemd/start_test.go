@@ -24,7 +24,7 @@ func TestSkipped(t *testing.T) {
 		"runs":                             {jobDone, units.Status{Load: units.LoadLoaded, Active: units.ActiveActive}, nil, false},
 		"failed, and nothing is known yet": {"failed", gone, nil, false},
 	} {
-		if got := skipped(c.result, c.s, c.t); got != c.want {
+		if got := wasSkipped(c.result, c.s, c.t); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

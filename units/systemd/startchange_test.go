@@ -47,7 +47,7 @@ func TestStartReadsNoUnitThatRuns(t *testing.T) {
 				t.Errorf("told %+v of what Start has returned", c)
 			default:
 			}
-			if n := b.called("GetAll"); n != c.reads {
+			if n := b.countCalls("GetAll"); n != c.reads {
 				t.Errorf("%s: read %d times", c.name, n)
 			}
 		})

@@ -134,7 +134,7 @@ func (p properties) status(name string) units.Status {
 	// makes the unit leave that state before.
 	left := get[uint64](p, "ActiveExitTimestampMonotonic")
 	s.EndAge, s.Stopped = age(ended), left != 0 && left < ended
-	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
+	s.Spent, s.PostFailed = p.isSpent(&s), p.postFailed(&s, ended)
 	s.CheckCode, s.CheckStatus = p.checkEnded()
 	return s
 }
@@ -158,9 +158,9 @@ func (p properties) checkEnded() (code, status int32) {
 
 // postFailed reports whether systemd ended a unit because an ExecStartPost= program failed or took
 // too long. If the main process ended before that, only the end of the main process counts.
-func (p properties) postFailed(s *units.Status, ended uint64) bool {
+func (p properties) postFailed(s *units.Status, endTime uint64) bool {
 	const ignored, stopped, code, status, fields = 2, 6, 8, 9, 10
-	if s.WasActive || s.Active != units.ActiveFailed || ended == 0 {
+	if s.WasActive || s.Active != units.ActiveFailed || endTime == 0 {
 		return false
 	}
 	late := s.Result == units.ResultTimeout && s.MainCode != units.CLDExited
@@ -170,24 +170,24 @@ func (p properties) postFailed(s *units.Status, ended uint64) bool {
 		}
 		at, _ := c[stopped].(uint64)
 		well := c[code] == units.CLDExited && c[status] == int32(0)
-		return at != 0 && !well && (at <= ended || late)
+		return at != 0 && !well && (at <= endTime || late)
 	})
 }
 
-// This method reports whether only the result of an ended unit remains. A failed unit has been
-// stopped. A user may still move a process into a delegated unit.
-func (p properties) spent(s *units.Status) bool {
+// isSpent reports whether only the result of an ended unit remains. A failed unit has been stopped.
+// A user may still move a process into a delegated unit.
+func (p properties) isSpent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
 	case s.Active != units.ActiveActive || s.Sub != units.SubExited || get[bool](p, "Delegate") ||
-		!empty(get[[][]any](p, "ExecStop")) || !empty(get[[][]any](p, "ExecStopPost")):
+		!isEmpty(get[[][]any](p, "ExecStop")) || !isEmpty(get[[][]any](p, "ExecStopPost")):
 		return false
 	}
 	return !s.JobPending && (s.ControlGroup == "" || cgroup.Empty(cgroup.Root, s.ControlGroup))
 }
 
-// This function reports whether a list of commands is known to be empty.
-func empty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
+// isEmpty reports whether a list of commands is known to be empty.
+func isEmpty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
 
 // age returns the time since a moment of the monotonic clock. The moment is in microseconds.
 func age(monotonic uint64) time.Duration {

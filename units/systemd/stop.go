@@ -25,16 +25,16 @@ const (
 // and its grace. units.ErrProcesses means that processes outlived even SIGKILL. systemd may still
 // be waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
-	err := m.end(ctx, name)
+	err := m.stopUnit(ctx, name)
 	if err == nil {
-		m.tidy.keep(name)
+		m.tidy.keepUnlimited(name)
 	}
 	return err
 }
 
-// end is Stop without the message to journald. If a unit stays because it is frozen, end thaws the
-// unit: newer releases of systemd (257, not 252) refuse to stop a frozen unit.
-func (m *Manager) end(ctx context.Context, name string) error {
+// stopUnit is Stop without the message to journald. If a unit stays because it is frozen, stopUnit
+// thaws the unit: newer releases of systemd (257, not 252) refuse to stop a frozen unit.
+func (m *Manager) stopUnit(ctx context.Context, name string) error {
 	err := m.endOnce(ctx, name)
 	if !errors.Is(err, units.ErrProcesses) {
 		return err
@@ -74,7 +74,7 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 // awaitGone waits for a moment until systemd reports that it has dropped a stopped unit. systemd
 // drops the unit by itself, unless the unit failed.
 func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) bool {
-	for until := time.Now().Add(collectPause); !w.gone(job); {
+	for until := time.Now().Add(collectPause); !w.hasDropped(job); {
 		left := time.Until(until)
 		if left <= 0 || pause(ctx, l, w, left) != nil {
 			return false

@@ -39,7 +39,7 @@ func TestMachineStubborn(t *testing.T) {
 	if _, err := m.Start(t.Context(), units.Name(1), units.Properties(s)); err != nil {
 		t.Fatal(err)
 	}
-	heard(t, m, 1, "listening")
+	waitStatusLine(t, m, 1, "listening")
 	began := time.Now()
 	if err := m.Stop(t.Context(), units.Name(1)); err != nil {
 		t.Fatal(err)
@@ -53,9 +53,9 @@ func TestMachineStubborn(t *testing.T) {
 	}
 }
 
-// This function waits until the unit's status line is text. It must read the status again and
+// waitStatusLine waits until the unit's status line is text. It must read the status again and
 // again, because no Change reports the line of a unit that keeps running.
-func heard(t *testing.T, m *Manager, id int64, text string) {
+func waitStatusLine(t *testing.T, m *Manager, id int64, text string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -96,7 +96,7 @@ func TestMachineFastEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e := ended(t, m, 1); e != want {
+		if e := waitEnd(t, m, 1); e != want {
 			t.Fatalf("got %+v from %+v, want %+v", e, status, want)
 		}
 		last, err := m.Status(t.Context(), units.Name(1))

@@ -144,11 +144,11 @@ func (t *tidy) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// The method keep tells journald again that a unit that is gone has no rate limit. systemd removes
+// keepUnlimited tells journald again that a unit that is gone has no rate limit. systemd removes
 // that setting with the unit. journald then applies its own limit to lines that it has not read
-// yet: of 60 000 lines it dropped 27 500. If the method fails, journald drops lines in the same
+// yet: of 60 000 lines it dropped 27 500. If keepUnlimited fails, journald drops lines in the same
 // way.
-func (t *tidy) keep(name string) {
+func (t *tidy) keepUnlimited(name string) {
 	if t.dir == "" {
 		return
 	}
@@ -156,8 +156,8 @@ func (t *tidy) keep(name string) {
 	_ = os.Symlink(strconv.FormatUint(units.LogBurst, 10), filepath.Join(t.dir, burstPrefix+name))
 }
 
-// This method records that the unit starts, so that its file counts as new.
-func (t *tidy) starting(name string) {
+// noteStart records that the unit starts, so that its file counts as new.
+func (t *tidy) noteStart(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.since, name)

@@ -139,7 +139,7 @@ func TestTidyLeavesAStart(t *testing.T) {
 		return filesIn(t, ty.dir)
 	}
 	sweep(now)
-	ty.starting(units.Name(7))
+	ty.noteStart(units.Name(7))
 	if got := sweep(now.Add(time.Hour)); got == "" {
 		t.Error("the file of a start was removed")
 	}

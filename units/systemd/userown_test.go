@@ -24,7 +24,7 @@ func TestUsersOwnSystemd(t *testing.T) {
 		}
 		defer m.Close()
 		for _, method := range []string{"Hello", "AddMatch", "GetNameOwner"} {
-			if b.called(method) != 0 {
+			if b.countCalls(method) != 0 {
 				t.Errorf("%s is called, and there is no bus", method)
 			}
 		}
@@ -41,7 +41,7 @@ func TestUsersOwnSystemd(t *testing.T) {
 		if o, err := m.Origin(t.Context(), job1); err != nil || o.User == "" {
 			t.Errorf("%+v, %v: it does not say whose the job is", o, err)
 		}
-		m.tidy.keep(job1)
+		m.tidy.keepUnlimited(job1)
 		if left, err := m.tidy.files(); left != nil || err != nil {
 			t.Errorf("%v, %v are tidied", left, err)
 		}

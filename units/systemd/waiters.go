@@ -27,9 +27,9 @@ type waiter struct {
 	last    *unitChange // the last state
 }
 
-// enter adds a caller. The argument starts means that the caller starts the unit.
-func (w *waiters) enter(unit string, starts bool) *waiter {
-	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: starts}
+// enter adds a caller. isStart means that the caller starts the unit.
+func (w *waiters) enter(unit string, isStart bool) *waiter {
+	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: isStart}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.unit[unit] == nil {
@@ -80,7 +80,7 @@ func (w *waiters) tellStarters(unit string, t unitChange) bool {
 	defer w.mu.Unlock()
 	heard := false
 	for one := range w.unit[unit] {
-		if one.tell(t) {
+		if one.record(t) {
 			heard = true
 		}
 	}
@@ -118,15 +118,15 @@ func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
 	return r, ok
 }
 
-// This method reports whether systemd has dropped the unit after completing this systemd job.
-func (one *waiter) gone(job dbus.ObjectPath) bool {
+// hasDropped reports whether systemd has dropped the unit after completing this systemd job.
+func (one *waiter) hasDropped(job dbus.ObjectPath) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	return one.removed && one.results[job] == jobDone
 }
 
-// This method records the state of the unit if the caller is starting the unit.
-func (one *waiter) tell(t unitChange) bool {
+// record records the state of the unit if the caller is starting the unit.
+func (one *waiter) record(t unitChange) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if !one.starts {
@@ -139,9 +139,9 @@ func (one *waiter) tell(t unitChange) bool {
 	return true
 }
 
-// begun returns the last state of the unit that is being started, or nil. Later states are not kept
-// for this caller.
-func (one *waiter) begun() *unitChange {
+// lastState returns the last state of the unit that is being started, or nil. Later states are not
+// kept for this caller.
+func (one *waiter) lastState() *unitChange {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	one.starts = false

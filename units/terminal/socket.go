@@ -61,15 +61,15 @@ func Listen(job string) (int, error) {
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)
-		if listed || look == looks || !errors.Is(err, ErrNone) {
+		if listed || look == tries || !errors.Is(err, ErrNone) {
 			return f, err
 		}
 	}
 }
 
-// looks is the number of times that the kernel is asked for its sockets. The kernel may omit some
+// tries is the number of times that the kernel is asked for its sockets. The kernel may omit some
 // sockets while others are opened and closed.
-const looks = 5
+const tries = 5
 
 // dialListed asks the kernel for its sockets once. It also reports whether there was a socket that
 // may be the terminal.
@@ -151,11 +151,11 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 }
 
 // connect connects to a socket. If a signal interrupts the call, such as a signal of Go's own
-// scheduler, connect tries again, but not after a certain time (until).
-func connect(fd int, name string, until time.Time) error {
+// scheduler, connect tries again, but not after deadline.
+func connect(fd int, name string, deadline time.Time) error {
 	for {
 		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})
-		if err != unix.EINTR || time.Now().After(until) {
+		if err != unix.EINTR || time.Now().After(deadline) {
 			return err
 		}
 	}

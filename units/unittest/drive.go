@@ -56,16 +56,16 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 }
 
 // Vanish removes the named unit from systemd with everything in it, without a result.
-func (s *Systemd) Vanish(name string) { s.with(name, s.remove) }
+func (s *Systemd) Vanish(name string) { s.withUnit(name, s.remove) }
 
 // KeepProcesses makes the processes of the named unit survive every kill, so that Stop returns
-// units.ErrProcesses. A call with keep false ends that.
+// units.ErrProcesses. If keep is false, kills end the processes again.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
-	s.with(name, func(u *unit) { u.processesStay = keep })
+	s.withUnit(name, func(u *unit) { u.processesStay = keep })
 }
 
-// This method calls a function with the named unit, if there is one.
-func (s *Systemd) with(name string, do func(*unit)) {
+// withUnit calls a function with the named unit, if there is one.
+func (s *Systemd) withUnit(name string, do func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if u := s.units[name]; u != nil {
@@ -87,7 +87,7 @@ func (s *Systemd) Sweep(name string) {
 	s.drive(name, func(u *unit) {
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
 		u.status.JobPending = true
-		s.tell(name)
+		s.announce(name)
 	})
 }
 
@@ -125,7 +125,7 @@ func (s *Systemd) Started(name string) int {
 
 // Running reports whether the main process of the named unit runs.
 func (s *Systemd) Running(name string) bool {
-	return about(s, name, (*unit).running)
+	return askUnit(s, name, (*unit).running)
 }
 
 // Aimed returns the signals that were sent only to the main process of the named unit.
@@ -138,12 +138,12 @@ func (s *Systemd) Aimed(name string) []int {
 // Properties returns the properties with which the named unit was started; nil if there is no such
 // unit.
 func (s *Systemd) Properties(name string) []units.Property {
-	return about(s, name, func(u *unit) []units.Property { return u.props })
+	return askUnit(s, name, func(u *unit) []units.Property { return u.props })
 }
 
 // DropIn sets properties of the named unit like a drop-in of the site.
 func (s *Systemd) DropIn(name string, props ...units.Property) {
-	s.with(name, func(u *unit) {
+	s.withUnit(name, func(u *unit) {
 		u.props = slices.DeleteFunc(slices.Clone(u.props), func(was units.Property) bool {
 			return slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == was.Name })
 		})
@@ -153,11 +153,11 @@ func (s *Systemd) DropIn(name string, props ...units.Property) {
 
 // Processes returns the number of processes of the named unit.
 func (s *Systemd) Processes(name string) int {
-	return about(s, name, func(u *unit) int { return u.processes })
+	return askUnit(s, name, func(u *unit) int { return u.processes })
 }
 
-// This function asks something about a unit. The answer is zero if there is no such unit.
-func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
-	s.with(name, func(u *unit) { answer = ask(u) })
+// askUnit asks something about a unit. The answer is zero if there is no such unit.
+func askUnit[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
+	s.withUnit(name, func(u *unit) { answer = ask(u) })
 	return answer
 }

@@ -64,5 +64,5 @@ func (s *Systemd) Reconnect() {
 func (s *Systemd) Signal(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tell(name)
+	s.announce(name)
 }

@@ -85,9 +85,9 @@ func (s *Systemd) Start(ctx context.Context, name string, props []units.Property
 			return none, err
 		}
 		if phase, _ := units.Decode(u.status); phase != units.PhaseFailedToStart {
-			return u.now(), nil
+			return u.currentStatus(), nil
 		}
-		return u.now(), &units.StartError{JobResult: "failed", Status: u.now()}
+		return u.currentStatus(), &units.StartError{JobResult: "failed", Status: u.currentStatus()}
 	})
 }
 
@@ -101,12 +101,12 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 			s.stopMain(u)
 			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // resets the failure
 			u.status.JobPending = false                                     // a start that was under way has ended
-			s.tell(name)
+			s.announce(name)
 			return u, fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses)
 		case s.holds[hold{OpStop, name}]:
 			u.set(units.ActiveDeactivating, "stop-sigterm", u.status.Result)
 			u.status.JobPending = true
-			s.tell(name)
+			s.announce(name)
 			return u, s.await(ctx, u)
 		default:
 			s.remove(u)
@@ -150,7 +150,7 @@ func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error)
 	none := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
 	return call(s, ctx, OpStatus, name, none, func() (units.Status, error) {
 		if u := s.units[name]; u != nil {
-			return u.now(), nil
+			return u.currentStatus(), nil
 		}
 		return none, nil
 	})
@@ -177,39 +177,39 @@ func (s *Systemd) System(ctx context.Context) (units.System, error) {
 func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 	return call(s, ctx, OpList, units.Name(1), nil, func() (all []units.Status, _ error) {
 		for _, name := range slices.Sorted(maps.Keys(s.units)) {
-			all = append(all, s.units[name].now())
+			all = append(all, s.units[name].currentStatus())
 		}
 		return all, nil
 	})
 }
 
-// call runs the last argument under the lock, unless there is no bus or the test has set a fault.
-// After a fault it returns the value none.
-func call[T any](s *Systemd, ctx context.Context, op Op, name string, none T, do func() (T, error)) (T, error) {
+// call calls do under the lock, unless there is no bus or the test has set a fault. After a fault
+// it returns zero.
+func call[T any](s *Systemd, ctx context.Context, op Op, name string, zero T, do func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := units.ParseName(name); !ok {
-		return none, fmt.Errorf("%q is not the unit of a job", name)
+		return zero, fmt.Errorf("%q is not the unit of a job", name)
 	}
 	if err := ctx.Err(); err != nil {
-		return none, fmt.Errorf("%s unit %q: %w: %w", op, name, units.ErrBus, err)
+		return zero, fmt.Errorf("%s unit %q: %w: %w", op, name, units.ErrBus, err)
 	}
 	if !s.connected {
-		return none, fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
+		return zero, fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
 	}
 	fault := s.nextFault(op)
 	if fault.Err != nil && !fault.Happens {
-		return none, fmt.Errorf("%s unit %q: %w", op, name, fault.Err)
+		return zero, fmt.Errorf("%s unit %q: %w", op, name, fault.Err)
 	}
 	got, err := do()
 	if fault.Err != nil {
-		return none, fault.Err
+		return zero, fault.Err
 	}
 	return got, err
 }
 
-// tell announces a change if there is a bus.
-func (s *Systemd) tell(name string) {
+// announce announces a change if there is a bus.
+func (s *Systemd) announce(name string) {
 	if s.connected {
 		s.send(units.Change{Name: name})
 	}

@@ -55,12 +55,12 @@ func (s *Systemd) create(name string, props []units.Property) *unit {
 	u.set(units.ActiveActivating, "start", units.ResultSuccess)
 	s.units[name] = u
 	s.started[name]++
-	s.tell(name)
+	s.announce(name)
 	return u
 }
 
-// This method returns the unit's present status.
-func (u *unit) now() units.Status {
+// currentStatus returns the unit's present status.
+func (u *unit) currentStatus() units.Status {
 	s := u.status
 	ended := s.Active == units.ActiveFailed || s.Active == units.ActiveActive && s.Sub == units.SubExited
 	s.Spent = ended && u.processes == 0 && !u.processesStay && !s.JobPending && !slices.ContainsFunc(u.props, stopsWith)
@@ -77,7 +77,7 @@ func (s *Systemd) begin(u *unit) {
 	if b.NotStart != 0 {
 		u.status.MainCode, u.status.MainStatus = units.CLDExited, int32(b.NotStart)
 		u.set(units.ActiveFailed, units.SubFailed, units.ResultExitCode)
-		s.tell(u.status.Name)
+		s.announce(u.status.Name)
 		return
 	}
 	u.processes = 1
@@ -88,12 +88,12 @@ func (s *Systemd) begin(u *unit) {
 		// systemd job of the start stays.
 		u.status.JobPending = true
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
-		s.tell(u.status.Name)
+		s.announce(u.status.Name)
 		return
 	}
 	u.status.WasActive = true
 	u.set(units.ActiveActive, units.SubRunning, units.ResultSuccess)
-	s.tell(u.status.Name)
+	s.announce(u.status.Name)
 	switch {
 	case b.Launch != "":
 		u.status.StatusText, u.status.StatusErrno = contract.StatusPrefix+string(b.Launch), int32(b.Errno)
@@ -128,13 +128,13 @@ func (s *Systemd) exit(u *unit, code int) {
 	}
 }
 
-// die ends the main process by a signal. The argument result is systemd's result; "" means that it
-// follows from the signal.
+// die ends the main process by a signal. result is systemd's result; "" means that it follows from
+// the signal.
 func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(sig)
 	switch {
 	case result != "":
-	case clean(sig):
+	case isClean(sig):
 		result = units.ResultSuccess
 	default:
 		result = units.ResultSignal
@@ -142,18 +142,18 @@ func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	s.end(u, result)
 }
 
-// This function reports whether systemd counts a death by this signal as success.
-func clean(sig syscall.Signal) bool {
+// isClean reports whether systemd counts a death by this signal as success.
+func isClean(sig syscall.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
 }
 
-// The method end does what systemd does when the main process is gone. After a success the unit
-// stays active with the processes that are left. After a failure these processes are killed.
+// end does what systemd does when the main process is gone. After a success the unit stays active
+// with the processes that are left. After a failure these processes are killed.
 func (s *Systemd) end(u *unit, result string) {
 	u.status.MainPID, u.status.JobPending = 0, false
 	u.status.Stopped = u.status.WasActive && (u.status.Active == units.ActiveDeactivating || result == units.ResultTimeout)
 	if u.status.Active == units.ActiveDeactivating {
-		s.stopped(u, result)
+		s.endStopped(u, result)
 		return
 	}
 	if result == units.ResultSuccess {
@@ -167,25 +167,25 @@ func (s *Systemd) end(u *unit, result string) {
 		u.processes = 0
 		u.status.ControlGroup = ""
 	}
-	s.tell(u.status.Name)
+	s.announce(u.status.Name)
 }
 
-// This method ends a unit that is deactivating. No process of it remains, and a unit that succeeded
+// endStopped ends a unit that is deactivating. No process of it remains, and a unit that succeeded
 // is dropped at once.
-func (s *Systemd) stopped(u *unit, result string) {
+func (s *Systemd) endStopped(u *unit, result string) {
 	u.processes, u.status.ControlGroup = 0, ""
 	if result == units.ResultSuccess {
 		s.remove(u)
 		return
 	}
 	u.set(units.ActiveFailed, units.SubFailed, result)
-	s.tell(u.status.Name)
+	s.announce(u.status.Name)
 }
 
-// This method sends a signal to all processes of u.
+// signal sends a signal to all processes of u.
 func (s *Systemd) signal(u *unit, signal int) {
 	sig := syscall.Signal(signal)
-	if u.processes == 0 || u.processesStay || harmless(sig) || u.behaviour.deaf() && sig != syscall.SIGKILL {
+	if u.processes == 0 || u.processesStay || isHarmless(sig) || u.behaviour.deaf() && sig != syscall.SIGKILL {
 		return
 	}
 	if u.running() {
@@ -194,11 +194,11 @@ func (s *Systemd) signal(u *unit, signal int) {
 		return
 	}
 	u.processes = 0
-	s.tell(u.status.Name)
+	s.announce(u.status.Name)
 }
 
-// This function reports whether a process without a handler survives this signal.
-func harmless(sig syscall.Signal) bool {
+// isHarmless reports whether a process without a handler survives this signal.
+func isHarmless(sig syscall.Signal) bool {
 	switch sig {
 	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP,
 		syscall.SIGTTIN, syscall.SIGTTOU:
@@ -224,5 +224,5 @@ func (s *Systemd) remove(u *unit) {
 		close(u.held)
 		u.held = nil
 	}
-	s.tell(u.status.Name)
+	s.announce(u.status.Name)
 }

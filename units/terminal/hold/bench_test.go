@@ -17,7 +17,7 @@ const echoes = "stty raw -echo; echo ready; exec cat"
 func BenchmarkEcho(b *testing.B) {
 	h := start(b, "sh", "-c", echoes)
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
-	until(b, conn, "ready\n")
+	readUntil(b, conn, "ready\n")
 	for b.Loop() {
 		say(b, conn, terminal.Data, "x")
 		if _, _, err := terminal.Read(conn); err != nil {

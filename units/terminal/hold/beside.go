@@ -20,11 +20,11 @@ import (
 // the job has ended.
 const hangUpTime = 2 * time.Second
 
-// This type is an extra command: a client runs it while the job's command runs, in the same
+// An extraCommand is a command that a client runs while the job's command runs, in the same
 // environment and directory. As a child of the holder, it is in the same control group and under
 // the same device filter. When its client is slow, an extra command waits with its output, as in a
 // pipe; the job's command does not.
-type beside struct {
+type extraCommand struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	gone  chan struct{}  // closed when the command has ended
@@ -37,7 +37,7 @@ type beside struct {
 func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	written := make(chan struct{})
 	go func() { writeFrames(conn, c, 0); close(written) }()
-	b, err := h.enter(func() (*beside, error) { return h.begin(c, hello) })
+	b, err := h.enter(func() (*extraCommand, error) { return h.begin(c, hello) })
 	if err != nil {
 		c.pieces <- terminal.Encode(terminal.Refused, []byte("the command could not be run: "+err.Error()))
 	} else {
@@ -53,7 +53,7 @@ func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 
 // wait returns when the command has ended and its client has its output. If the command left
 // processes behind, their later output is dropped.
-func (b *beside) wait() {
+func (b *extraCommand) wait() {
 	_ = b.cmd.Wait()
 	b.ended.Store(true)
 	close(b.gone)
@@ -63,7 +63,7 @@ func (b *beside) wait() {
 
 // serve gives the command its client's input. When the client leaves, serve sends the command a
 // SIGHUP, and later kills it.
-func (b *beside) serve(conn io.Reader) {
+func (b *extraCommand) serve(conn io.Reader) {
 	copyInput(conn, b.in)
 	b.hangUp()
 	select {
@@ -75,9 +75,9 @@ func (b *beside) serve(conn io.Reader) {
 
 // hangUp tells the command by SIGHUP that its terminal is gone. It also continues the command,
 // because a stopped command could not end.
-func (b *beside) hangUp() { b.signal(syscall.SIGHUP, syscall.SIGCONT) }
+func (b *extraCommand) hangUp() { b.signal(syscall.SIGHUP, syscall.SIGCONT) }
 
-func (b *beside) signal(list ...syscall.Signal) {
+func (b *extraCommand) signal(list ...syscall.Signal) {
 	select {
 	case <-b.gone:
 		return
@@ -89,7 +89,7 @@ func (b *beside) signal(list ...syscall.Signal) {
 }
 
 // begin starts the command, in a terminal if the client has one.
-func (h *holder) begin(c *client, hello terminal.Greeting) (*beside, error) {
+func (h *holder) begin(c *client, hello terminal.Greeting) (*extraCommand, error) {
 	argv := slices.Clone(h.before)
 	for _, arg := range hello.Argv {
 		argv = append(argv, string(arg))
@@ -99,24 +99,24 @@ func (h *holder) begin(c *client, hello terminal.Greeting) (*beside, error) {
 		environ = append(environ, "TERM="+hello.Term)
 	}
 	if hello.Rows == 0 || hello.Cols == 0 {
-		return piped(c, command(argv, environ))
+		return startPiped(c, command(argv, environ))
 	}
 	cmd, master, err := inTerminal(argv, environ, pty.Winsize{Rows: hello.Rows, Cols: hello.Cols})
-	b := &beside{cmd: cmd, in: master, gone: make(chan struct{})}
+	b := &extraCommand{cmd: cmd, in: master, gone: make(chan struct{})}
 	if err == nil {
 		b.read.Go(func() { b.copyTo(c, terminal.Data, master) })
 	}
 	return b, err
 }
 
-// This function starts a command without a terminal, in a session of its own.
-func piped(c *client, cmd *exec.Cmd) (*beside, error) {
+// startPiped starts a command without a terminal, in a session of its own.
+func startPiped(c *client, cmd *exec.Cmd) (*extraCommand, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	b := &beside{cmd: cmd, in: in, gone: make(chan struct{})}
+	b := &extraCommand{cmd: cmd, in: in, gone: make(chan struct{})}
 	out, outEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func piped(c *client, cmd *exec.Cmd) (*beside, error) {
 
 // copyTo sends a command's output to a client, until the output ends. Another process may keep the
 // output open after the command has ended. Then copyTo ends when nothing arrives for a moment.
-func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
+func (b *extraCommand) copyTo(c *client, kind terminal.Kind, from *os.File) {
 	defer from.Close()
 	stop := make(chan struct{})
 	defer close(stop)

@@ -20,15 +20,15 @@ func TestBeside(t *testing.T) {
 	conn := h.greet(terminal.Greeting{Argv: command("sh", "-c", "cat; echo wrong >&2; exit 9")})
 	say(t, conn, terminal.Data, "typed\n")
 	say(t, conn, terminal.EOF, "")
-	if shown, status := until(t, conn, ""); status != 9 || len(shown) != 12 || !strings.Contains(shown, "typed\n") || !strings.Contains(shown, "wrong\n") {
+	if shown, status := readUntil(t, conn, ""); status != 9 || len(shown) != 12 || !strings.Contains(shown, "typed\n") || !strings.Contains(shown, "wrong\n") {
 		t.Errorf("%d, %q", status, shown)
 	}
 	conn = h.greet(terminal.Greeting{Rows: 11, Cols: 44, Term: "vt52", Argv: command("sh", "-c", `stty size; echo $TERM; kill -9 $$`)})
-	if shown, status := until(t, conn, ""); status != 137 || shown != "11 44\r\nvt52\r\n" {
+	if shown, status := readUntil(t, conn, ""); status != 137 || shown != "11 44\r\nvt52\r\n" {
 		t.Errorf("%d, %q", status, shown)
 	}
 	conn = h.greet(terminal.Greeting{Argv: command("sh", "-c", "echo $$; exec sleep 600")})
-	pid, _ := until(t, conn, "\n")
+	pid, _ := readUntil(t, conn, "\n")
 	conn.Close()
 	for process := "/proc/" + strings.TrimSpace(pid); ; {
 		if _, err := os.Stat(process); err != nil {
@@ -37,7 +37,7 @@ func TestBeside(t *testing.T) {
 	}
 	conn = h.greet(terminal.Greeting{Rows: 24, Cols: 80})
 	say(t, conn, terminal.Data, "\n")
-	if _, status := until(t, conn, ""); status != 5 {
+	if _, status := readUntil(t, conn, ""); status != 5 {
 		t.Error(status)
 	}
 }
@@ -47,7 +47,7 @@ func TestBeside(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo begun; head -c 20000000 /dev/zero; echo over")})
-	shown, _ := until(t, conn, "begun")
+	shown, _ := readUntil(t, conn, "begun")
 	total := len(shown)
 	for pause := 50 * time.Millisecond; ; pause = 0 {
 		<-time.After(pause) // all buffers on the way are full
@@ -66,7 +66,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
 	say(t, attached, terminal.Data, "\n")
-	if _, status := until(t, attached, ""); status != 4 {
+	if _, status := readUntil(t, attached, ""); status != 4 {
 		t.Error(status)
 	}
 }
@@ -86,15 +86,15 @@ func TestHangUp(t *testing.T) {
 	const stubborn = "trap '' HUP TERM INT; echo $$; while :; do sleep 1; done"
 	for _, g := range []terminal.Greeting{{Argv: commandOf("sh", "-c", stubborn)}, {Rows: 9, Cols: 9, Argv: commandOf("sh", "-c", stubborn)}} {
 		conn := h.greet(g)
-		pid, _ := until(t, conn, "\n")
+		pid, _ := readUntil(t, conn, "\n")
 		conn.Close()
 		gone(pid)
 	}
 	kept := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM HUP; echo $$; sleep 600")})
-	pid, _ := until(t, kept, "\n")
+	pid, _ := readUntil(t, kept, "\n")
 	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
 	say(t, attached, terminal.Data, "\n")
-	if _, status := until(t, attached, ""); status != 4 {
+	if _, status := readUntil(t, attached, ""); status != 4 {
 		t.Error(status)
 	}
 	gone(pid)
@@ -104,7 +104,7 @@ func TestHangUp(t *testing.T) {
 func TestLeftBehind(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "setsid sleep 600 & echo $!; exit 6")})
-	pid, status := until(t, conn, "")
+	pid, status := readUntil(t, conn, "")
 	if n, err := strconv.Atoi(strings.TrimSpace(pid)); err == nil {
 		_ = unix.Kill(n, unix.SIGKILL)
 	}
@@ -119,12 +119,12 @@ func TestBefore(t *testing.T) {
 	t.Setenv(beforeEnv, "1")
 	h := start(t, "sh", "-c", "read x; echo main $BEFORE")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo beside $BEFORE")})
-	if shown, _ := until(t, conn, ""); shown != "beside 1\n" {
+	if shown, _ := readUntil(t, conn, ""); shown != "beside 1\n" {
 		t.Errorf("%q", shown)
 	}
 	attached := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
 	say(t, attached, terminal.Data, "\n")
-	if shown, _ := until(t, attached, ""); !strings.Contains(shown, "main 1\r\n") {
+	if shown, _ := readUntil(t, attached, ""); !strings.Contains(shown, "main 1\r\n") {
 		t.Errorf("%q", shown)
 	}
 }

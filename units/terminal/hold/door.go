@@ -51,13 +51,13 @@ func Door(self string, environ []string, limitsOf func(pid int) string) int {
 	unix.CloseOnExec(doorSocket)
 	arriving := make(chan os.Signal, 16)
 	signal.Notify(arriving, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	h := &holder{begun: make(chan struct{}), admits: admitted, noTerminal: true, sandboxed: takesSandboxed(environ)}
+	h := &holder{begun: make(chan struct{}), admits: isAdmitted, noTerminal: true, sandboxed: takesSandboxed(environ)}
 	main := mainProcess(environ)
 	h.environ = likeMain(main, environ)
 	h.before = []string{self, contract.LimitFlag, limitsOf(main)}
 	go h.accept(doorSocket, make(chan struct{}, 1))
-	h.untilUnused(arriving, gone(main))
-	h.end(0)
+	h.untilUnused(arriving, endOf(main))
+	h.tellEnd(0)
 	return 0
 }
 
@@ -104,8 +104,8 @@ func likeMain(pid int, environ []string) []string {
 	return own
 }
 
-// gone returns a channel that is closed when a process has ended; nil if that can't be known.
-func gone(pid int) <-chan struct{} {
+// endOf returns a channel that is closed when a process has ended; nil if that can't be known.
+func endOf(pid int) <-chan struct{} {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil

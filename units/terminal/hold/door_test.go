@@ -46,9 +46,9 @@ func TestDoor(t *testing.T) {
 	if err := opener.Run(); err != nil {
 		t.Fatal(err)
 	}
-	h := &held{t: t, job: job}
+	h := &testJob{t: t, job: job}
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "pwd; umask; echo $OF_THE_JOB $OF_THE_UNIT $BEFORE")})
-	if shown, status := until(t, conn, ""); status != 0 || shown != dir+"\n0027\nyes limits\n" {
+	if shown, status := readUntil(t, conn, ""); status != 0 || shown != dir+"\n0027\nyes limits\n" {
 		t.Errorf("%d, %q", status, shown)
 	}
 	conn = h.greet(terminal.Greeting{Rows: 24, Cols: 80})
@@ -56,10 +56,10 @@ func TestDoor(t *testing.T) {
 		t.Errorf("%c, %q, %v", kind, content, err)
 	}
 	conn = h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM; echo begun; sleep 600")})
-	until(t, conn, "begun")
+	readUntil(t, conn, "begun")
 	in.Close() // the job ends, and the commands beside it
 	_ = process.Wait()
-	if _, status := until(t, conn, ""); status != 129 {
+	if _, status := readUntil(t, conn, ""); status != 129 {
 		t.Error(status)
 	}
 	for {

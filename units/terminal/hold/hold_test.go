@@ -16,14 +16,14 @@ import (
 func TestSession(t *testing.T) {
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
-	until(t, a, "33 99")
+	readUntil(t, a, "33 99")
 	say(t, a, terminal.Data, "hello\n")
-	until(t, a, "ready")
+	readUntil(t, a, "ready")
 	b := h.greet(terminal.Greeting{Rows: 20, Cols: 70}) // connects later, and gets the earlier output
-	until(t, b, "got hello")
+	readUntil(t, b, "got hello")
 	say(t, b, terminal.Data, "\n")
 	for _, conn := range []*os.File{a, b} {
-		if shown, status := until(t, conn, ""); status != 7 || conn == a && !strings.Contains(shown, "20 70") {
+		if shown, status := readUntil(t, conn, ""); status != 7 || conn == a && !strings.Contains(shown, "20 70") {
 			t.Errorf("%d after %q", status, shown)
 		}
 	}
@@ -105,7 +105,7 @@ func TestAimedSignals(t *testing.T) {
 	h := start(t, "sh", "-c", `trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; trap 'echo wrong' USR2
 		sh -c "trap 'echo child' USR1 TERM; while :; do sleep 0.1; done" & echo ready; while :; do wait; done`)
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
-	until(t, conn, "ready")
+	readUntil(t, conn, "ready")
 	for _, c := range []struct {
 		signal syscall.Signal
 		answer string
@@ -114,10 +114,10 @@ func TestAimedSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.answer != "" {
-			until(t, conn, c.answer)
+			readUntil(t, conn, c.answer)
 		}
 	}
-	if _, status := until(t, conn, ""); status != 3 {
+	if _, status := readUntil(t, conn, ""); status != 3 {
 		t.Error(status)
 	}
 	h.ends("exit status 3")
@@ -130,11 +130,11 @@ func TestAimedSignals(t *testing.T) {
 func TestShellEnds(t *testing.T) {
 	h := start(t, "sh", "-c", "trap '' TERM; echo ready; read x")
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
-	until(t, conn, "ready")
+	readUntil(t, conn, "ready")
 	if err := unix.Kill(h.Process.Pid, unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if _, status := until(t, conn, ""); status != 129 {
+	if _, status := readUntil(t, conn, ""); status != 129 {
 		t.Error(status)
 	}
 	h.ends("signal: hangup")

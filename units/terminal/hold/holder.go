@@ -46,7 +46,7 @@ type holder struct {
 	master     *os.File // nil until the command runs
 	last       []byte   // the last output
 	clients    map[*client]bool
-	beside     map[*beside]bool
+	beside     map[*extraCommand]bool
 	ended      bool
 	leaving    sync.WaitGroup // the clients' writers
 }
@@ -189,26 +189,26 @@ func (h *holder) attach(c *client, write func()) bool {
 	return true
 }
 
-// The method enter calls its argument, which starts an extra command, and records the command. It
-// returns an error if the job has ended or too many commands run.
-func (h *holder) enter(begin func() (*beside, error)) (*beside, error) {
+// enter calls start, which starts an extra command, and records the command. It returns an error if
+// the job has ended or too many commands run.
+func (h *holder) enter(start func() (*extraCommand, error)) (*extraCommand, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended || len(h.beside) >= maxClients {
 		return nil, errors.New("too many commands run beside the job's, or the job has ended")
 	}
-	b, err := begin()
+	b, err := start()
 	if err != nil {
 		return nil, err
 	}
 	if h.beside == nil {
-		h.beside = map[*beside]bool{}
+		h.beside = map[*extraCommand]bool{}
 	}
 	h.beside[b] = true
 	return b, nil
 }
 
-func (h *holder) leave(b *beside) {
+func (h *holder) leave(b *extraCommand) {
 	h.mu.Lock()
 	delete(h.beside, b)
 	h.mu.Unlock()
@@ -229,9 +229,9 @@ func (h *holder) detach(c *client) {
 	h.drop(c)
 }
 
-// end tells all clients how the command ended, and returns when they have been told. Extra commands
-// end or are killed.
-func (h *holder) end(status int) {
+// tellEnd tells all clients how the command ended, and returns when they have been told. Extra
+// commands end or are killed.
+func (h *holder) tellEnd(status int) {
 	h.mu.Lock()
 	h.ended = true
 	for b := range h.beside {

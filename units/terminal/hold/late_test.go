@@ -12,27 +12,27 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// This type is a journal that can be read while it is written.
-type printed struct {
+// A liveJournal is a journal that can be read while it is written.
+type liveJournal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (p *printed) Write(b []byte) (int, error) {
+func (p *liveJournal) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.Write(b)
 }
 
-func (p *printed) String() string {
+func (p *liveJournal) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
 }
 
 // withLaggard returns a holder with a client that has no room for more pieces.
-func withLaggard() (h *holder, late *client, out *printed) {
-	out, late = &printed{}, &client{pieces: make(chan []byte, 1)}
+func withLaggard() (h *holder, late *client, out *liveJournal) {
+	out, late = &liveJournal{}, &client{pieces: make(chan []byte, 1)}
 	h = &holder{output: out, begun: make(chan struct{}), rows: 24, cols: 80, clients: map[*client]bool{late: true}}
 	late.pieces <- terminal.Encode(terminal.Data, []byte("not read"))
 	return h, late, out

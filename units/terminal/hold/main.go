@@ -33,11 +33,11 @@ const (
 const statusNotRun = 127
 
 // Main runs the command argv in a terminal, for the job that environ describes, and ends as the
-// command does. Main puts a prefix (the parameter before) in front of each command: a program that
-// sets what applies to the commands and not to the holder. The parameter aimed, such as 10,15,
-// lists the signals that only this process gets; Main passes them on to the command. If session is
-// not "", a GNU screen session of that name shows the terminal.
-func Main(argv, before, environ []string, session, aimed string) int {
+// command does. Main puts prefix in front of each command: a program that sets what applies to the
+// commands and not to the holder. signals, such as 10,15, lists the signals that only this process
+// gets; Main passes them on to the command. If session is not "", a GNU screen session of that name
+// shows the terminal.
+func Main(argv, prefix, environ []string, session, signals string) int {
 	job, name := "0", "" // if a user started it outside a job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
@@ -49,8 +49,8 @@ func Main(argv, before, environ []string, session, aimed string) int {
 	}
 	name = cmp.Or(name, job)
 	h := &holder{
-		rows: 24, cols: 80, before: before, environ: environ, output: &journal{w: os.Stdout},
-		begun: make(chan struct{}), admits: admitted, job: job, name: name,
+		rows: 24, cols: 80, before: prefix, environ: environ, output: &journal{w: os.Stdout},
+		begun: make(chan struct{}), admits: isAdmitted, job: job, name: name,
 		sandboxed: takesSandboxed(environ),
 	}
 	fd, err := terminal.Listen(name)
@@ -66,12 +66,12 @@ func Main(argv, before, environ []string, session, aimed string) int {
 		go h.accept(fd, attached)
 		if stop := h.awaitClient(attached, arriving); stop != 0 {
 			close(h.begun)
-			h.end(128 + int(stop))
+			h.tellEnd(128 + int(stop))
 			h.screen.finish()
 			return finish(syscall.WaitStatus(stop))
 		}
 	}
-	state, err := h.run(argv, arriving, strings.Split(aimed, ","))
+	state, err := h.run(argv, arriving, strings.Split(signals, ","))
 	h.screen.finish()
 	if err != nil {
 		os.Stderr.WriteString("gpusched: the command could not be run: " + err.Error() + "\n")
@@ -94,18 +94,18 @@ func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal
 			return 0
 		case <-late:
 			return 0
-		case <-h.screen.over():
+		case <-h.screen.whenEnded():
 			return 0
 		case s := <-arriving:
-			if ends(s) {
+			if endsJob(s) {
 				return s.(syscall.Signal)
 			}
 		}
 	}
 }
 
-// This function reports whether the signal is one that ends jobs.
-func ends(s os.Signal) bool {
+// endsJob reports whether the signal is one that ends jobs.
+func endsJob(s os.Signal) bool {
 	return s == syscall.SIGTERM || s == syscall.SIGINT || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
@@ -114,7 +114,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 	cmd, master, err := inTerminal(slices.Concat(h.before, argv), h.commandEnviron(), h.size())
 	if err != nil {
 		close(h.begun)
-		h.end(statusNotRun)
+		h.tellEnd(statusNotRun)
 		return 0, err
 	}
 	h.mu.Lock()
@@ -122,7 +122,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 	h.mu.Unlock()
 	close(h.begun)
 	for len(arriving) > 0 { // signals that arrived before the command existed
-		if s := <-arriving; ends(s) {
+		if s := <-arriving; endsJob(s) {
 			_ = unix.Kill(-cmd.Process.Pid, s.(syscall.Signal))
 		}
 	}
@@ -139,7 +139,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 	_ = cmd.Wait() // ProcessState has the result
 	awaitRest(shown)
 	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	h.end(statusOf(state))
+	h.tellEnd(statusOf(state))
 	awaitRest(shown) // a client that did not read had delayed the output until now
 	return state, nil
 }

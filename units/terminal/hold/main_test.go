@@ -42,13 +42,13 @@ func TestMain(m *testing.M) {
 		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
 			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
 		}
-		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv), os.Getenv(aimedEnv)))
+		os.Exit(Main(os.Args[1:], testPrefix(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv), os.Getenv(aimedEnv)))
 	}
 	os.Exit(m.Run())
 }
 
-// This function returns a prefix for each command: a program that reports that it ran.
-func before() []string {
+// testPrefix returns a prefix for each command: a program that reports that it ran.
+func testPrefix() []string {
 	if os.Getenv(beforeEnv) == "" {
 		return nil
 	}
@@ -70,16 +70,16 @@ const (
 	againEnv   = "GPUSCHED_HOLD_AGAIN"
 )
 
-// This type is a job with a terminal.
-type held struct {
+// A testJob is a job with a terminal.
+type testJob struct {
 	*exec.Cmd
 	t       testing.TB
 	job     string
-	journal printed
+	journal liveJournal
 }
 
-func start(t testing.TB, argv ...string) *held {
-	h := &held{t: t, job: fmt.Sprintf("test%d%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))}
+func start(t testing.TB, argv ...string) *testJob {
+	h := &testJob{t: t, job: fmt.Sprintf("test%d%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))}
 	h.Cmd = exec.Command(os.Args[0], argv...)
 	h.Env = append(os.Environ(), roleEnv+"="+h.job)
 	h.Stdout, h.Stderr = &h.journal, &h.journal
@@ -90,7 +90,7 @@ func start(t testing.TB, argv ...string) *held {
 	return h
 }
 
-func (h *held) dial() *os.File {
+func (h *testJob) dial() *os.File {
 	h.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; {
 		conn, err := terminal.Dial(h.job, os.Getuid())
@@ -104,7 +104,7 @@ func (h *held) dial() *os.File {
 	}
 }
 
-func (h *held) greet(g terminal.Greeting) *os.File {
+func (h *testJob) greet(g terminal.Greeting) *os.File {
 	h.t.Helper()
 	conn := h.dial()
 	content, _ := json.Marshal(g)
@@ -119,9 +119,9 @@ func say(t testing.TB, conn io.Writer, k terminal.Kind, content string) {
 	}
 }
 
-// until reads the output until it contains text. If text is "", it reads to the end, and also
+// readUntil reads the output until it contains text. If text is "", it reads to the end, and also
 // returns the status.
-func until(t testing.TB, conn *os.File, text string) (shown string, status int) {
+func readUntil(t testing.TB, conn *os.File, text string) (shown string, status int) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	for {
@@ -143,7 +143,7 @@ func until(t testing.TB, conn *os.File, text string) (shown string, status int) 
 	}
 }
 
-func (h *held) ends(want string) {
+func (h *testJob) ends(want string) {
 	h.t.Helper()
 	if err := h.Cmd.Wait(); fmt.Sprint(err) != want {
 		h.t.Errorf("the job ended with %v, not %s; it printed %q", err, want, h.journal.String())

@@ -31,14 +31,14 @@ const (
 // affect the command's exit status and output.
 type session struct {
 	cmd   *exec.Cmd
-	said  *said
+	said  *firstOutput
 	ended chan struct{}
 }
 
-// This type is the beginning of a program's output.
-type said struct{ bytes.Buffer }
+// firstOutput is the beginning of a program's output.
+type firstOutput struct{ bytes.Buffer }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *firstOutput) Write(p []byte) (int, error) {
 	_, _ = s.Buffer.Write(p[:min(len(p), mostSaid-min(s.Len(), mostSaid))])
 	return len(p), nil
 }
@@ -60,7 +60,7 @@ func startSession(name, job string, environ []string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{said: &said{}, ended: make(chan struct{})}
+	s := &session{said: &firstOutput{}, ended: make(chan struct{})}
 	s.cmd = exec.Command(program, "-U", "-D", "-m", "-S", name, self, contract.ScreenShowFlag, job)
 	s.cmd.Env, s.cmd.WaitDelay = environ, leftOpen
 	s.cmd.Stdout, s.cmd.Stderr = s.said, s.said
@@ -99,8 +99,8 @@ func (h *holder) commandEnviron() []string {
 	return append(slices.Clone(h.environ), "TERM="+h.term)
 }
 
-// This method returns a channel that is closed when the session has ended; nil if there was none.
-func (s *session) over() <-chan struct{} {
+// whenEnded returns a channel that is closed when the session has ended; nil if there was none.
+func (s *session) whenEnded() <-chan struct{} {
 	if s == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (h *holder) hangUpWithScreen(pid int, done <-chan struct{}) {
 	select {
 	case <-done:
 		return
-	case <-h.screen.over():
+	case <-h.screen.whenEnded():
 	}
 	h.mu.Lock()
 	shown := h.shown
@@ -126,12 +126,12 @@ func (h *holder) hangUpWithScreen(pid int, done <-chan struct{}) {
 	select {
 	case <-done: // the whole job has ended
 	case <-time.After(leaveTime):
-		tellNoSession(h.job, h.screen.why())
+		tellNoSession(h.job, h.screen.howEnded())
 	}
 }
 
-// why returns how the session ended, in one line.
-func (s *session) why() string {
+// howEnded returns how the session ended, in one line.
+func (s *session) howEnded() string {
 	if text := strings.Join(strings.Fields(s.said.String()), " "); text != "" {
 		return text
 	}

@@ -45,8 +45,8 @@ func (s screens) until(what string, ok func() bool) {
 	}
 }
 
-// shows returns the content of the window, as screen itself writes it.
-func (s screens) shows() string {
+// content returns the content of the window, as screen itself writes it.
+func (s screens) content() string {
 	file := filepath.Join(s.t.TempDir(), "hardcopy")
 	if out, err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "hardcopy", file).CombinedOutput(); err != nil {
 		s.t.Logf("%v: %s", err, out)
@@ -62,13 +62,13 @@ func (s screens) shows() string {
 func TestScreen(t *testing.T) {
 	s := newScreens(t)
 	h := start(t, "sh", "-c", `echo "$TERM $(stty size)"; read x; echo "got $x"; read y; exit 7`)
-	s.until("the window shows it", func() bool { return strings.Contains(s.shows(), "screen 24 80") })
+	s.until("the window shows it", func() bool { return strings.Contains(s.content(), "screen 24 80") })
 	if err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "stuff", "word\n").Run(); err != nil {
 		t.Fatal(err)
 	}
-	s.until("what was typed arrives", func() bool { return strings.Contains(s.shows(), "got word") })
+	s.until("what was typed arrives", func() bool { return strings.Contains(s.content(), "got word") })
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
-	until(t, conn, "got word")
+	readUntil(t, conn, "got word")
 	say(t, conn, terminal.Data, "\n")
 	h.ends("exit status 7")
 	if got := h.journal.String(); !strings.Contains(got, "screen 24 80\nword\ngot word\n") {
@@ -85,7 +85,7 @@ func TestScreenEnds(t *testing.T) {
 	t.Run("quit", func(t *testing.T) {
 		s := newScreens(t)
 		h := start(t, "sh", "-c", `trap "echo hung up; exit 3" HUP; echo on; while :; do sleep 0.1; done`)
-		s.until("it runs", func() bool { return strings.Contains(s.shows(), "on") })
+		s.until("it runs", func() bool { return strings.Contains(s.content(), "on") })
 		if err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "quit").Run(); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestScreenEnds(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		s := newScreens(t)
 		h := start(t, "sh", "-c", `echo on; read x; exit 4`)
-		s.until("it runs", func() bool { return strings.Contains(s.shows(), "on") })
+		s.until("it runs", func() bool { return strings.Contains(s.content(), "on") })
 		socket := s.sessions()[0]
 		pid, _, _ := strings.Cut(filepath.Base(socket), ".")
 		for _, sig := range []string{"-USR1", "-USR2", "-INT", "-HUP"} {
@@ -102,7 +102,7 @@ func TestScreenEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !strings.Contains(s.shows(), "on") {
+		if !strings.Contains(s.content(), "on") {
 			t.Fatal("the session did not stand the signals")
 		}
 		if err := exec.Command("kill", "-KILL", pid).Run(); err != nil {
@@ -117,7 +117,7 @@ func TestScreenEnds(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		s := newScreens(t)
 		h := start(t, "sh", "-c", `trap "" TERM; echo on; read x; exit 5`)
-		s.until("it runs", func() bool { return strings.Contains(s.shows(), "on") })
+		s.until("it runs", func() bool { return strings.Contains(s.content(), "on") })
 		pid, _, _ := strings.Cut(filepath.Base(s.sessions()[0]), ".")
 		if err := exec.Command("kill", "-TERM", pid).Run(); err != nil {
 			t.Fatal(err)

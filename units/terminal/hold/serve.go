@@ -54,8 +54,8 @@ func takesSandboxed(environ []string) bool {
 	return slices.Contains(environ, contract.SandboxVariable+"="+contract.SandboxAllowed)
 }
 
-// This function reports whether a user may be a client of the job's terminal (invariant 1).
-func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
+// isAdmitted reports whether a user may be a client of the job's terminal (invariant 1).
+func isAdmitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
@@ -125,13 +125,13 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	h.detach(c)
 }
 
-// writeFrames writes a client's frames until there are no more or a write fails. most is the time
+// writeFrames writes a client's frames until there are no more or a write fails. limit is the time
 // limit for each frame; 0: no limit.
-func writeFrames(conn *os.File, c *client, most time.Duration) {
+func writeFrames(conn *os.File, c *client, limit time.Duration) {
 	defer conn.Close()
 	for piece := range c.pieces {
-		if most > 0 {
-			_ = conn.SetWriteDeadline(time.Now().Add(most))
+		if limit > 0 {
+			_ = conn.SetWriteDeadline(time.Now().Add(limit))
 		}
 		if _, err := conn.Write(piece); err != nil {
 			conn.Close()

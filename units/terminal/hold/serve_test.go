@@ -37,7 +37,7 @@ func TestGarbage(t *testing.T) {
 	}
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
 	say(t, conn, terminal.Data, "\n")
-	if _, status := until(t, conn, ""); status != 3 {
+	if _, status := readUntil(t, conn, ""); status != 3 {
 		t.Error(status)
 	}
 	h.ends("exit status 3")
@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 	}
 	defer conn.Close()
 	say(t, conn, terminal.Hello, `{"Argv":["dHJ1ZQ=="]}`)
-	if _, status := until(t, conn, ""); status != 0 {
+	if _, status := readUntil(t, conn, ""); status != 0 {
 		t.Error(status)
 	}
 }
