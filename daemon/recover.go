@@ -114,7 +114,9 @@ func (l *unitReconciler) report(name string, err error) {
 // unknownUnits returns the units of jobs that neither the core nor the store knows. It also returns
 // the units of recorded jobs that wait, or that may be in a later attempt than the recorded one.
 // The map has the records of these jobs.
-func (l *unitReconciler) unknownUnits(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
+func (l *unitReconciler) unknownUnits(
+	ctx context.Context, all []units.Status,
+) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
 	var ids []job.ID

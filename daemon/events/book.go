@@ -120,13 +120,13 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	return list
 }
 
-// announceIf announces a condition that has begun or ended: applied says whether it applied before,
-// and applies whether it applies now.
-func announceIf(applies, applied bool, begin, end job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
+// announceIf announces a condition that has begun or ended: prev says whether it applied before, and
+// cur whether it applies now.
+func announceIf(cur, prev bool, begin, end job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
 	switch {
-	case applies && !applied:
+	case cur && !prev:
 		announce(begin, state)
-	case applied && !applies:
+	case prev && !cur:
 		announce(end, state)
 	}
 }

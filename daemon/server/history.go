@@ -71,10 +71,10 @@ func (n *namer) renderPast(j *job.Job) api.PastJob {
 	run := job.RunOf(j, a)
 	out.EligibleAt = moment(a.EligibleAt)
 	if waited, ok := a.Waited(); ok {
-		out.WaitSeconds = ifKnown(waited.Seconds())
+		out.WaitSeconds = orNil(waited.Seconds())
 	}
 	if !a.StartedAt.IsZero() {
-		out.ElapsedSeconds = ifKnown(a.Ran(a.EndedAt).Seconds())
+		out.ElapsedSeconds = orNil(a.Ran(a.EndedAt).Seconds())
 	}
 	out.GPUSeconds = max(0, a.EndedAt.Sub(a.PlacedAt).Seconds()) * float64(a.Milli()) / job.WholeGPU
 	addUses(&out, a.GPUs)
@@ -94,9 +94,9 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 		joules, mean, peak = sumKnown(joules, u.Joules()), sumKnown(mean, u.MeanBytes()), peak+u.PeakBytes
 		busy = max(busy, u.PeakPercent())
 	}
-	out.EnergyJoules, out.GPUMeanBytes, out.GPUBusyPeak = ifKnown(joules), ifKnown(mean), ifKnown(busy)
+	out.EnergyJoules, out.GPUMeanBytes, out.GPUBusyPeak = orNil(joules), orNil(mean), orNil(busy)
 	if peak > 0 || mean >= 0 {
-		out.GPUPeakBytes = ifKnown(peak)
+		out.GPUPeakBytes = orNil(peak)
 	}
 }
 

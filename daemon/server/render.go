@@ -132,12 +132,11 @@ func renderUse(out *api.Allocation, u job.GPUUse) {
 
 // renderMeters adds those measurements that may be unknown.
 func renderMeters(out *api.Allocation, u job.GPUUse) {
-	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = ifKnown(u.PeakPercent()), ifKnown(u.MeanBytes()), ifKnown(u.Joules())
+	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = orNil(u.PeakPercent()), orNil(u.MeanBytes()), orNil(u.Joules())
 }
 
-// ifKnown returns a pointer to a measurement. It returns nil for a value below 0, which means
-// unknown.
-func ifKnown[T int | int64 | float64](v T) *T {
+// orNil returns a pointer to a measurement, or nil for a value below 0, which means unknown.
+func orNil[T int | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
 	}

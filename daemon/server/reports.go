@@ -142,16 +142,16 @@ func renderRow(w *report.Row) api.ReportRow {
 		Efficiency: renderEfficiency(w.Efficiency),
 	}
 	if w.GPUMemKnown > 0 {
-		out.GPUMemGiBHours = ifKnown(w.GPUMemSeconds / 3600 / (1 << 30))
+		out.GPUMemGiBHours = orNil(w.GPUMemSeconds / 3600 / (1 << 30))
 	}
 	if w.JoulesKnown > 0 {
-		out.EnergyJoules = ifKnown(w.Joules)
+		out.EnergyJoules = orNil(w.Joules)
 	}
 	if w.BusyKnown {
-		out.GPUBusyPeak = ifKnown(w.PeakBusy)
+		out.GPUBusyPeak = orNil(w.PeakBusy)
 	}
 	if w.PeakBytes > 0 {
-		out.GPUPeakBytes = ifKnown(w.PeakBytes)
+		out.GPUPeakBytes = orNil(w.PeakBytes)
 	}
 	return out
 }
@@ -206,10 +206,10 @@ func renderEntitlement(e *job.Entitlement) api.UsageReply {
 		Quotas: append([]job.QuotaUse{}, e.Quotas...), Limits: append([]job.ClassLimit{}, e.Limits...),
 	}
 	if e.Everyone > 0 {
-		out.UsedPercent = ifKnown(100 * e.Used.Seconds() / e.Everyone.Seconds())
+		out.UsedPercent = orNil(100 * e.Used.Seconds() / e.Everyone.Seconds())
 	}
 	if !e.Grouped && e.Shares > 0 {
-		out.EntitledPercent = ifKnown(100 * float64(e.Share) / float64(e.Shares))
+		out.EntitledPercent = orNil(100 * float64(e.Share) / float64(e.Shares))
 	}
 	return out
 }
