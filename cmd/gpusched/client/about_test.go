@@ -29,8 +29,8 @@ func lacks(n *kong.Node) string {
 		return "nothing of Jobs, as it takes no ids"
 	case about.Slurm == nil:
 		return "Slurm: ForSlurm, or NotForSlurm and what to do instead"
-	case isNewJob != (about.Hosts == cli.OnOne):
-		return "Hosts: OnOne if it is a new job, which embeds jobOptions, and only then"
+	case (isNewJob && about.Host != cli.OnlyHere) != (about.Hosts == cli.OnOne):
+		return "Hosts: OnOne if it is a new job, which embeds jobOptions and may be on another machine, and only then"
 	case together && c.together() == nil:
 		return "what Together is: a case in together, where.go"
 	case !together && c.together() != nil:
