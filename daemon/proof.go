@@ -35,6 +35,9 @@ func (x *executor) prove(ctx context.Context, a core.Prove) core.Event {
 	if x.opt.Prove != nil {
 		e.Says, e.Text = x.opt.Prove(ctx, a)
 	}
+	if e.Says == gpu.ProofHang && ctx.Err() == nil { // a busy machine may be slow once
+		e.Says, e.Text = x.opt.Prove(ctx, a)
+	}
 	pause := x.host.Wakeup()
 	for until := x.host.Now().Add(notReadyTime); e.Says == gpu.ProofNotReady && ctx.Err() == nil; {
 		if !x.host.Now().Before(until) {

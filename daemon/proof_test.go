@@ -37,6 +37,22 @@ func TestGPUsThatAreNotReadyAreTestedAgain(t *testing.T) {
 	}
 }
 
+// A GPU that does not answer in time is tested once more, because the machine may be busy.
+func TestGPUsThatHangAreTestedTwice(t *testing.T) {
+	for second, want := range map[gpu.Proof]gpu.Proof{gpu.ProofWell: gpu.ProofWell, gpu.ProofHang: gpu.ProofHang} {
+		says := []gpu.Proof{gpu.ProofHang, second}
+		x := &executor{host: machine{}, log: slog.New(slog.DiscardHandler), settings: new(atomic.Pointer[Settings])}
+		x.settings.Store(&Settings{})
+		x.opt = &Options{Prove: func(context.Context, core.Prove) (is gpu.Proof, text string) {
+			is, says = says[0], says[1:]
+			return is, ""
+		}}
+		if e, _ := x.prove(t.Context(), core.Prove{}).(core.Proved); e.Says != want || len(says) != 0 {
+			t.Errorf("the second test says %s: %s, want %s, and %d tests are left", second, e.Says, want, len(says))
+		}
+	}
+}
+
 // Health says which GPUs were not tested, and why. A missing library is no fault of the machine.
 func TestCheckProofs(t *testing.T) {
 	view := func(why ...string) *job.View {
