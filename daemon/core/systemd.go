@@ -28,7 +28,7 @@ func newSystemd(boot string, seen time.Time) systemd {
 
 // shift adjusts the times in s after the clock was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
-	job.Shift(by, now, &s.seen)
+	job.Shift(by, now, &s.seen, &s.reboots.next)
 	for id, w := range s.warnings {
 		s.warnings[id] = warning{job.Shifted(w.again, by, now), job.Shifted(w.since, by, now)}
 	}
