@@ -24,14 +24,14 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 }
 
 // delaysOthers returns a waiting job of another user whose planned start would be later if the
-// running job ended at newEnd instead of end.
+// running job ended at newEnd instead of oldEnd.
 func (q *queue) delaysOthers(
-	l *tracked.Job, end, newEnd sched.Instant, now time.Time,
+	l *tracked.Job, oldEnd, newEnd sched.Instant, now time.Time,
 ) (sched.BackfillReservation, bool) {
-	if newEnd <= end || q.Len() == 0 {
+	if newEnd <= oldEnd || q.Len() == 0 {
 		return sched.BackfillReservation{}, false
 	}
-	before := slices.Clone(q.plannedStarts(l, end, now))
+	before := slices.Clone(q.plannedStarts(l, oldEnd, now))
 	after := q.plannedStarts(l, newEnd, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)

@@ -31,7 +31,7 @@ func (c *lifecycle) startChecked(number uint64, now time.Time) {
 		if !why.IsZero() {
 			c.endAttempt(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}, now)
 		} else {
-			c.start(l, now)
+			c.startUnit(l, now)
 		}
 	}
 }

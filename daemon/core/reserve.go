@@ -51,7 +51,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	return nil
 }
 
-// plannedEnd returns the planned end of the machine, or nil.
+// plannedEnd returns the planned shutdown or reboot of the machine, or nil.
 func (q *queue) plannedEnd() *job.MachineEnd {
 	e := q.systemd.scheduledEnd()
 	if g := gpus.ForReboot(q.gpus); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {

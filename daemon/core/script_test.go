@@ -482,7 +482,7 @@ var verbs = map[string]func(*script){
 		s.w.leaving = !no
 		s.feed(core.Leaving{Not: no})
 	},
-	// planned in=TIME how=HOW: logind has scheduled an end of the machine; none: it no longer has.
+	// planned in=TIME how=HOW: logind has scheduled a shutdown or reboot; none: it no longer has.
 	"planned": func(s *script) {
 		if s.has("none") {
 			s.feed(core.Planned{})

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// start starts the unit of the current attempt as soon as there is a place for the start. The
+// startUnit starts the unit of the current attempt as soon as Policy.StartsInFlight allows it. The
 // attempt is on record, or among the records of this step.
-func (c *lifecycle) start(l *tracked.Job, now time.Time) {
+func (c *lifecycle) startUnit(l *tracked.Job, now time.Time) {
 	var looked time.Time
 	if c.needsSample(l) {
 		looked = now

@@ -14,7 +14,7 @@ type systemd struct {
 	boot      string             // the kernel's boot
 	run       string             // the run of systemd in that boot
 	stopping  bool               // systemd stops everything
-	end       job.MachineEnd     // the end of the machine that logind has scheduled; zero: none
+	end       job.MachineEnd     // the shutdown or reboot that logind has scheduled; zero: none
 	reboots   rebooting          // the reboot for which the machine is drained
 	wasListed bool               // the units have been listed since New
 	seen      time.Time          // when an earlier daemon last saw the machine on; zero: unknown

@@ -266,7 +266,7 @@ func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	if !c.step.hasSample() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
 	} else {
-		c.start(l, now)
+		c.startUnit(l, now)
 	}
 }
 

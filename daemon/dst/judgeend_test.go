@@ -83,9 +83,8 @@ func (r *run) endedWell() bool {
 		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
 }
 
-// finding is a verdict on a result: why the result is wrong, or "" if it is right. The verdict
-// finding is a verdict on a result: why the result is wrong, or "" if it is right. Only a finding
-// whose field applies is true counts.
+// A finding is a verdict on a result: why the result is wrong, or "" if it is right. The verdict
+// counts only if applies is true.
 type finding struct {
 	applies bool
 	why     string

@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// MachineEnd is a planned end of the machine, such as a reboot.
+// MachineEnd is a planned shutdown or reboot of the machine.
 type MachineEnd struct {
 	At  time.Time `json:"at"`
 	How string    `json:"how"`          // reboot, kexec, soft-reboot, poweroff or halt, as logind calls them

@@ -196,10 +196,10 @@ func (h *history) restore(p *job.Prediction) {
 	}
 }
 
-// inRange limits x to the range from 0 to most. NaN becomes 0.
-func inRange(x, most float64) float64 {
+// inRange limits x to the range from 0 to upper. NaN becomes 0.
+func inRange(x, upper float64) float64 {
 	if math.IsNaN(x) {
 		return 0
 	}
-	return min(max(x, 0), most)
+	return min(max(x, 0), upper)
 }

@@ -31,8 +31,8 @@ func (r *AdvanceReservation) mayOverlap(limit time.Duration, at Instant) bool {
 	return at < r.To && at.Add(limit) > r.From
 }
 
-// cutsOff reports whether the planned end of the machine keeps the jobs of a bucket from starting:
-// they may still run then. A job that may be stopped and starts again by itself fills the time.
+// cutsOff reports whether a planned shutdown keeps the jobs of a bucket from starting, because they
+// may still run then. A job that may be stopped and starts again by itself fills the time.
 func (s *Snapshot) cutsOff(b *bucket) bool {
 	run := b.shape.limit
 	if run == 0 && b.known {

@@ -306,7 +306,7 @@ func (p *Planner) storeGrants(grants []Grant) []Grant {
 
 // wake sets the next moment at which a new plan may differ from this one although nothing happened.
 // At such a moment a running job has had its slice, scores have drifted apart, or an advance
-// reservation begins or ends, or the planned end of the machine is over.
+// reservation begins or ends, or a planned shutdown is over.
 func (p *Planner) wake() {
 	if p.pass.q.Len() == 0 {
 		return

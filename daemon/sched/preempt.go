@@ -334,8 +334,8 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	vs.limits.countPlaced(c, sh.hostShare)
 }
 
-// dropUnneeded drops those victims that the job does not need, the highest-ranked first. It leaves
-// the victims before index picked alone. If ok is false, it drops all victims from there on.
+// dropUnneeded drops those victims that the job does not need, the highest-ranked first. It keeps
+// the victims whose index is less than picked. If ok is false, it drops all others.
 func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {

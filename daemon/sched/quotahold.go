@@ -10,7 +10,7 @@ import (
 // expected to end before the quotas let such a job start, or if the quotas then allow both. The
 // same holds for a group and its members' jobs.
 
-// quotaUse is how much of each quota jobs use.
+// quotaUse is what jobs use of each quota.
 type quotaUse struct {
 	jobs, milli int
 	hostShare

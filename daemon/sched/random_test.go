@@ -219,7 +219,7 @@ func (d *randomMachine) reserved() {
 	d.s.Reserved = append(d.s.Reserved, r)
 }
 
-// drawEnd draws a planned end of the machine, in a few states.
+// drawEnd draws a planned shutdown, in a few states.
 func (d *randomMachine) drawEnd() {
 	if d.chance(2) {
 		d.s.End = AdvanceReservation{From: noon + Instant(pick(d, -time.Minute, 5*time.Minute, 30*time.Minute, 7*time.Hour))}

@@ -11,7 +11,7 @@ type refBegun struct {
 	end     Instant
 }
 
-// refUse is how much of each quota jobs use.
+// refUse is what jobs use of each quota.
 type refUse struct {
 	jobs, milli, cpus int
 	mem               int64

@@ -226,7 +226,7 @@ type Snapshot struct {
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
-	End       AdvanceReservation // planned end of the machine; To is 0 if there is none
+	End       AdvanceReservation // planned shutdown of the machine; To is 0 if there is none
 	GuardOpen bool               // guarded jobs go first now
 }
 

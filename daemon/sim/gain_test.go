@@ -54,15 +54,15 @@ func stoppedAgain(jobs []sim.JobOutcome, wider bool) (stops, vain int) {
 	return stops, vain
 }
 
-// hasGained reports whether job j has gained from a stop of another job: j ended by end, or had its
-// GPUs for a slice between begin and end.
-func hasGained(j *sim.JobOutcome, begin, end, slice time.Duration) bool {
-	if j.End <= end {
+// hasGained reports whether job j has gained from a stop of another job: j ended by t1, or had its
+// GPUs for a slice between t0 and t1.
+func hasGained(j *sim.JobOutcome, t0, t1, slice time.Duration) bool {
+	if j.End <= t1 {
 		return true
 	}
 	had := time.Duration(0)
 	for _, h := range j.Held {
-		had += max(0, min(h.To, end)-max(h.From, begin))
+		had += max(0, min(h.To, t1)-max(h.From, t0))
 	}
 	return had >= slice
 }

@@ -52,18 +52,18 @@ func newLedger(jobs []Job, gpus int) *ledger {
 		decisions: sha256.New()}
 }
 
-// advance continues the integrals up to the instant end.
-func (l *ledger) advance(end time.Duration, milli, arrived int) {
+// advance continues the integrals up to t.
+func (l *ledger) advance(t time.Duration, milli, arrived int) {
 	from := max(l.until, l.first)
 	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active
-	if from < end {
-		step := (end - from).Microseconds()
+	if from < t {
+		step := (t - from).Microseconds()
 		l.used += step * int64(milli)
 		if waiting > 0 {
 			l.idle += step * int64(l.capacity-milli)
 		}
 	}
-	l.until = max(l.until, end)
+	l.until = max(l.until, t)
 }
 
 func (l *ledger) start(at int, u *unit, now time.Duration) {

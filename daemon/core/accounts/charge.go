@@ -37,12 +37,13 @@ func (b *Book) LargestShare(j *job.Job) int {
 	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
-// partOf returns all*n/most, rounded up and at most all. It returns 0 if n or most is not positive.
-func partOf(all int, n, most int64) int {
-	if most <= 0 || n <= 0 {
+// partOf returns total*n/limit, rounded up and at most total. It returns 0 if n or limit is not
+// positive.
+func partOf(total int, n, limit int64) int {
+	if limit <= 0 || n <= 0 {
 		return 0
 	}
-	return int(math.Ceil(float64(all) * min(1, float64(n)/float64(most))))
+	return int(math.Ceil(float64(total) * min(1, float64(n)/float64(limit))))
 }
 
 // count adds a running job to an account. Before the first listing the job's run time is unknown:

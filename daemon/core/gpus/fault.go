@@ -122,9 +122,9 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// affectedJob returns the job that an error of a GPU hit, and where the job had the GPU: in whole, or
-// one of its slices. That is the job whose process the driver names. If the driver names none, it is
-// the only job that had the GPU.
+// affectedJob returns the job that was hit by an error of a GPU, and the device on which it was hit:
+// the whole GPU or one of its slices. That is the job whose process the driver names. If the driver
+// names none, it is the only job that had the GPU.
 func (b *inventory) affectedJob(hit []*device, e ErrorReport) (only *tracked.Job, on *device) {
 	id, foreign := e.Job, false
 	for _, d := range hit {

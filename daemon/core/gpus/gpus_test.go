@@ -22,8 +22,8 @@ func bookOf(p site.Policy) *Book {
 	return &b
 }
 
-// An upgrade of the driver is noticed even if the driver has a problem, of which the upgrade may be
-// the cause. An answer without the loaded version changes nothing.
+// An upgrade of the driver is noticed even if the driver has a problem: the upgrade may have caused
+// it. An answer without the loaded version changes nothing.
 func TestDriverDiffersWithAProblem(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for i, c := range []struct {

@@ -43,7 +43,7 @@ type StrangersFound struct {
 	Ended bool
 }
 
-// sighting is a stranger in the present sample, with all GPUs on which it is one.
+// sighting is a stranger in the present sample, with all GPUs on which it is a stranger.
 type sighting struct {
 	*stranger
 	p    *gpu.Process

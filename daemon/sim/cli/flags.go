@@ -212,8 +212,8 @@ func (o *options) check(rest []string) error {
 // maxDays is ten years.
 const maxDays = 3660
 
-// isBetween reports whether x is between 0 and most. NaN is not.
-func isBetween(x, most float64) bool { return x >= 0 && x <= most }
+// isBetween reports whether x is between 0 and upper. NaN is not.
+func isBetween(x, upper float64) bool { return x >= 0 && x <= upper }
 
 // maxDepth is the maximum reservation depth that a site can configure.
 const maxDepth = 16
