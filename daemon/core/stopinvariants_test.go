@@ -165,7 +165,7 @@ func (c *chaos) occupy() {
 }
 
 // TestStopsAreJustified lets jobs that share GPUs, and foreign processes, use random amounts of
-// memory, with faults in between. justified checks each stop.
+// memory, with faults in between. checkJustified checks each stop.
 func TestStopsAreJustified(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {

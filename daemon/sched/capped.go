@@ -111,7 +111,7 @@ func (p *pass) findOpen() {
 
 // leavesWaiting reports whether the bucket has a job that waits after this pass and that no array
 // throttle holds back. Jobs that the pass starts are still in the queue, so they are subtracted.
-// After the plan was carried out, callers use bucket.waits instead.
+// After the plan was carried out, callers use bucket.hasWaiting instead.
 func (p *pass) leavesWaiting(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.isOpen() {

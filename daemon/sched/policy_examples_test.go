@@ -379,14 +379,14 @@ func TestExampleOfThresholds(t *testing.T) {
 	}
 	page := readPolicy(t)
 	page.hasTable(rows...)
-	page.hasSentence("none more than %d times the job's", togetherAbove)
+	page.hasSentence("no single score may be more than %d times the job's", togetherAbove)
 	turn := (&Policy{Slice: 30 * minute}).protectedTime(time.Hour)
 	if turn != 2*time.Hour {
 		t.Errorf("a turn is %s", turn)
 	}
 	page.hasSentence("has run for half an hour (longer once it has been stopped, see below)")
 	page.hasSentence("has a turn of two hours, or four times as long as it had run if that is less")
-	page.hasSentence("only if that has waited for a week, or is wider and asks more than half of the GPUs in service of its kind")
+	page.hasSentence("only if that has waited for a week, or is wider and asks for more than half of the GPUs of its kind in service")
 }
 
 func TestExampleOfQuotas(t *testing.T) {

@@ -21,7 +21,7 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 }
 
 // hasWaiting reports whether the bucket has a job that no throttle holds back. It must be called
-// after the plan was carried out. Before that, callers use pass.leaves.
+// after the plan was carried out. Before that, callers use pass.leavesWaiting.
 func (b *bucket) hasWaiting() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {
