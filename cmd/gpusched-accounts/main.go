@@ -13,8 +13,8 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 
-// This constant is the descriptor of the first socket that systemd passes.
-const activated = 3
+// firstSocket is the descriptor of the first socket that systemd passes.
+const firstSocket = 3
 
 // run serves until it is killed. It returns 1 for an error and 2 for wrong usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
@@ -22,7 +22,7 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 		fmt.Fprintln(talk, "gpusched-accounts: takes no arguments, and is started by systemd through gpusched-accounts.socket")
 		return 2
 	}
-	l, err := net.FileListener(os.NewFile(activated, "socket"))
+	l, err := net.FileListener(os.NewFile(firstSocket, "socket"))
 	if err == nil {
 		err = getent.Serve(context.Background(), l, getent.Resolver{Program: getent.Program})
 	}
