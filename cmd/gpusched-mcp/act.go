@@ -77,7 +77,7 @@ func (t *tools) addActing(s *mcp.Server) {
 	}, false, t.resubmit)
 	each := func(r *api.Route, does string, ends bool) {
 		addActTool(s, &mcp.Tool{Name: r.Name, Description: does}, ends, func(ctx context.Context, in jobsIn) (any, error) {
-			return t.each(ctx, in.IDs, r)
+			return t.sendEach(ctx, in.IDs, r)
 		})
 	}
 	each(api.RouteCancel, "Cancel waiting or running jobs.", true)
@@ -109,9 +109,9 @@ type eachOut struct {
 	Errors []string  `json:"errors,omitempty"`
 }
 
-// This method sends one request for each job. If one request is refused, the remaining requests are
+// sendEach sends one request for each job. If one request is refused, the remaining requests are
 // still sent.
-func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, error) {
+func (t *tools) sendEach(ctx context.Context, ids []string, r *api.Route) (any, error) {
 	if err := checkIDs(ids); err != nil {
 		return nil, err
 	}
@@ -135,29 +135,29 @@ func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, erro
 }
 
 func (t *tools) submit(ctx context.Context, in submitIn) (any, error) {
-	return t.queue(ctx, in, "--json")
+	return t.submitCommand(ctx, in, "--json")
 }
 func (t *tools) dryRun(ctx context.Context, in submitIn) (any, error) {
-	return t.queue(ctx, in, "--json", "--dry-run")
+	return t.submitCommand(ctx, in, "--json", "--dry-run")
 }
 
-// This method runs 'gpusched submit' for the command, in the command's directory.
-func (t *tools) queue(ctx context.Context, in submitIn, how ...string) (any, error) {
+// submitCommand runs 'gpusched submit' for the command, in the command's directory.
+func (t *tools) submitCommand(ctx context.Context, input submitIn, how ...string) (any, error) {
 	switch {
-	case len(in.Command) == 0 || in.Command[0] == "":
+	case len(input.Command) == 0 || input.Command[0] == "":
 		return nil, errors.New("command is empty: give the program and its arguments, one word per element")
-	case !filepath.IsAbs(in.Directory):
-		return nil, fmt.Errorf("directory %q is not an absolute path", clean(in.Directory))
+	case !filepath.IsAbs(input.Directory):
+		return nil, fmt.Errorf("directory %q is not an absolute path", stripControls(input.Directory))
 	}
-	words := arguments(requestOptions, in.Options)
+	words := arguments(requestOptions, input.Options)
 	args := append([]string{"submit"}, how...)
 	args = append(args, words...)
-	for name, value := range map[string]string{"array": in.Array, "log": in.Log, "after-ok": strings.Join(in.After, ",")} {
+	for name, value := range map[string]string{"array": input.Array, "log": input.Log, "after-ok": strings.Join(input.After, ",")} {
 		if value != "" {
 			args = append(args, "--"+name+"="+value)
 		}
 	}
-	return t.runJSON(ctx, in.Directory, append(append(args, "--"), in.Command...)...)
+	return t.runJSON(ctx, input.Directory, append(append(args, "--"), input.Command...)...)
 }
 
 func (t *tools) update(ctx context.Context, in changeIn) (any, error) {

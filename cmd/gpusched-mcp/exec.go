@@ -22,9 +22,9 @@ const (
 )
 
 // runIn runs gpusched in a directory as the user would, but without a shell or a terminal. The
-// result said is the text from its standard error: the error of a failed run, or the warnings of a
-// successful run.
-func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []byte, said string, err error) {
+// result message is the text from its standard error: the error of a failed run, or the warnings of
+// a successful run.
+func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []byte, message string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	if t.own {
@@ -36,16 +36,16 @@ func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []by
 	stdout.most, stderr.most = maxOutput, maxText
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
-	said = clean(strings.TrimSpace(stderr.String()))
+	message = stripControls(strings.TrimSpace(stderr.String()))
 	switch {
 	case ctx.Err() != nil:
-		return nil, said, fmt.Errorf("gpusched did not answer within %v", runTimeout)
-	case err != nil && said != "":
-		return stdout.Bytes(), said, fmt.Errorf("%s", said)
+		return nil, message, fmt.Errorf("gpusched did not answer within %v", runTimeout)
+	case err != nil && message != "":
+		return stdout.Bytes(), message, fmt.Errorf("%s", message)
 	case stdout.lost:
-		return nil, said, fmt.Errorf("the answer is longer than %d bytes: request less", maxOutput)
+		return nil, message, fmt.Errorf("the answer is longer than %d bytes: request less", maxOutput)
 	}
-	return stdout.Bytes(), said, err
+	return stdout.Bytes(), message, err
 }
 
 // runJSON runs gpusched and decodes the JSON object that it prints.
@@ -81,9 +81,9 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// This function removes control characters and characters that change the direction of text
+// stripControls removes control characters and characters that change the direction of text
 // (invariant 4).
-func clean(s string) string {
+func stripControls(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':

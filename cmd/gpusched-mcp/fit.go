@@ -25,12 +25,12 @@ type fitter struct {
 	wrong []string
 }
 
-// fit returns the arguments converted to the schema.
-func fit(tool string, schema *jsonschema.Schema, given json.RawMessage) (json.RawMessage, error) {
+// fitArguments returns the arguments converted to the schema.
+func fitArguments(tool string, schema *jsonschema.Schema, given json.RawMessage) (json.RawMessage, error) {
 	f := &fitter{tool: tool, top: schema}
 	var args map[string]any
 	if len(given) > 0 && !decoded(given, &args) {
-		return nil, fmt.Errorf("the arguments of %s must be an object: %s", tool, f.takes("", schema))
+		return nil, fmt.Errorf("the arguments of %s must be an object: %s", tool, f.listNames("", schema))
 	}
 	fitted := f.object("", schema, args)
 	if len(f.wrong) > 0 {
@@ -51,9 +51,9 @@ func (f *fitter) refuse(format string, args ...any) any {
 	return nil
 }
 
-// object converts the members of an object. The parameter in is the name of the object; "" means
-// the arguments of the call themselves.
-func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) map[string]any {
+// object converts the members of an object. The parameter parent is the name of the object; ""
+// means the arguments of the call themselves.
+func (f *fitter) object(parent string, s *jsonschema.Schema, given map[string]any) map[string]any {
 	fitted := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, key := given[name], spelled(s, name)
@@ -61,7 +61,7 @@ func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) m
 		switch property := s.Properties[key]; {
 		case value == nil: // null means the same as a missing argument
 		case property == nil:
-			f.misplaced(in, name, value)
+			f.refuseName(parent, name, value)
 		case twice:
 			f.refuse("%s is given twice", key)
 		default:
@@ -91,24 +91,24 @@ func spelled(s *jsonschema.Schema, name string) string {
 	return name
 }
 
-// This method refuses a name that the object does not have, and says where it belongs.
-func (f *fitter) misplaced(in, name string, value any) {
+// refuseName refuses a name that the object does not have, and says where it belongs.
+func (f *fitter) refuseName(parent, name string, value any) {
 	options, name := f.top.Properties["options"], brief(name)
 	has := func(s *jsonschema.Schema) bool { return s != nil && s.Properties[spelled(s, name)] != nil }
 	here := f.top
-	if in != "" {
-		here = f.top.Properties[in]
+	if parent != "" {
+		here = f.top.Properties[parent]
 	}
 	near := job.Nearest(name, slices.Sorted(maps.Keys(here.Properties)))
 	switch {
-	case in == "" && has(options):
-		f.refuse(`%[1]s belongs in options: {"options": {"%[1]s": %[2]s}}`, spelled(options, name), written(value))
-	case in != "" && has(f.top):
-		f.refuse("%[1]s belongs beside %[2]s, not inside %[2]s", spelled(f.top, name), in)
+	case parent == "" && has(options):
+		f.refuse(`%[1]s belongs in options: {"options": {"%[1]s": %[2]s}}`, spelled(options, name), asJSON(value))
+	case parent != "" && has(f.top):
+		f.refuse("%[1]s belongs beside %[2]s, not inside %[2]s", spelled(f.top, name), parent)
 	case near != "":
-		f.refuse("there is no argument %s: did you mean %s?", within(in, name), near)
+		f.refuse("there is no argument %s: did you mean %s?", within(parent, name), near)
 	default:
-		f.refuse("there is no argument %s; %s", within(in, name), f.takes(in, here))
+		f.refuse("there is no argument %s; %s", within(parent, name), f.listNames(parent, here))
 	}
 }
 
@@ -119,13 +119,13 @@ func within(in, name string) string {
 	return name + " in " + in
 }
 
-// This method lists the names that an object accepts.
-func (f *fitter) takes(in string, s *jsonschema.Schema) string {
+// listNames lists the names that an object accepts.
+func (f *fitter) listNames(parent string, s *jsonschema.Schema) string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 {
 		return f.tool + " takes no arguments"
 	}
-	return within(in, f.tool) + " takes " + strings.Join(names, ", ")
+	return within(parent, f.tool) + " takes " + strings.Join(names, ", ")
 }
 
 // value converts a value to the type that its schema names.
@@ -139,22 +139,22 @@ func (f *fitter) value(name string, s *jsonschema.Schema, v any) any {
 		if text := strings.ToLower(fmt.Sprint(v)); text == "true" || text == "false" {
 			return text == "true"
 		}
-		return f.refuse("%s must be true or false, not %s", name, written(v))
+		return f.refuse("%s must be true or false, not %s", name, asJSON(v))
 	case "integer":
 		if n, err := strconv.Atoi(number(v)); err == nil {
 			return n
 		}
-		return f.refuse("%s must be a whole number, not %s", name, written(v))
+		return f.refuse("%s must be a whole number, not %s", name, asJSON(v))
 	case "number":
 		if n, err := strconv.ParseFloat(number(v), 64); err == nil {
 			return n
 		}
-		return f.refuse("%s must be a number, not %s", name, written(v))
+		return f.refuse("%s must be a number, not %s", name, asJSON(v))
 	}
 	if text := number(v); text != "" || v == "" {
 		return text
 	}
-	return f.refuse("%s must be a single text, not %s", name, written(v))
+	return f.refuse("%s must be a single text, not %s", name, asJSON(v))
 }
 
 // objectOf converts a value to an object. It also accepts JSON text.
@@ -167,7 +167,7 @@ func (f *fitter) objectOf(name string, s *jsonschema.Schema, v any) any {
 	}
 	inner, ok := v.(map[string]any)
 	if !ok {
-		return f.refuse(`%s must be an object, such as {"gpus": 1}, not %s`, name, written(v))
+		return f.refuse(`%s must be an object, such as {"gpus": 1}, not %s`, name, asJSON(v))
 	}
 	return f.object(name, s, inner)
 }
@@ -183,7 +183,7 @@ func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
 		case strings.HasPrefix(v, "[") && decoded([]byte(v), &list):
 		case name == "command" && strings.ContainsAny(v, " \t\n"):
 			return f.refuse(`command must be a list with one word per element, such as ["python", "train.py"], because no shell reads it; `+
-				`to run a shell command use ["sh", "-c", LINE]; it was %s`, written(v))
+				`to run a shell command use ["sh", "-c", LINE]; it was %s`, asJSON(v))
 		case name == "command" && v != "":
 			list = []any{v}
 		default:
@@ -216,8 +216,8 @@ func number(v any) string {
 	return ""
 }
 
-// written returns a value as JSON, for an error.
-func written(v any) string {
+// asJSON formats a value as JSON, for an error.
+func asJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return "that"
@@ -227,7 +227,7 @@ func written(v any) string {
 
 // brief shortens an agent's text for an error.
 func brief(s string) string {
-	s = clean(s)
+	s = stripControls(s)
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"
 	}

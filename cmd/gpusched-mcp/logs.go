@@ -41,14 +41,14 @@ func (t *tools) logs(ctx context.Context, in logsIn) (any, error) {
 	if err != nil && len(out) == 0 {
 		return nil, err
 	}
-	text, cut := lastOf(clean(string(out)), maxText)
+	text, cut := lastOf(stripControls(string(out)), maxText)
 	return logsOut{in.ID, jobsWords, text, cut, said}, nil
 }
 
 // checkID refuses text that cannot be the id of a job, such as an option (invariant 3).
 func checkID(id string) error {
 	if id == "" || strings.Trim(id, "0123456789_") != "" {
-		return fmt.Errorf("%q is not a job: use a number such as 12, or 7_3 for a task of an array", clean(id))
+		return fmt.Errorf("%q is not a job: use a number such as 12, or 7_3 for a task of an array", stripControls(id))
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ type modelIn struct {
 
 func (t *tools) estimate(ctx context.Context, in modelIn) (any, error) {
 	if in.Model == "" || strings.HasPrefix(in.Model, "-") {
-		return nil, fmt.Errorf("%q is not a model: name a directory, or a model in the user's cache", clean(in.Model))
+		return nil, fmt.Errorf("%q is not a model: name a directory, or a model in the user's cache", stripControls(in.Model))
 	}
 	args := []string{"estimate", "--json"}
 	if in.Train {

@@ -40,7 +40,7 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	defer stop()
 	client := &api.Client{Socket: getenv(contract.SocketVariable), Own: *own}
 	t := &tools{client: client, gpusched: *gpusched, own: *own, uid: os.Getuid(), others: *others}
-	err := t.server(*write).Run(ctx, answering{&mcp.StdioTransport{}})
+	err := t.server(*write).Run(ctx, patientTransport{&mcp.StdioTransport{}})
 	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		fmt.Fprintln(talk, "gpusched-mcp:", err)
 		return 1

@@ -256,7 +256,7 @@ func TestOthersJobsAreLeftAlone(t *testing.T) {
 
 // Invariant 4: output is cleaned and its length is bounded.
 func TestTextIsBounded(t *testing.T) {
-	if got := clean("a\x1b[31mb\u202ec\r\n\td\x00"); got != "a[31mbc\n\td" {
+	if got := stripControls("a\x1b[31mb\u202ec\r\n\td\x00"); got != "a[31mbc\n\td" {
 		t.Errorf("got %q", got)
 	}
 	if got, cut := lastOf(strings.Repeat("line\n", 10), 12); got != "line\nline\n" || !cut {

@@ -50,9 +50,9 @@ var (
 
 const optionsText = "The options of the command line. Values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
 
-// schemaOf returns a schema. Its property "options" has these options. The map other has the other
-// properties of the schema.
-func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
+// schemaOf returns a schema with the given properties and with a property "options", which has
+// these options.
+func schemaOf(list []option, properties map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
 	options := map[string]*jsonschema.Schema{}
 	for _, o := range list {
 		switch {
@@ -69,14 +69,14 @@ func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...st
 		Type: "object", Properties: options, AdditionalProperties: closed(),
 		Description: optionsText,
 	}}
-	for name, s := range other {
+	for name, s := range properties {
 		all[name] = s
 	}
 	return &jsonschema.Schema{Type: "object", Properties: all, Required: required, AdditionalProperties: closed()}
 }
 
-// arguments converts the options of a call to words of a command line. The call must already fit
-// the schema. An option and its value form one word (invariant 3).
+// arguments converts the options of a call to arguments of a command line. The call must already
+// fit the schema. An option and its value form one argument (invariant 3).
 func arguments(list []option, given map[string]any) (words []string) {
 	for _, o := range list {
 		switch v := given[o.name].(type) {

@@ -13,18 +13,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// This type is a transport that delays the end of its input until all requests are answered.
-// 'printf REQUESTS | gpusched mcp' therefore prints the answers.
-type answering struct{ mcp.Transport }
+// A patientTransport delays the end of its input until all requests are answered. 'printf REQUESTS
+// | gpusched mcp' therefore prints the answers.
+type patientTransport struct{ mcp.Transport }
 
-func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
+func (t patientTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	conn, err := t.Transport.Connect(ctx)
-	return &owing{Connection: conn, owed: map[jsonrpc.ID]bool{}}, err
+	return &patientConn{Connection: conn, owed: map[jsonrpc.ID]bool{}}, err
 }
 
-// This type is a connection that tracks the unanswered requests. The SDK does not answer a request
-// that reuses the number of an unanswered request.
-type owing struct {
+// A patientConn tracks the unanswered requests. The SDK does not answer a request that reuses the
+// number of an unanswered request.
+type patientConn struct {
 	mcp.Connection
 	mu   sync.Mutex
 	owed map[jsonrpc.ID]bool
@@ -37,7 +37,7 @@ const (
 	answerPoll = 5 * time.Millisecond
 )
 
-func (c *owing) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
 		c.mu.Lock()
@@ -53,7 +53,7 @@ func (c *owing) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return message, err
 }
 
-func (c *owing) Write(ctx context.Context, message jsonrpc.Message) error {
+func (c *patientConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, message)
 	if response, ok := message.(*jsonrpc.Response); ok {
 		c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *owing) Write(ctx context.Context, message jsonrpc.Message) error {
 	return err
 }
 
-func (c *owing) owes() bool {
+func (c *patientConn) owes() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.owed) > 0

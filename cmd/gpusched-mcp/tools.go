@@ -45,9 +45,9 @@ func addReadTool[In any](s *mcp.Server, name, does string, f func(context.Contex
 	add(s, &mcp.Tool{Name: name, Description: does, Annotations: hints}, f)
 }
 
-// addActTool adds a tool that changes something. If ends is set, the tool can end running work.
-func addActTool[In any](s *mcp.Server, tool *mcp.Tool, ends bool, f func(context.Context, In) (any, error)) {
-	tool.Annotations = &mcp.ToolAnnotations{DestructiveHint: new(ends), OpenWorldHint: new(false)}
+// addActTool adds a tool that changes something. If endsJobs is set, the tool can end running work.
+func addActTool[In any](s *mcp.Server, tool *mcp.Tool, endsJobs bool, f func(context.Context, In) (any, error)) {
+	tool.Annotations = &mcp.ToolAnnotations{DestructiveHint: new(endsJobs), OpenWorldHint: new(false)}
 	add(s, tool, f)
 }
 
@@ -77,7 +77,7 @@ func answerOf[In any](
 	ctx context.Context, tool string, schema *jsonschema.Schema, given json.RawMessage,
 	f func(context.Context, In) (any, error),
 ) (json.RawMessage, error) {
-	fitted, err := fit(tool, schema, given)
+	fitted, err := fitArguments(tool, schema, given)
 	if err != nil {
 		return nil, err
 	}

@@ -51,12 +51,12 @@ func (t *tools) triage(ctx context.Context, in jobIn) (any, error) {
 	} else {
 		out.NoText = err.Error()
 	}
-	out.Before, err = t.before(ctx, j)
+	out.Before, err = t.countSimilar(ctx, j)
 	return out, err
 }
 
-// This method counts the states in which similar jobs ended.
-func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, error) {
+// countSimilar counts the states in which similar jobs ended.
+func (t *tools) countSimilar(ctx context.Context, j *api.Job) (map[job.State]int, error) {
 	counts := map[job.State]int{}
 	past, err := api.History(ctx, t.client, api.HistoryQuery{
 		UID: &j.UID, Name: j.Name, Since: time.Now().Add(-similarWindow), Order: "newest", Limit: maxJobs,

@@ -58,7 +58,7 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 		}
 		over = over || reply.Job.State.Terminal()
 		out.Ended = out.Ended && over
-		out.Says = append(out.Says, fmt.Sprintf("job %s %s", id, standing(&reply.Job, over)))
+		out.Says = append(out.Says, fmt.Sprintf("job %s %s", id, describeState(&reply.Job, over)))
 		out.Jobs = append(out.Jobs, reply.Job)
 	}
 	if !out.Ended {
@@ -82,12 +82,12 @@ func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over b
 	return err == nil, err
 }
 
-// This function describes the state of a job. If over is set, the state is final.
-func standing(j *api.Job, over bool) string {
+// describeState describes the state of a job. The argument final says whether the state is final.
+func describeState(j *api.Job, final bool) string {
 	switch {
 	case j.Result != nil:
 		return j.Cause(words.Reader{})
-	case j.State == job.Queued && over:
+	case j.State == job.Queued && final:
 		return colon("will not start", j.Because(words.Reader{}))
 	case j.State != job.Queued:
 		return "is " + string(j.State) + onGPUs(j.GPUs)
