@@ -32,12 +32,12 @@ func scheduler(t *testing.T, b server.Backend) *api.Client {
 		Backend: func(context.Context) server.Backend { return b }, Version: "1.2.3", Log: slog.New(slog.DiscardHandler),
 		UserName: func(int) string { return "me" },
 	})
-	until(t, func(ctx context.Context) error { return s.Serve(ctx, l) })
+	runUntilEnd(t, func(ctx context.Context) error { return s.Serve(ctx, l) })
 	return &api.Client{Socket: path}
 }
 
-// until runs a function in the background and cancels its context when the test ends.
-func until(t *testing.T, run func(context.Context) error) {
+// runUntilEnd runs a function in the background and cancels its context when the test ends.
+func runUntilEnd(t *testing.T, run func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
@@ -49,9 +49,9 @@ func until(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// This function serves metrics on a port until the test ends, and returns the address. Connections
+// serveOnPort serves metrics on a port until the test ends, and returns the address. Connections
 // have no time limits.
-func port(t *testing.T, client *api.Client) string {
+func serveOnPort(t *testing.T, client *api.Client) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,14 +59,14 @@ func port(t *testing.T, client *api.Client) string {
 	}
 	s := newServer(client)
 	s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout = 0, 0, 0 // no connection times out
-	until(t, func(ctx context.Context) error { return serve(ctx, l, s) })
+	runUntilEnd(t, func(ctx context.Context) error { return serve(ctx, l, s) })
 	return l.Addr().String()
 }
 
 // Invariant 1: the only accepted request is for /metrics on this machine.
 func TestOnlyGetMetrics(t *testing.T) {
 	backend := &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 0, UUID: "GPU-a"}}}}}
-	address := port(t, scheduler(t, backend))
+	address := serveOnPort(t, scheduler(t, backend))
 	number := address[strings.LastIndex(address, ":")+1:]
 	for request, want := range map[string]int{
 		"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:" + number:                                       200,
@@ -115,7 +115,7 @@ func TestOnlyGetMetrics(t *testing.T) {
 
 // Clients that accept OpenMetrics get OpenMetrics. All other clients get the older format.
 func TestFormatsAreNegotiated(t *testing.T) {
-	address := port(t, scheduler(t, &servertest.Backend{}))
+	address := serveOnPort(t, scheduler(t, &servertest.Backend{}))
 	for accept, want := range map[string]string{
 		"": "text/plain; version=0.0.4", "text/html": "text/plain; version=0.0.4",
 		"application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5": "application/openmetrics-text; version=1.0.0",
@@ -136,7 +136,7 @@ func TestFormatsAreNegotiated(t *testing.T) {
 
 // Without a scheduler, the page says that it is down.
 func TestPageWithoutScheduler(t *testing.T) {
-	resp, err := http.Get("http://" + port(t, &api.Client{Socket: filepath.Join(t.TempDir(), "none")}) + "/metrics")
+	resp, err := http.Get("http://" + serveOnPort(t, &api.Client{Socket: filepath.Join(t.TempDir(), "none")}) + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 		{"GET /metrics HTTP/1.1\r\n", 0},
 		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", maxRequests},
 	} {
-		address := port(t, &api.Client{Socket: path})
+		address := serveOnPort(t, &api.Client{Socket: path})
 		for range maxConnections + 8 {
 			conn, err := narrow.DialContext(t.Context(), "tcp", address)
 			if err != nil {
@@ -260,7 +260,7 @@ func TestMapping(t *testing.T) {
 func TestMappingFollowsTheScheduler(t *testing.T) {
 	client := scheduler(t, &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 3, Shares: []job.GPUShare{{Job: 9, Called: "9"}}}}}}})
 	dir := t.TempDir()
-	until(t, func(ctx context.Context) error { return keepMapping(ctx, client, dir, time.Second, io.Discard) })
+	runUntilEnd(t, func(ctx context.Context) error { return keepMapping(ctx, client, dir, time.Second, io.Discard) })
 	for {
 		if text, err := os.ReadFile(filepath.Join(dir, gpusDir, "3")); err == nil && string(text) == "9\n" {
 			return
