@@ -56,18 +56,18 @@ func post(ctx context.Context, m *contract.Message) error {
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 300 && code < 400:
-		return refusal{answered{u.Hostname(), fmt.Sprintf("redirects (%d), which is not followed", code)}}
+		return refusal{statusError{u.Hostname(), fmt.Sprintf("redirects (%d), which is not followed", code)}}
 	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests, code >= 500:
-		return answered{u.Hostname(), fmt.Sprintf("answered %d %s", code, http.StatusText(code))}
+		return statusError{u.Hostname(), fmt.Sprintf("answered %d %s", code, http.StatusText(code))}
 	default:
-		return refusal{answered{u.Hostname(), fmt.Sprintf("answered %d %s", code, http.StatusText(code))}}
+		return refusal{statusError{u.Hostname(), fmt.Sprintf("answered %d %s", code, http.StatusText(code))}}
 	}
 }
 
-// This type is a server's answer that reports a failure.
-type answered struct{ host, did string }
+// A statusError is a server's answer that reports a failure.
+type statusError struct{ host, did string }
 
-func (a answered) Error() string { return a.host + " " + a.did }
+func (a statusError) Error() string { return a.host + " " + a.did }
 
 // ofSite is a failure of a webhook of the site. Only administrators may see the webhook's address;
 // they find it in the unit's journal.
@@ -95,7 +95,7 @@ func publicReason(err error) string {
 // failureKind names the kind of failure, without names, addresses and ports.
 func failureKind(err error) string {
 	var (
-		answer  answered
+		answer  statusError
 		name    *net.DNSError
 		trust   *tls.CertificateVerificationError
 		timeout net.Error
