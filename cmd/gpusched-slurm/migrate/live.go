@@ -42,10 +42,10 @@ func (m *migration) listLive(ctx context.Context) (liveJobs, error) {
 	return live, err
 }
 
-// checkWaiters returns an error if another job waits for the job id. It ignores the jobs in the map
-// "but". If the job id were cancelled, a job that waits for it would end or start too early.
-func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
-	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !but[w.id] })
+// checkWaiters returns an error if another job waits for the job id. It skips the jobs in the map
+// ignored. If the job id were cancelled, a job that waits for it would end or start too early.
+func (l *liveJobs) checkWaiters(id job.ID, ignored map[job.ID]bool, uid int) error {
+	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !ignored[w.id] })
 	if i < 0 {
 		return nil
 	}
@@ -59,18 +59,18 @@ func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 
 // dropTied drops the jobs that cannot be moved because they wait for a job that stays, or a job
 // that stays waits for them.
-func (m *migration) dropTied(ctx context.Context, list []*moving) []*moving {
+func (m *migration) dropTied(ctx context.Context, list []*movedJob) []*movedJob {
 	chosen := map[job.ID]bool{}
 	for _, mv := range list {
 		chosen[mv.job.ID] = true
 	}
 	for before := -1; before != len(list); {
 		before = len(list)
-		list = slices.DeleteFunc(list, func(mv *moving) bool {
+		list = slices.DeleteFunc(list, func(mv *movedJob) bool {
 			err := m.checkTies(&mv.job, chosen)
 			if err != nil {
 				delete(chosen, mv.job.ID)
-				m.stay(ctx, mv.job, err)
+				m.reportUnmoved(ctx, mv.job, err)
 			}
 			return err != nil
 		})

@@ -28,8 +28,8 @@ type migration struct {
 	stays  api.Code // error code of the first job that stays
 }
 
-// The type moving is a job that this run moves.
-type moving struct {
+// A movedJob is a job that this run moves.
+type movedJob struct {
 	job  api.Job
 	key  string
 	held bool // its owner had already held it
@@ -39,10 +39,10 @@ type moving struct {
 // movedTag is a tag in Slurm. Jobs that were moved from this machine have it.
 const movedTag = "moved"
 
-// Run moves waiting jobs to Slurm. It holds each job here, submits it there
-// once, and cancels it here. It can be killed at any point and run again:
-// its log here and the tags of the jobs there record the progress of each
-// job. It reports each job that stays, and returns the code of the first.
+// Run moves waiting jobs to Slurm. It holds each job here, submits it there once, and cancels it
+// here. It can be killed at any point and run again: its log here and the tags of the jobs there
+// record the progress of each job. It reports each job that it does not move, and returns the code
+// of the first.
 func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Code, err error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -62,7 +62,7 @@ func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Cod
 	case move.DryRun:
 		m.dryRunAll(ctx, list)
 	default:
-		err = m.move(ctx, list)
+		err = m.moveAll(ctx, list)
 	}
 	return m.stays, err
 }
@@ -86,7 +86,7 @@ func (m *migration) keyOf(j *api.Job) string {
 
 // choose returns the jobs to move, ordered by id. A job therefore never waits for a later job of
 // the list. choose reports the jobs that cannot be moved.
-func (m *migration) choose(ctx context.Context, move engines.Move) (list []*moving, err error) {
+func (m *migration) choose(ctx context.Context, move engines.Move) (list []*movedJob, err error) {
 	ids := move.IDs
 	if move.Mine {
 		reply, err := api.List(ctx, m.s.Here, api.ListQuery{UID: &m.s.UID, States: []job.State{job.Queued}})
@@ -120,7 +120,7 @@ func (m *migration) choose(ctx context.Context, move engines.Move) (list []*movi
 	for _, reply := range found {
 		mv, err := m.prepare(reply)
 		if err != nil {
-			m.stay(ctx, reply.Job, err)
+			m.reportUnmoved(ctx, reply.Job, err)
 			continue
 		}
 		list = append(list, mv)
@@ -144,9 +144,9 @@ func (m *migration) fail(err error, format string, args ...any) {
 }
 
 // prepare makes the request for a job, or returns the reason why the job cannot be moved.
-func (m *migration) prepare(reply api.JobReply) (*moving, error) {
+func (m *migration) prepare(reply api.JobReply) (*movedJob, error) {
 	j := reply.Job
-	mv := &moving{job: j, key: m.keyOf(&j), held: j.HeldBy != ""}
+	mv := &movedJob{job: j, key: m.keyOf(&j), held: j.HeldBy != ""}
 	line, known := m.log.lines[mv.key]
 	if known && mv.held { // this hold may come from an earlier run of migrate
 		mv.held = line.Held
@@ -179,7 +179,7 @@ func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 }
 
 // dryRunAll asks Slurm whether it would accept each job.
-func (m *migration) dryRunAll(ctx context.Context, list []*moving) {
+func (m *migration) dryRunAll(ctx context.Context, list []*movedJob) {
 	for _, mv := range list {
 		req := mv.req
 		req.DryRun = true

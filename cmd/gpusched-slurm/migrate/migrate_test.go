@@ -127,8 +127,8 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	again.close()
 }
 
-// prepared prepares a job that is moved together with some others.
-func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
+// prepared prepares a job that is moved together with the others.
+func prepared(t *testing.T, j api.Job, others ...job.ID) (*movedJob, api.Code) {
 	t.Helper()
 	l, err := movesOf(t, t.TempDir())
 	if err != nil {
@@ -144,7 +144,7 @@ func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 		}
 	}
 	chosen := map[job.ID]bool{j.ID: true}
-	for _, id := range with {
+	for _, id := range others {
 		chosen[id] = true
 	}
 	mv, err := m.prepare(api.JobReply{Job: j})

@@ -19,30 +19,30 @@ import (
 // undoTime is how long an interrupted run may continue to release jobs.
 const undoTime = time.Minute
 
-// The method move first holds all jobs here, then submits them in order, and cancels them here. It
-// cancels the last job first, so that a job is gone before the jobs that it depends on. If it is
+// moveAll first holds all jobs here, then submits them in order, and cancels them here. It cancels
+// the last job first, so that a job is gone before the jobs that it depends on. If it is
 // interrupted, jobs that Slurm has not got wait here as before.
-func (m *migration) move(ctx context.Context, list []*moving) error {
+func (m *migration) moveAll(ctx context.Context, list []*movedJob) error {
 	undo, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(undoTime, end) })
 	defer stop()
-	held := m.each(ctx, undo, list, m.hold)
-	m.cancelAllHere(undo, m.each(ctx, undo, m.dropTied(undo, held), m.submit))
+	held := m.forEach(ctx, undo, list, m.hold)
+	m.cancelAllHere(undo, m.forEach(ctx, undo, m.dropTied(undo, held), m.submit))
 	return ctx.Err()
 }
 
-// each calls a function for each job, and returns the jobs for which it succeeded.
-func (m *migration) each(
-	ctx, undo context.Context, list []*moving, do func(context.Context, *moving) error,
-) (done []*moving) {
+// forEach calls a function for each job, and returns the jobs for which it succeeded.
+func (m *migration) forEach(
+	ctx, undo context.Context, list []*movedJob, do func(context.Context, *movedJob) error,
+) (done []*movedJob) {
 	for _, mv := range list {
 		err := ctx.Err()
 		if err == nil {
 			err = do(ctx, mv)
 		}
 		if err != nil {
-			m.stay(undo, mv.job, err)
+			m.reportUnmoved(undo, mv.job, err)
 			continue
 		}
 		done = append(done, mv)
@@ -52,7 +52,7 @@ func (m *migration) each(
 
 // hold first records that a job will be moved. It then
 // holds the job, so that the job does not start here.
-func (m *migration) hold(ctx context.Context, mv *moving) error {
+func (m *migration) hold(ctx context.Context, mv *movedJob) error {
 	line, known := m.log.lines[mv.key]
 	if !known || line.Held != mv.held {
 		line.Key, line.Job, line.Held = mv.key, mv.job.ID, mv.held
@@ -72,7 +72,7 @@ func (m *migration) hold(ctx context.Context, mv *moving) error {
 
 // submit makes sure that Slurm has the job exactly once,
 // even if an earlier run has already submitted it.
-func (m *migration) submit(ctx context.Context, mv *moving) error {
+func (m *migration) submit(ctx context.Context, mv *movedJob) error {
 	line := m.log.lines[mv.key]
 	if line.Slurm == 0 && !line.At.IsZero() {
 		id, err := m.findEarlier(ctx, line)
@@ -111,7 +111,7 @@ func (m *migration) findEarlier(ctx context.Context, line moveLine) (job.ID, err
 
 // submitNew submits a job that Slurm has not got. It
 // records the start of sbatch before sbatch starts.
-func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) error {
+func (m *migration) submitNew(ctx context.Context, mv *movedJob, line moveLine) error {
 	req := mv.req
 	req.Request.After = nil
 	for _, d := range mv.job.After {
@@ -140,25 +140,25 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	return nil
 }
 
-// This method reports why a job is still here. It returns the job to the queue. If Slurm has the
+// reportUnmoved reports why a job is still here. It returns the job to the queue. If Slurm has the
 // job or may have it, the job is kept held instead, so that it does not run twice.
-func (m *migration) stay(ctx context.Context, j api.Job, why error) {
+func (m *migration) reportUnmoved(ctx context.Context, j api.Job, reason error) {
 	name := j.Called()
 	line, known := m.log.lines[m.keyOf(&j)]
-	ended := errors.Is(why, context.Canceled)
+	ended := errors.Is(reason, context.Canceled)
 	if ended {
-		why = engines.Refuse(api.CodeConflict, "", "the command was interrupted")
+		reason = engines.Refuse(api.CodeConflict, "", "the command was interrupted")
 	}
 	switch {
 	case line.Slurm != 0 && j.State.Terminal():
 		m.s.Printf("job %s is slurm:%d\n", name, line.Slurm)
 		return
 	case line.Slurm != 0:
-		m.fail(why, "job %s is slurm:%d now, and is still here, held: %v. Then run the same command again", name, line.Slurm, why)
+		m.fail(reason, "job %s is slurm:%d now, and is still here, held: %v. Then run the same command again", name, line.Slurm, reason)
 		return
 	case !line.At.IsZero() && j.State == job.Queued:
-		m.fail(why, "job %s is HELD here, as Slurm may have it: %v. Run the same command again; if Slurm does not have the job, use 'gpusched release %s'",
-			name, why, name)
+		m.fail(reason, "job %s is HELD here, as Slurm may have it: %v. Run the same command again; if Slurm does not have the job, use 'gpusched release %s'",
+			name, reason, name)
 		return
 	case known && !m.dryRun:
 		if err := m.rollback(ctx, line); err != nil {
@@ -166,7 +166,7 @@ func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 		}
 	}
 	if !ended {
-		m.refuse(name, why)
+		m.refuse(name, reason)
 	}
 }
 
@@ -188,7 +188,7 @@ func (m *migration) rollback(ctx context.Context, line moveLine) error {
 // cancelAllHere cancels, on this machine, the jobs that Slurm has, the last job first. It keeps a
 // job if another job on this machine still waits for it: the cancellation would end or start the
 // other job. Such a job was refused by Slurm, or it is new.
-func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
+func (m *migration) cancelAllHere(ctx context.Context, done []*movedJob) {
 	if len(done) == 0 {
 		return
 	}
@@ -203,7 +203,7 @@ func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
 			problem = m.cancelHere(ctx, mv)
 		}
 		if problem != nil {
-			m.stay(ctx, mv.job, problem)
+			m.reportUnmoved(ctx, mv.job, problem)
 			continue
 		}
 		gone[mv.job.ID] = true
@@ -211,7 +211,7 @@ func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
 }
 
 // cancelHere cancels a job here. The job's comment then says where it has gone.
-func (m *migration) cancelHere(ctx context.Context, mv *moving) error {
+func (m *migration) cancelHere(ctx context.Context, mv *movedJob) error {
 	id := mv.job.ID.String()
 	comment := movedComment(m.log.lines[mv.key].Slurm, mv.job.Comment)
 	if _, err := api.ActOnJob(ctx, m.s.Here, api.RouteUpdate, id, job.Change{Comment: &comment}); err != nil {

@@ -145,7 +145,7 @@ func (e *Engine) requested(r api.SubmitRequest) api.Job {
 func (e *Engine) change(
 	ctx context.Context, id, verb string, fits func(*api.Job) bool, args ...string,
 ) (api.JobReply, error) {
-	j, err := e.one(ctx, id)
+	j, err := e.jobByID(ctx, id)
 	if err != nil {
 		return api.JobReply{}, err
 	}
@@ -159,7 +159,7 @@ func (e *Engine) change(
 	if _, err := e.slurm.Ask(ctx, "scontrol", args...); err != nil {
 		return api.JobReply{}, err
 	}
-	now, err := e.one(ctx, id)
+	now, err := e.jobByID(ctx, id)
 	return api.JobReply{Schema: api.Schema, Job: now}, err
 }
 
@@ -237,7 +237,7 @@ const slurmQOS = "normal"
 
 // cancel ends a job, or only sends it a signal.
 func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
-	j, err := e.one(ctx, id)
+	j, err := e.jobByID(ctx, id)
 	if err != nil {
 		return api.JobReply{}, err
 	}
@@ -252,7 +252,7 @@ func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 		return api.JobReply{}, err
 	}
 	if r.Signal == 0 {
-		if j, err = e.one(ctx, id); err != nil {
+		if j, err = e.jobByID(ctx, id); err != nil {
 			return api.JobReply{}, err
 		}
 	}
@@ -324,8 +324,8 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	return part, nil
 }
 
-// This function reports whether a command is possible for a job in its present state.
-func accepts(j *api.Job, command job.CommandKind) bool {
+// isPossible reports whether a command is possible for a job in its present state.
+func isPossible(j *api.Job, command job.CommandKind) bool {
 	switch command {
 	case job.CommandHold:
 		return isQueued(j) && j.HeldBy == ""

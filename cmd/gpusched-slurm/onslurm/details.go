@@ -17,9 +17,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// This method adds the facts that only 'scontrol show job' prints. If that fails, the job stays as
+// addDetails adds the facts that only 'scontrol show job' prints. If that fails, the job stays as
 // squeue described it.
-func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
+func (e *Engine) addDetails(ctx context.Context, id string, j *api.Job) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
 	if err != nil {
 		return

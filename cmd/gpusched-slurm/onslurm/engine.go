@@ -68,7 +68,7 @@ func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out an
 	case api.RouteHistory:
 		*out.(*api.HistoryReply), err = e.history(ctx, query.(api.HistoryQuery))
 	case api.RouteGPUs:
-		*out.(*api.GPUsReply), err = e.gpus(ctx)
+		*out.(*api.GPUsReply), err = e.listGPUs(ctx)
 	case api.RouteStatus:
 		*out.(*api.StatusReply), err = e.status(ctx)
 	case api.RouteHealth:

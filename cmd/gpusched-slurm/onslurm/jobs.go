@@ -181,15 +181,15 @@ func (r *row) result(j *api.Job) *api.Result {
 	return resultOf(res, state, r[colReason], r[colNodeList] != "")
 }
 
-// resultOf translates a result. The argument began reports whether the job ever ran.
-func resultOf(res job.Result, state, reason string, began bool) *api.Result {
-	if !began && res.Outcome == job.Failed {
+// resultOf translates a result. The argument started says whether the job ever ran.
+func resultOf(res job.Result, state, reason string, started bool) *api.Result {
+	if !started && res.Outcome == job.Failed {
 		res.ExitCode, res.Signal = 1, 0
 	}
 	if res.Outcome != job.Failed && res.Outcome != job.Completed {
 		res.Signal = 0
 	}
-	notEntered := began && res.Outcome == job.Failed && res.Signal == signalNotEntered
+	notEntered := started && res.Outcome == job.Failed && res.Signal == signalNotEntered
 	if notEntered {
 		res.ExitCode, res.Signal = 1, 0
 	}
@@ -206,7 +206,7 @@ func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 		res.Detail = job.Text("its node failed")
 	case word == "BOOT_FAIL" || word == "LAUNCH_FAILED" || word == "DEADLINE":
 		said = job.Text("failed before its command began (Slurm: " + word + ")")
-	case !began && res.Outcome == job.Failed:
+	case !started && res.Outcome == job.Failed:
 		res.Detail, code = job.Text("it never started: "+explain(reason)), 125
 	case notEntered:
 		said, code = job.Text("could not start: its directory could not be entered, or its output file not be opened (Slurm: 0:53)"), 125

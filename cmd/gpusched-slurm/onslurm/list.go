@@ -50,10 +50,10 @@ func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, t
 		return nil
 	case err != nil && !isCode(err, api.CodeNotFound):
 		return err
-	case a.rows == 0 && failing(talk):
+	case a.rows == 0 && hasError(talk):
 		return unreadable("squeue", talk)
 	}
-	return a.end()
+	return a.finish()
 }
 
 func isCode(err error, code api.Code) bool {
@@ -70,14 +70,14 @@ func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 		return reply, err
 	}
 	if q.Recent {
-		reply.Recent = e.recent(all)
+		reply.Recent = e.countRecent(all)
 	}
 	reply.Omitted = omitted
 	ended, waiting, kept := 0, 0, 0
 	for i := range all {
 		j := &all[i]
 		switch {
-		case !matches(j, &q):
+		case !isSelected(j, &q):
 			continue
 		case j.State.Terminal() && q.IDs == "":
 			if ended++; ended > q.Ended {
@@ -169,8 +169,8 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 // byStart orders running jobs by their start.
 func byStart(x, y *api.Job) int { return x.StartedAt.Compare(y.StartedAt) }
 
-// This function reports whether a query selects a job.
-func matches(j *api.Job, q *api.ListQuery) bool {
+// isSelected reports whether a query selects a job.
+func isSelected(j *api.Job, q *api.ListQuery) bool {
 	switch {
 	case q.UID != nil && j.UID != *q.UID && j.User != "":
 		return false
@@ -190,9 +190,9 @@ func matches(j *api.Job, q *api.ListQuery) bool {
 	return q.Like == "" || err == nil && like
 }
 
-// This method counts the caller's jobs that ended within the last hour. It sees only jobs that
+// countRecent counts the caller's jobs that ended within the last hour. It sees only jobs that
 // Slurm's controller has not forgotten.
-func (e *Engine) recent(list []api.Job) *api.Recent {
+func (e *Engine) countRecent(list []api.Job) *api.Recent {
 	r := &api.Recent{Since: time.Now().Add(-time.Hour).UTC()}
 	for i := range list {
 		j := &list[i]
@@ -218,7 +218,7 @@ func (e *Engine) lines(ctx context.Context, q api.ListQuery) (lines []byte, err 
 	}
 	for i := range reply.Jobs {
 		switch j := &reply.Jobs[i]; {
-		case owners && accepts(j, q.For):
+		case owners && isPossible(j, q.For):
 			lines = fmt.Appendf(lines, "%s %d\n", displayName(j), j.UID)
 		case !owners && j.Engine != "":
 			lines = fmt.Appendf(lines, "%s:%s\n", j.Engine, displayName(j))

@@ -35,11 +35,11 @@ func Refused(err error) bool {
 // has the first. An sbatch may take that long, and the clocks of the machines differ a little.
 const minSubmitGap = 10 * time.Minute
 
-// Moved finds the user's job that was submitted with a tag, at the time since or later. The result
-// id is 0 if there is none. The result sure is false if Slurm may have forgotten the job. The
+// Moved finds the user's job that has a tag and was submitted at the start or later. The result id
+// is 0 if there is none. The result certain is false if Slurm may have forgotten the job. The
 // controller forgets a job MinJobAge after its end. The accounting, if any, proves nothing unless
 // it has a job that was submitted later. value consists of letters, digits, dots and hyphens.
-func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) (id job.ID, sure bool, err error) {
+func (e *Engine) Moved(ctx context.Context, tag, value string, start time.Time) (id job.ID, certain bool, err error) {
 	user := "--user=" + strconv.Itoa(e.uid)
 	list, err := e.rowsOf(ctx, keyColumns, "--states=all", user)
 	if err != nil {
@@ -50,13 +50,13 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 			return r.jobOrArray(), true, nil
 		}
 	}
-	remembered, err := e.remembersSince(ctx, since)
+	remembered, err := e.remembersSince(ctx, start)
 	if remembered || err != nil {
 		return 0, remembered, err
 	}
 	sep := newSeparator()
 	out, err := e.slurm.Ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+sep, user,
-		"--starttime="+localTime(since.Add(-time.Hour)), "--format="+strings.Join(searchFields, ","))
+		"--starttime="+localTime(start.Add(-time.Hour)), "--format="+strings.Join(searchFields, ","))
 	if err != nil {
 		return 0, false, nil // there is no accounting
 	}
@@ -65,7 +65,7 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 		return 0, false, err
 	}
 	id, last := findInAccounting(table, tag+"="+value)
-	return id, id != 0 || last.After(since.Add(minSubmitGap)), nil
+	return id, id != 0 || last.After(start.Add(minSubmitGap)), nil
 }
 
 // remembersSince reports whether the controller still has every job that was submitted after a

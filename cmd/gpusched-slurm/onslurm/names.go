@@ -76,7 +76,7 @@ func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, 
 		}
 	}
 	if len(missing) > 0 {
-		past, _ := e.past(ctx, "--jobs="+strings.Join(missing, ","), "--starttime=1970-01-02")
+		past, _ := e.askAccounting(ctx, "--jobs="+strings.Join(missing, ","), "--starttime=1970-01-02")
 		for name, j := range indexByName(past, missing) {
 			found[name] = j
 		}

@@ -106,8 +106,9 @@ func splitReason(text string) (reason, by string, since time.Time) {
 	return text[:i], strings.TrimPrefix(name, " ["), since
 }
 
-// This method reports whether the node takes no jobs, and whether an administrator wants that.
-func (n *node) unavailable() (closed, drained bool) {
+// availability reports whether the node takes no jobs (closed), and whether an administrator wants
+// that (drained).
+func (n *node) availability() (closed, drained bool) {
 	state := strings.ToUpper(n.state)
 	drained = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")
 	for _, word := range []string{"DOWN", "FAIL", "NOT_RESPONDING", "POWERING", "FUTURE", "UNKNOWN", "REBOOT"} {
@@ -138,9 +139,9 @@ func numberGPUs(list []node) map[gpuOnNode]int {
 	return numbers
 }
 
-// This method lists the GPUs of all nodes, numbered node after node. It leaves out memory and other
+// listGPUs lists the GPUs of all nodes, numbered node after node. It leaves out memory and other
 // values that only the driver of each machine knows.
-func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
+func (e *Engine) listGPUs(ctx context.Context) (api.GPUsReply, error) {
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
 		return api.GPUsReply{}, err
@@ -151,7 +152,7 @@ func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
 func gpuList(list []node) []api.GPU {
 	gpus := []api.GPU{}
 	for _, n := range list {
-		closed, drained := n.unavailable()
+		closed, drained := n.availability()
 		for i, of := range n.gpus {
 			g := api.GPU{StateDetail: n.reason, GPU: job.GPU{
 				Index: len(gpus), UUID: gpuOnNode{n.name, i}.String(), Minor: i, Name: cmp.Or(of.kind, "GPU") + " on " + n.name,
@@ -185,10 +186,10 @@ const maxJobsLocated = 5000
 // separately, if at most maxSingleQueries jobs have GPUs.
 const manyJobs = 500
 
-// locate sets the GPUs of the jobs, and returns all GPUs with their jobs. The parameter more is the
-// number of jobs that the other argument does not contain. If a query fails, locate leaves the GPUs
-// out: for callers, the jobs matter most.
-func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU {
+// locate sets the GPUs of the jobs, and returns all GPUs with their jobs. The argument missing is
+// the number of jobs that the other argument does not contain. If a query fails, locate leaves the
+// GPUs out: for callers, the jobs matter most.
+func (e *Engine) locate(ctx context.Context, jobs []api.Job, missing int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {
 		return []api.GPU{}
@@ -202,8 +203,8 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU
 			live++
 		}
 	}
-	few := live <= maxSingleQueries && len(jobs)+more > manyJobs
-	if live == 0 || !few && len(jobs)+more > maxJobsLocated {
+	few := live <= maxSingleQueries && len(jobs)+missing > manyJobs
+	if live == 0 || !few && len(jobs)+missing > maxJobsLocated {
 		return gpus
 	}
 	found, number, alone := map[string][]string{}, numberGPUs(nodes), 0
@@ -223,7 +224,7 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU
 		record, ok := recordOf(said, j)
 		if !ok && alone < maxSingleQueries {
 			alone++
-			record, ok = e.record(ctx, j)
+			record, ok = e.showRecord(ctx, j)
 		}
 		if !ok && j.GPUMilli > 0 {
 			e.note(unclearGPUs(j))
@@ -248,8 +249,8 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU
 // GPUs.
 const maxSingleQueries = 20
 
-// This method asks Slurm for the record of a single job.
-func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
+// showRecord asks Slurm for the record of a single job.
+func (e *Engine) showRecord(ctx context.Context, j *api.Job) (string, bool) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
 	if err != nil || !strings.HasPrefix(string(out), "JobId="+j.ID.String()+" ") {
 		return "", false
@@ -296,7 +297,7 @@ func (e *Engine) controlGPU(ctx context.Context, index int, stops bool, r api.Pa
 				e.awaitNode(ctx, n.name)
 			}
 		}
-		return e.gpus(ctx)
+		return e.listGPUs(ctx)
 	}
 	return api.GPUsReply{}, noGPU(index)
 }
@@ -339,7 +340,7 @@ func (e *Engine) awaitNode(ctx context.Context, name string) {
 		if err != nil || i < 0 {
 			return
 		}
-		if out, _ := list[i].unavailable(); !out || api.Pause(ctx, nodePause) != nil {
+		if out, _ := list[i].availability(); !out || api.Pause(ctx, nodePause) != nil {
 			return
 		}
 	}

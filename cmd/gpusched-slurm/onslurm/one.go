@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// one returns a job by its id. If there is none, it returns an error with api.CodeNotFound.
-func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
+// jobByID returns a job. If there is none, it returns an error with api.CodeNotFound.
+func (e *Engine) jobByID(ctx context.Context, id string) (api.Job, error) {
 	list, err := e.byNames(ctx, []string{id})
 	if err != nil {
 		return api.Job{}, err
@@ -23,21 +23,21 @@ func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
 	return list[0], nil
 }
 
-// show returns one job with its GPUs and, if the caller owns it, the path of its output. If results
-// is set, it adds the results of an array's tasks.
+// show returns one job with its GPUs and, if the caller owns it, the path of its output. If the
+// caller asks for results, show adds the results of an array's tasks.
 func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobReply, error) {
-	j, err := e.one(ctx, id)
+	j, err := e.jobByID(ctx, id)
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	e.details(ctx, id, &j)
+	e.addDetails(ctx, id, &j)
 	reply := api.JobReply{Schema: api.Schema, Job: j}
 	if !results || j.Array == nil {
 		return reply, nil
 	}
 	list, err := e.queue(ctx, "--states=all", "--jobs="+id)
 	if err == nil {
-		reply.Results = &api.Results{Tasks: groups(list)}
+		reply.Results = &api.Results{Tasks: groupTasks(list)}
 	}
 	return reply, err
 }
@@ -45,8 +45,8 @@ func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobRepl
 // trimManager removes the engine's name from a job's id.
 func trimManager(id string) string { return strings.TrimPrefix(id, Manager+":") }
 
-// This function combines tasks that have the same state and the same result.
-func groups(list []api.Job) (out []api.TaskGroup) {
+// groupTasks combines tasks that have the same state and the same result.
+func groupTasks(list []api.Job) (out []api.TaskGroup) {
 	for i := range list {
 		j := &list[i]
 		g := api.TaskGroup{State: j.State, Count: 1}
@@ -121,14 +121,14 @@ const (
 func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	var last *api.Job
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
-		j, err := e.one(ctx, id)
+		j, err := e.jobByID(ctx, id)
 		switch {
 		case err == nil && j.State.Terminal():
 			return api.JobReply{Schema: api.Schema, Job: j}, nil
 		case err == nil:
 			last = &j
 		case isCode(err, api.CodeNotFound) && last != nil:
-			return api.JobReply{Schema: api.Schema, Job: forgotten(*last)}, nil
+			return api.JobReply{Schema: api.Schema, Job: forgottenJob(*last)}, nil
 		case ctx.Err() != nil: // the poll failed because the caller cancelled it
 		case last == nil || isCode(err, api.CodeForbidden) || isCode(err, api.CodeUsage):
 			return api.JobReply{}, err
@@ -139,8 +139,8 @@ func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	}
 }
 
-// forgotten returns a job that has vanished from Slurm. Its result is unknown.
-func forgotten(j api.Job) api.Job {
+// forgottenJob returns a job that has vanished from Slurm. Its result is unknown.
+func forgottenJob(j api.Job) api.Job {
 	j.State = job.Lost
 	res := job.Result{Outcome: job.Lost}
 	j.Result = withSentence(api.Result{Result: res, Code: res.Code(),

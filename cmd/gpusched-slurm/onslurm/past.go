@@ -24,8 +24,8 @@ var pastFields = []struct {
 	{"Partition", colUnused}, {"Reason", colReason}, {"Priority", colUnused},
 }
 
-// This method asks the accounting for jobs. It fails if there is no accounting.
-func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
+// askAccounting asks the accounting for jobs. It fails if there is no accounting.
+func (e *Engine) askAccounting(ctx context.Context, args ...string) ([]api.Job, error) {
 	names := make([]string, len(pastFields))
 	for i, f := range pastFields {
 		names[i] = f.name
@@ -74,7 +74,7 @@ func pastJobs(text []byte, sep string) (list []api.Job, err error) {
 		for i, f := range pastFields {
 			r[f.column] = slurmexec.Known(strings.TrimSpace(values[i]))
 		}
-		if !r.numbered() {
+		if !r.hasID() {
 			return nil, unreadable("sacct", values[0])
 		}
 		r[colNodeList] = strings.TrimPrefix(r[colNodeList], "None assigned")
@@ -103,7 +103,7 @@ func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) 
 	if q.User != "" {
 		args = append(args, "--user="+q.User)
 	}
-	past, err := e.past(ctx, args...)
+	past, err := e.askAccounting(ctx, args...)
 	if err != nil {
 		return list // without accounting, only the controller's jobs are known
 	}

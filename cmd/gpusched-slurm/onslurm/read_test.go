@@ -15,9 +15,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// recorded returns the output of a program of a real Slurm.
-// It was recorded in a box of the suite with that release.
-func recorded(t *testing.T, release, name string) string {
+// recordedOutput returns the output of a program of a real Slurm. It was recorded in a box of the
+// suite with that release.
+func recordedOutput(t *testing.T, release, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", release, name))
 	if err != nil {
@@ -50,7 +50,7 @@ func recordedColumns() (list []column) {
 
 func recordedQueue(t *testing.T, release string) (list []api.Job) {
 	t.Helper()
-	table, err := rows([]byte(recorded(t, release, "squeue.txt")), recordedColumns(), separator)
+	table, err := readRows([]byte(recordedOutput(t, release, "squeue.txt")), recordedColumns(), separator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestArrayIsItsTasks(t *testing.T) {
 }
 
 func TestRecordedNodes(t *testing.T) {
-	nodes := readNodes(recorded(t, "22.05", "nodes.txt"))
+	nodes := readNodes(recordedOutput(t, "22.05", "nodes.txt"))
 	if len(nodes) != 1 || len(nodes[0].gpus) != 4 || nodes[0].gpus[0].kind != "a100" || nodes[0].cpus != 16 || nodes[0].mem != 4000<<20 {
 		t.Fatalf("%+v", nodes)
 	}
@@ -150,7 +150,7 @@ func TestRecordedNodes(t *testing.T) {
 	if gpus[3].UUID != nodes[0].name+"/gpu3" || gpus[0].State != job.GPUBusy {
 		t.Errorf("%+v", gpus)
 	}
-	site := siteOf(slurmexec.Settings(recorded(t, "22.05", "config.txt")), nodes)
+	site := siteOf(slurmexec.Settings(recordedOutput(t, "22.05", "config.txt")), nodes)
 	if site.Version.String() != "22.05" || site.MaxArraySize != 100001 || site.KillWait != 30*time.Second || site.Shards != 4 || len(site.GPUTypes) != 1 {
 		t.Errorf("%+v", site)
 	}
@@ -158,8 +158,8 @@ func TestRecordedNodes(t *testing.T) {
 
 // A job's GPUs are read from the text after its name, but before all other texts of its user.
 func TestRecordedAllocations(t *testing.T) {
-	number := numberGPUs(readNodes(recorded(t, "22.05", "nodes.txt")))
-	found := recordsByID(recorded(t, "22.05", "jobs.txt"))
+	number := numberGPUs(readNodes(recordedOutput(t, "22.05", "nodes.txt")))
+	found := recordsByID(recordedOutput(t, "22.05", "jobs.txt"))
 	got := map[string]string{}
 	for _, j := range recordedQueue(t, "22.05") {
 		said := found[j.ID.String()]
@@ -221,11 +221,11 @@ func TestForgedRecords(t *testing.T) {
 }
 
 func TestRecordedHealth(t *testing.T) {
-	checks := controllerChecks(recorded(t, "22.05", "ping.txt"))
+	checks := controllerChecks(recordedOutput(t, "22.05", "ping.txt"))
 	if len(checks) != 1 || checks[0].Health != job.Healthy {
 		t.Errorf("%+v", checks)
 	}
-	if got := job.Worst(controllerChecks(recorded(t, "22.05", "ping-down.txt"))); got != job.Failing {
+	if got := job.Worst(controllerChecks(recordedOutput(t, "22.05", "ping-down.txt"))); got != job.Failing {
 		t.Error(got)
 	}
 	// Example from scontrol(1) of a site with a backup controller.
@@ -245,7 +245,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	j = api.Job{State: job.Queued}
-	setForecast(&j, recorded(t, "22.05", "testonly.txt")) // the year 4068 means that Slurm does not know
+	setForecast(&j, recordedOutput(t, "22.05", "testonly.txt")) // the year 4068 means that Slurm does not know
 	if j.State != job.Queued || !j.ExpectedStart.IsZero() || j.Why == "" {
 		t.Errorf("%+v", j)
 	}
@@ -336,7 +336,7 @@ func FuzzRows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var all []api.Job
-		table, err := rows([]byte(text), recordedColumns(), separator)
+		table, err := readRows([]byte(text), recordedColumns(), separator)
 		for _, r := range table {
 			all = append(all, r.job())
 		}
@@ -344,11 +344,11 @@ func FuzzRows(f *testing.F) {
 		for i := range len(text) {
 			_, _ = pieces.Write([]byte(text[i : i+1]))
 		}
-		if got := pieces.end(); (got == nil) != (err == nil) {
+		if got := pieces.finish(); (got == nil) != (err == nil) {
 			t.Errorf("byte by byte: %v, and in one piece: %v", got, err)
 		}
 		indexByName(all, []string{"4", "4_2"})
-		groups(all)
+		groupTasks(all)
 	})
 }
 

@@ -24,7 +24,7 @@ func TestRecordedRefusals(t *testing.T) {
 	}
 	for _, release := range []string{"22.05", "23.11", "24.11"} {
 		for name, want := range kinds {
-			said := recorded(t, release, "refused/"+name+".txt")
+			said := recordedOutput(t, release, "refused/"+name+".txt")
 			program := "scontrol"
 			if strings.Contains(name, "sbatch") {
 				program = "sbatch"
@@ -41,7 +41,7 @@ func TestRecordedRefusals(t *testing.T) {
 // Jobs in every state can be read from the accounting.
 func TestRecordedPast(t *testing.T) {
 	got := map[string]string{}
-	list, err := pastJobs([]byte(recorded(t, "22.05", "sacct.txt")), separator)
+	list, err := pastJobs([]byte(recordedOutput(t, "22.05", "sacct.txt")), separator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func laterQueue(t *testing.T, release string) {
 	if a := jobs["array"].Array; a == nil || a.Limit != 2 {
 		t.Errorf("array: %+v", a)
 	}
-	number, found := numberGPUs(readNodes(recorded(t, release, "nodes.txt"))), recordsByID(recorded(t, release, "jobs.txt"))
+	number, found := numberGPUs(readNodes(recordedOutput(t, release, "nodes.txt"))), recordsByID(recordedOutput(t, release, "jobs.txt"))
 	for name, want := range map[string]string{"whole": "[n1/gpu0 n1/gpu1]", "part": "[n2/gpu0]", "resources": "[]", "asleep": "[]"} {
 		j := jobs[name]
 		record, ok := recordOf(found[j.ID.String()], &j)
@@ -125,7 +125,7 @@ func laterQueue(t *testing.T, release string) {
 }
 
 func laterPast(t *testing.T, release string) {
-	list, err := pastJobs([]byte(recorded(t, release, "sacct.txt")), separator)
+	list, err := pastJobs([]byte(recordedOutput(t, release, "sacct.txt")), separator)
 	got := map[string]string{}
 	for _, j := range list {
 		got[j.Name] = sketch(j)
@@ -137,7 +137,7 @@ func laterPast(t *testing.T, release string) {
 }
 
 func laterSite(t *testing.T, release string) {
-	nodes := readNodes(recorded(t, release, "nodes.txt"))
+	nodes := readNodes(recordedOutput(t, release, "nodes.txt"))
 	var used []string
 	for i := range nodes {
 		for k, g := range nodes[i].gpus {
@@ -150,22 +150,22 @@ func laterSite(t *testing.T, release string) {
 		t.Errorf("taken are %s", got)
 	}
 	for i, want := range []bool{false, false, true} {
-		if out, drained := nodes[i].unavailable(); out != want || drained {
+		if out, drained := nodes[i].availability(); out != want || drained {
 			t.Errorf("node %s (%s): %v", nodes[i].name, nodes[i].state, out)
 		}
 	}
-	site := siteOf(slurmexec.Settings(recorded(t, release, "config.txt")), nodes)
+	site := siteOf(slurmexec.Settings(recordedOutput(t, release, "config.txt")), nodes)
 	if site.Version.String() != release || site.Shards != 4 || len(site.GPUTypes) != 2 || site.KillWait != 5*time.Second {
 		t.Errorf("%+v", site)
 	}
-	if got := job.Worst(controllerChecks(recorded(t, release, "ping.txt"))); got != job.Healthy {
+	if got := job.Worst(controllerChecks(recordedOutput(t, release, "ping.txt"))); got != job.Healthy {
 		t.Error(got)
 	}
-	if got := job.Worst(controllerChecks(recorded(t, release, "ping-down.txt"))); got != job.Failing {
+	if got := job.Worst(controllerChecks(recordedOutput(t, release, "ping-down.txt"))); got != job.Failing {
 		t.Error(got)
 	}
 	j := api.Job{State: job.Queued}
-	if setForecast(&j, recorded(t, release, "testonly.txt")); j.ExpectedStart.IsZero() && j.StartedAt.IsZero() {
+	if setForecast(&j, recordedOutput(t, release, "testonly.txt")); j.ExpectedStart.IsZero() && j.StartedAt.IsZero() {
 		t.Errorf("%+v", j)
 	}
 }

@@ -148,7 +148,7 @@ func (a *answer) row(begin int) {
 		r[c] = slurmexec.Known(strings.TrimSpace(text[from:end]))
 		from = end + len(a.sep)
 	}
-	if !r.numbered() {
+	if !r.hasID() {
 		a.err = unreadable("squeue", text)
 	}
 	if a.rows++; a.err == nil && !r.neverQueued() {
@@ -156,8 +156,8 @@ func (a *answer) row(begin int) {
 	}
 }
 
-// end returns the error of the whole squeue output.
-func (a *answer) end() error {
+// finish returns the error of the whole squeue output.
+func (a *answer) finish() error {
 	switch rest := string(a.rest); {
 	case a.err != nil:
 		return a.err
@@ -169,8 +169,8 @@ func (a *answer) end() error {
 	return nil
 }
 
-// This method reports whether the row has a job id. Every valid row has one.
-func (r *row) numbered() bool {
+// hasID reports whether the row has a job id. Every valid row has one.
+func (r *row) hasID() bool {
 	return r[colJobID] != "" && r[colJobID][0] >= '0' && r[colJobID][0] <= '9'
 }
 
@@ -184,10 +184,10 @@ func isTalk(name, text string) bool {
 	return true
 }
 
-// This function examines the messages of a program that exited with 0. It reports whether a call
-// failed, as in "slurm_load_jobs error: …". Other messages are harmless, for instance about an
-// unknown user ("squeue: error: Invalid user: 7") or from the dynamic linker.
-func failing(talk string) bool {
+// hasError examines the messages of a program that exited with 0. It reports whether a call failed,
+// as in "slurm_load_jobs error: …". Other messages are harmless, for instance about an unknown
+// user ("squeue: error: Invalid user: 7") or from the dynamic linker.
+func hasError(talk string) bool {
 	for line := range strings.Lines(talk) {
 		if strings.HasPrefix(line, "slurm_") {
 			return true

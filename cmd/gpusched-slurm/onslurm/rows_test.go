@@ -41,17 +41,17 @@ func TestAnswerInPieces(t *testing.T) {
 		for from := 0; from < len(text); from += size {
 			_, _ = a.Write(text[from:min(from+size, len(text))])
 		}
-		if err := a.end(); err != nil || len(got) != 3 || got[2][colJobID] != "3" || got[0][colTresAlloc] != "cpu=1,mem=1M,node=1,billing=1" ||
+		if err := a.finish(); err != nil || len(got) != 3 || got[2][colJobID] != "3" || got[0][colTresAlloc] != "cpu=1,mem=1M,node=1,billing=1" ||
 			got[1][colUserName] != "alice" || got[1][colComment] != "" {
 			t.Fatalf("in pieces of %d: %q, %v", size, got, err)
 		}
 	}
 	for cut := 1; cut < len(text)-1; cut++ {
-		if list, err := rows(text[:cut], jobColumns, sep); err == nil && len(list)*(len(text)/3) > cut+len(sep) {
+		if list, err := readRows(text[:cut], jobColumns, sep); err == nil && len(list)*(len(text)/3) > cut+len(sep) {
 			t.Fatalf("cut at %d: %d rows", cut, len(list))
 		}
 	}
-	if list, err := rows(text[:len(text)-2-len(sep)], jobColumns, sep); err == nil {
+	if list, err := readRows(text[:len(text)-2-len(sep)], jobColumns, sep); err == nil {
 		t.Errorf("without its end: %q", list)
 	}
 }
@@ -97,7 +97,7 @@ func BenchmarkRows(b *testing.B) {
 		for some := range strings.SplitSeq(string(text), "\n") {
 			_, _ = a.Write([]byte(some + "\n"))
 		}
-		if err := a.end(); err != nil || n != 10_000 {
+		if err := a.finish(); err != nil || n != 10_000 {
 			b.Fatal(n, err)
 		}
 	}
@@ -109,17 +109,17 @@ func TestFailedCallWithoutRows(t *testing.T) {
 		"": false, "squeue: error: Invalid user: 13346\n\n": false, "ERROR: ld.so: object 'x' cannot be preloaded: ignored.\n": false,
 		"slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n": true, "x\nslurm_load_jobs error: y\n": true,
 	} {
-		if got := failing(talk); got != want {
+		if got := hasError(talk); got != want {
 			t.Errorf("%q: %t", talk, got)
 		}
 	}
 }
 
-// This function reads squeue's output with these columns.
-func rows(text []byte, columns []column, sep string) (list []row, err error) {
+// readRows reads squeue's output with these columns.
+func readRows(text []byte, columns []column, sep string) (list []row, err error) {
 	a := newAnswer(columns, sep, func(r *row) { list = append(list, *r) })
 	_, _ = a.Write(text) // never fails
-	if err := a.end(); err != nil {
+	if err := a.finish(); err != nil {
 		return nil, err
 	}
 	return list, nil

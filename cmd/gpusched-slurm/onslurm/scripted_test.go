@@ -174,7 +174,7 @@ func TestArrayWithCancelledTasks(t *testing.T) {
 	} {
 		for _, order := range []string{running + "\n" + rest, rest + "\n" + running} {
 			e, dir := scripted(t, map[string]string{"squeue": order})
-			j, err := e.one(t.Context(), "12")
+			j, err := e.jobByID(t.Context(), "12")
 			if err != nil || j.State != want || j.Array.Size != 10 || j.Array.Live != 1 {
 				t.Errorf("%s: %v %+v %v", rest, j.State, j.Array, err)
 			}
@@ -185,7 +185,7 @@ func TestArrayWithCancelledTasks(t *testing.T) {
 	}
 	ended := strings.Replace(running, "RUNNING", "COMPLETED", 1) + "\nFields JobID=12 ArrayJobID=12 ArrayTaskID=1-9 UserID=1000 State=CANCELLED"
 	e, _ := scripted(t, map[string]string{"squeue": ended})
-	if j, err := e.one(t.Context(), "12"); err != nil || j.State != job.Cancelled {
+	if j, err := e.jobByID(t.Context(), "12"); err != nil || j.State != job.Cancelled {
 		t.Errorf("%+v %v", j, err)
 	}
 }
@@ -223,7 +223,7 @@ func TestForgedRows(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Name != "good" || list[0].User != "alice" || list[1].ID != 13 || !strings.HasSuffix(list[1].Name, "x") {
 		t.Errorf("%+v %v", list, err)
 	}
-	past, err := e.past(t.Context())
+	past, err := e.askAccounting(t.Context())
 	if err != nil || len(past) != 2 || past[0].ID != 7 || past[1].ID != 8 || past[1].User != "bob" {
 		t.Errorf("%+v %v", past, err)
 	}

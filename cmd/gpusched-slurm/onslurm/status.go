@@ -69,7 +69,7 @@ func (e *Engine) health(ctx context.Context) (api.HealthReply, error) {
 		}
 		checks = append(checks, nodeChecks(nodes)...)
 	}
-	if _, err := e.past(ctx, "--starttime=now"); err != nil {
+	if _, err := e.askAccounting(ctx, "--starttime=now"); err != nil {
 		checks = append(checks, job.Check{Name: "accounting", Health: job.Healthy, Detail: "none answers, so jobs that ended more than a few minutes ago are unknown"})
 	}
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
@@ -102,7 +102,7 @@ func controllerChecks(text string) (checks []job.Check) {
 func nodeChecks(nodes []node) []job.Check {
 	good, reasons := 0, []string{}
 	for _, n := range nodes {
-		closed, _ := n.unavailable()
+		closed, _ := n.availability()
 		if !closed {
 			good++
 			continue

@@ -48,7 +48,7 @@ func (e *Engine) runSbatch(ctx context.Context, s sbatch.Submission, mark string
 	inTime, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out, err := e.slurm.Sbatch(inTime, s.Script, s.Args...)
-	if err == nil || !unsure(err) {
+	if err == nil || !isUnsure(err) {
 		return out, err
 	}
 	interrupted := inTime.Err() != nil
@@ -82,8 +82,8 @@ const mayBeQueued = "it may be queued: see 'gpusched list' before you submit it 
 // is unknown whether the request of sbatch arrived.
 var unsureTexts = []string{"has not answered for", "signal: ", "Socket timed out", "Zero Bytes were transmitted"}
 
-// unsure reports whether, after this error, it is unknown whether the job exists.
-func unsure(err error) bool {
+// isUnsure reports whether, after this error, it is unknown whether the job exists.
+func isUnsure(err error) bool {
 	var e *api.Error
 	if !errors.As(err, &e) {
 		return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

@@ -136,7 +136,7 @@ func TestTranslatedWords(t *testing.T) {
 	if _, err := api.ActOnJob(t.Context(), e, api.RouteSuspend, "12", nil); !isCode(err, api.CodeForbidden) || !strings.Contains(err.Error(), "Slurm's operators and administrators") {
 		t.Error(err)
 	}
-	if groups := groups([]api.Job{{State: job.Queued, Array: &api.Array{Spec: "0-4%2", Size: 5}}}); groups[0].Tasks != "0-4" {
+	if groups := groupTasks([]api.Job{{State: job.Queued, Array: &api.Array{Spec: "0-4%2", Size: 5}}}); groups[0].Tasks != "0-4" {
 		t.Errorf("%+v", groups)
 	}
 }

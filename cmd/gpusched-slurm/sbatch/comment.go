@@ -126,7 +126,7 @@ func (m *mapping) commentData() CommentData {
 	if m.r.Part() > 0 {
 		s.GPUMilli = m.r.GPUMilli
 	}
-	if p := m.r.Priority; p.Class != job.Normal && !m.site.has(p.Class) {
+	if p := m.r.Priority; p.Class != job.Normal && !m.site.allowsClass(p.Class) {
 		s.Priority = p
 	}
 	s.Log, _ = m.logPath()

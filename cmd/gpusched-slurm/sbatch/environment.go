@@ -44,7 +44,7 @@ func (m *mapping) environment() *environment {
 	for _, kv := range m.p.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
-		case foreign(name, inherit):
+		case isForeign(name, inherit):
 		case name == "PWD" && inherit:
 			e.set(name, m.p.Dir)
 		default:
@@ -73,8 +73,8 @@ func (m *mapping) environment() *environment {
 // defaultPath is the PATH that systemd gives to services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// This function reports whether a variable describes another job or a session.
-func foreign(name string, inherit bool) bool {
+// isForeign reports whether a variable describes another job or a session.
+func isForeign(name string, inherit bool) bool {
 	switch name {
 	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPUSCHED_ENGINE",
 		"GPUSCHED_JOB_ID", "GPUSCHED_ATTEMPT", "GPUSCHED_ARRAY_JOB", "GPUSCHED_ARRAY_TASK", contract.TerminalVariable, contract.SandboxVariable:
@@ -109,8 +109,8 @@ func (e *environment) drop(name string) {
 	delete(e.values, name)
 }
 
-// words returns the environment as arguments of env.
-func (e *environment) words() []string {
+// arguments returns the environment as arguments of env.
+func (e *environment) arguments() []string {
 	var list []string
 	for _, name := range e.names {
 		list = append(list, quote(name+"="+e.values[name]))
@@ -124,14 +124,14 @@ func (e *environment) enter(s *contract.Setup, login bool) {
 	if s.Conda == "" && s.Venv == "" {
 		return
 	}
-	e.leave("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT")
+	e.deactivate("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT")
 	if s.Venv != "" {
 		e.drop("PYTHONHOME")
 		e.set("VIRTUAL_ENV", s.Venv)
 		e.front = s.Venv + "/bin:"
 	}
 	if s.Conda != "" {
-		e.leave("CONDA_PREFIX", "CONDA_PROMPT_MODIFIER")
+		e.deactivate("CONDA_PREFIX", "CONDA_PROMPT_MODIFIER")
 		e.front += s.Conda + "/bin:"
 	}
 	switch _, known := e.values["PATH"]; {
@@ -144,9 +144,9 @@ func (e *environment) enter(s *contract.Setup, login bool) {
 	}
 }
 
-// leave deactivates an environment. It removes the environment's programs from PATH, and the given
+// deactivate leaves an environment. It removes the environment's programs from PATH, and the given
 // variables. The first of these variables contains the environment's directory.
-func (e *environment) leave(names ...string) {
+func (e *environment) deactivate(names ...string) {
 	if old := e.values[names[0]]; old != "" {
 		path := strings.Split(e.values["PATH"], ":")
 		e.set("PATH", strings.Join(slices.DeleteFunc(path, func(dir string) bool { return dir == old+"/bin" }), ":"))
@@ -156,9 +156,9 @@ func (e *environment) leave(names ...string) {
 	}
 }
 
-// This method sets conda's variables. The name of an environment depends on files that only the
-// script can read.
-func (e *environment) conda(b *strings.Builder, prefix string) {
+// setConda sets conda's variables. The name of an environment depends on files that only the script
+// can read.
+func (e *environment) setConda(b *strings.Builder, prefix string) {
 	if prefix == "" {
 		return
 	}

@@ -35,7 +35,7 @@ func (m *mapping) addGPUs() {
 		constraints = append(constraints, c)
 	}
 	if len(constraints) > 0 {
-		m.add("constraint", m.constrained(constraints))
+		m.add("constraint", m.constraint(constraints))
 	}
 }
 
@@ -156,9 +156,9 @@ func (m *mapping) memConstraint(kind string) string {
 	return ""
 }
 
-// This method combines the given constraints with the one in the site's options, so that a node
-// must meet all of them.
-func (m *mapping) constrained(list []string) string {
+// constraint combines the given constraints with the one in the site's options, so that a node must
+// meet all of them.
+func (m *mapping) constraint(list []string) string {
 	for i := len(m.site.Options) - 1; i >= 0; i-- {
 		if c, ok := strings.CutPrefix(m.site.Options[i], "--constraint="); ok {
 			list = append(list, c)

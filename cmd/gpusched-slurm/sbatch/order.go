@@ -14,13 +14,13 @@ var niceOf = map[job.Class]int{job.Low: 10_000, job.Scavenger: 1_000_000}
 func (m *mapping) addOrder() {
 	p := m.r.Priority
 	class := p.Class
-	if m.r.Preemptible && class == job.Normal && m.site.has(job.Scavenger) {
+	if m.r.Preemptible && class == job.Normal && m.site.allowsClass(job.Scavenger) {
 		class = job.Scavenger
 	}
 	if m.r.Preemptible && class != job.Scavenger {
 		m.noteGap(otherPreemptible)
 	}
-	if class != job.Normal && m.site.has(class) {
+	if class != job.Normal && m.site.allowsClass(class) {
 		m.add("qos", class.String())
 		return
 	}

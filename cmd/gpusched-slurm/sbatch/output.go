@@ -53,11 +53,11 @@ func (m *mapping) logPath() (path, refusal string) {
 	case inHome && m.site.Home == "":
 		return "", "Slurm does not know ~ in the path of a log: write the directory out (--log)"
 	case inHome:
-		return filepath.Join(plain(m.site.Home), path), ""
+		return filepath.Join(escapePercent(m.site.Home), path), ""
 	case filepath.IsAbs(path):
 		return path, ""
 	}
-	return filepath.Join(plain(m.p.Dir), path), ""
+	return filepath.Join(escapePercent(m.p.Dir), path), ""
 }
 
 // logDir returns the directory of --log up to the first pattern that depends on the job, or "".
@@ -81,5 +81,5 @@ func (m *mapping) logDir() string {
 	return filepath.Dir(known.String() + "x")
 }
 
-// This function escapes the percent signs of a directory. Slurm then finds no patterns in it.
-func plain(dir string) string { return strings.ReplaceAll(dir, "%", "%%") }
+// escapePercent escapes the percent signs of a directory. Slurm then finds no patterns in it.
+func escapePercent(dir string) string { return strings.ReplaceAll(dir, "%", "%%") }

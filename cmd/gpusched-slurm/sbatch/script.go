@@ -31,12 +31,12 @@ func (m *mapping) script() []byte {
 	if m.r.GPUVisible == "uuid" {
 		b.WriteString("gs_visible=${gs_uuids:-$gs_visible}\n")
 	}
-	m.params(&b)
+	m.setParams(&b)
 	e := m.environment()
-	e.conda(&b, m.p.Setup.Conda)
+	e.setConda(&b, m.p.Setup.Conda)
 	command := m.commandWords(e)
 	if m.r.Retries > 0 {
-		m.retrying(&b, command)
+		m.runRetrying(&b, command)
 	} else {
 		b.WriteString("exec " + command + "\n")
 	}
@@ -47,8 +47,8 @@ func (m *mapping) script() []byte {
 // the lists to empty, because an unset list means all GPUs.
 const noGPUText = "gs_ids= gs_visible= gs_uuids= gs_containers=void\n"
 
-// This method sets the values of an array's parameters for the current task.
-func (m *mapping) params(b *strings.Builder) {
+// setParams sets the values of an array's parameters for the current task.
+func (m *mapping) setParams(b *strings.Builder) {
 	if m.r.Array == nil || len(m.r.Array.Params) == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (m *mapping) jobVariables() []string {
 func (m *mapping) commandWords(e *environment) string {
 	ours := strings.Join(m.jobVariables(), " ")
 	program := m.program()
-	words := append([]string{"/usr/bin/env"}, e.words()...)
+	words := append([]string{"/usr/bin/env"}, e.arguments()...)
 	s := m.p.Setup
 	if s.Command == "" && len(s.Modules) == 0 && s.Conda == "" {
 		return strings.Join(append(words, ours, program), " ")
@@ -104,7 +104,7 @@ func (m *mapping) program() string {
 	argv := m.p.Setup.WithCUDA(m.p.Argv, cudaMark)
 	words := make([]string, len(argv))
 	for i, w := range argv {
-		words[i] = m.expanded(w)
+		words[i] = m.expand(w)
 	}
 	if strings.Contains(argv[0], "=") || strings.Contains(argv[0], "{") || strings.HasPrefix(argv[0], "-") {
 		words = append([]string{"nice", "-n", "0", "--"}, words...)
@@ -115,8 +115,8 @@ func (m *mapping) program() string {
 // cudaMark marks the place of the GPUs in an argument. Arguments contain no NUL.
 const cudaMark = "\x00"
 
-// This method quotes an argument and replaces {name} with the value of the parameter.
-func (m *mapping) expanded(word string) string {
+// expand quotes an argument and replaces {name} with the value of the parameter.
+func (m *mapping) expand(word string) string {
 	var b strings.Builder
 	for word != "" {
 		at, name, value := m.nextMark(word)

@@ -31,10 +31,10 @@ func moduleInits() string {
 	return strings.Join(words, " ")
 }
 
-// This method runs the command as a child of the shell. If the command fails, the shell requeues
+// runRetrying runs the command as a child of the shell. If the command fails, the shell requeues
 // the job. The shell passes its signals on to the command. After SIGTERM, which cancels the job,
 // there is no further attempt.
-func (m *mapping) retrying(b *strings.Builder, command string) {
+func (m *mapping) runRetrying(b *strings.Builder, command string) {
 	b.WriteString(shell("retry", "@COMMAND@", command, "@TRIES@", strconv.Itoa(m.r.Retries+1),
 		"@WAIT@", strconv.FormatInt(wholeSeconds(m.r.Backoff), 10), "@LEAST@", strconv.Itoa(leastBackoff)))
 }

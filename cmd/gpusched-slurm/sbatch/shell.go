@@ -16,7 +16,7 @@ import (
 //
 // gpu.sh determines the job's GPUs. Because of the device filter, nvidia-smi shows only these.
 //
-// setup.sh and retry.sh are described beside setupText and retrying.
+// setup.sh and retry.sh are described beside setupText and runRetrying.
 //
 //go:embed sh
 var scripts embed.FS

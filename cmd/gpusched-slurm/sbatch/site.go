@@ -69,8 +69,8 @@ func (v Version) Since(major, minor int) bool {
 // String formats the version as Slurm does, such as 22.05.
 func (v Version) String() string { return fmt.Sprintf("%d.%02d", v.Major, v.Minor) }
 
-// This method reports whether the user may request a QOS with the class's name.
-func (s Site) has(c job.Class) bool {
+// allowsClass reports whether the user may request a QOS with the class's name.
+func (s Site) allowsClass(c job.Class) bool {
 	for _, q := range s.QOS {
 		if q == c.String() {
 			return true

@@ -32,7 +32,7 @@ func Update(id string, c job.Change, now Current, s Site) ([]string, error) {
 	}
 	u.needs(&c)
 	u.life(&c)
-	u.label(&c)
+	u.setLabel(&c)
 	if len(u.refused) > 0 {
 		return nil, &api.Error{Code: api.CodeNever, Message: "on Slurm: " + strings.Join(u.refused, "; "),
 			Hint: submitAgain}
@@ -81,7 +81,7 @@ func (u *change) set(key, value string) { u.words = append(u.words, key+"="+valu
 
 func (u *change) needs(c *job.Change) {
 	if c.GPUMilli != nil {
-		u.gpus(*c.GPUMilli)
+		u.setGPUs(*c.GPUMilli)
 	}
 	if c.MemBytes != nil {
 		u.set("MinMemoryNode", slurm.Megabytes(*c.MemBytes))
@@ -104,8 +104,8 @@ func (u *change) ofPart() bool {
 	return u.asked.GPUMilli != nil && (*u.asked.GPUMilli%job.WholeGPU != 0 || u.now.GPUMilli > 0)
 }
 
-// This method changes the number of whole GPUs. Since 23.11 Slurm writes "gres/" with a slash.
-func (u *change) gpus(milli int) {
+// setGPUs changes the number of whole GPUs. Since 23.11 Slurm writes "gres/" with a slash.
+func (u *change) setGPUs(milli int) {
 	form := "gres:gpu:"
 	if u.site.Version.Since(23, 11) {
 		form = "gres/gpu:"
@@ -133,7 +133,7 @@ func (u *change) life(c *job.Change) {
 }
 
 func (u *change) priority(p job.Priority) {
-	if p.Class != job.Normal && u.site.has(p.Class) {
+	if p.Class != job.Normal && u.site.allowsClass(p.Class) {
 		u.set("QOS", p.Class.String())
 		u.set("Nice", "0")
 		u.now.Priority = job.Priority{}
@@ -151,8 +151,8 @@ func (u *change) priority(p job.Priority) {
 	u.now.Priority = p
 }
 
-// This method changes the name and the comment. The comment also contains the rest of CommentData.
-func (u *change) label(c *job.Change) {
+// setLabel changes the name and the comment. The comment also contains the rest of CommentData.
+func (u *change) setLabel(c *job.Change) {
 	if c.Name != nil {
 		u.set("JobName", *c.Name)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Refusal returns the error of a failed program. The parameter said is the text that the program
+// Refusal returns the error of a failed program. The argument stderr is the text that the program
 // printed to its standard error.
-func Refusal(name, said string, err error) error {
-	text := saidBy(name, said)
+func Refusal(name, stderr string, err error) error {
+	text := saidBy(name, stderr)
 	if text == "" {
 		text = err.Error()
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Success() {

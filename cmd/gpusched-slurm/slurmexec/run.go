@@ -46,7 +46,7 @@ func New(environ []string) Runner {
 		if i := slices.IndexFunc(jobVariables, func(v [2]string) bool { return v[0] == name }); i >= 0 && value != "" {
 			r.Options = append(r.Options, jobVariables[i][1]+"="+value)
 		}
-		if !shapes(name) {
+		if !changesOutput(name) {
 			r.neutral = append(r.neutral, line)
 		}
 	}
@@ -71,9 +71,9 @@ func (r *Runner) Program(name string, args ...string) (engines.Program, error) {
 	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(r.full)}, err
 }
 
-// This function reports whether a variable changes the output or the default query of Slurm's
+// changesOutput reports whether a variable changes the output or the default query of Slurm's
 // programs, or describes the job in which the caller runs.
-func shapes(name string) bool {
+func changesOutput(name string) bool {
 	if name == "SLURM_CONF" || name == "SLURM_JWT" {
 		return false
 	}
@@ -103,7 +103,7 @@ func (r *Runner) Find(name string) (string, error) {
 			continue
 		}
 		info, err := os.Stat(path)
-		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || ours(path) ||
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || isOurs(path) ||
 			slices.ContainsFunc(mine, func(of os.FileInfo) bool { return os.SameFile(of, info) }) {
 			continue
 		}
@@ -113,8 +113,8 @@ func (r *Runner) Find(name string) (string, error) {
 		"Slurm's program %s is not in PATH", name)
 }
 
-// This function reports whether a path leads to a gpusched program.
-func ours(path string) bool {
+// isOurs reports whether a path leads to a gpusched program.
+func isOurs(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	return err == nil && strings.HasPrefix(filepath.Base(real), "gpusched")
 }
@@ -145,13 +145,13 @@ func (r *Runner) Sbatch(ctx context.Context, script []byte, args ...string) ([]b
 	return r.output(ctx, submitTime, script, "sbatch", args...)
 }
 
-// Read runs a program and writes its output to a writer as
-// it arrives. Read returns the program's standard error.
-func (r *Runner) Read(ctx context.Context, to io.Writer, name string, args ...string) (talk string, err error) {
+// Read runs a program and writes its output to w as it arrives. It returns the program's standard
+// error.
+func (r *Runner) Read(ctx context.Context, w io.Writer, name string, args ...string) (talk string, err error) {
 	if err := r.OneCluster(ctx); err != nil {
 		return "", err
 	}
-	return r.stream(ctx, askTime, nil, to, name, args...)
+	return r.stream(ctx, askTime, nil, w, name, args...)
 }
 
 // Config returns the cluster's settings, as 'scontrol show config' prints them.

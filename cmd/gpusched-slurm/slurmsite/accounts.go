@@ -45,7 +45,7 @@ func (w *script) note(format string, args ...any) {
 func (s Site) accounts() (text string, notes []string) {
 	w := &script{}
 	w.WriteString(accountsHead)
-	s.classes(w)
+	s.addClasses(w)
 	w.put("account %s Description=gpusched Organization=gpusched", rootAccount)
 	w.change("account %s set QOS=%s DefaultQOS=normal", rootAccount, strings.Join(s.openClasses(), ","))
 	accounts := map[string][]string{} // accounts of each user
@@ -55,7 +55,7 @@ func (s Site) accounts() (text string, notes []string) {
 			w.note("group %q: its quota is left out; Slurm can't have an account of that name, or has it already", group)
 		} else {
 			made[account] = true
-			s.group(w, group, account, accounts)
+			s.addGroup(w, group, account, accounts)
 		}
 	}
 	for _, user := range s.EveryUser() {
@@ -64,8 +64,8 @@ func (s Site) accounts() (text string, notes []string) {
 	return w.String(), w.notes
 }
 
-// This method adds a QOS for each class. Slurm scales the priorities of all QOS by the highest.
-func (s Site) classes(w *script) {
+// addClasses adds a QOS for each class. Slurm scales the priorities of all QOS by the highest.
+func (s Site) addClasses(w *script) {
 	w.put("qos scavenger")
 	for i, c := range job.Classes() {
 		if c != job.Normal && c != job.Scavenger {
@@ -92,8 +92,8 @@ func (s Site) openClasses() (names []string) {
 	return names
 }
 
-// This method adds an account for a group with a quota, and puts the group's members into it.
-func (s Site) group(w *script, name, account string, accounts map[string][]string) {
+// addGroup adds an account for a group with a quota, and puts the group's members into it.
+func (s Site) addGroup(w *script, name, account string, accounts map[string][]string) {
 	q := s.Settings.Quotas.Groups[name]
 	w.put("account %s Description=gpusched Organization=gpusched Parent=%s", account, rootAccount)
 	limits := s.limits(w, "group "+name, q)

@@ -15,8 +15,10 @@ type conf struct{ strings.Builder }
 
 func (c *conf) set(key string, value any) { fmt.Fprintf(c, "%s=%v\n", key, value) }
 
-// This method starts a group of settings with a comment.
-func (c *conf) about(text string) { fmt.Fprintf(c, "\n# %s\n", strings.ReplaceAll(text, "\n", "\n# ")) }
+// heading starts a group of settings with a comment.
+func (c *conf) heading(text string) {
+	fmt.Fprintf(c, "\n# %s\n", strings.ReplaceAll(text, "\n", "\n# "))
+}
 
 // slurmConf returns slurm.conf. The file is the same on all nodes.
 func (s Site) slurmConf() string {
@@ -35,12 +37,12 @@ func (s Site) slurmConf() string {
 	s.placement(c)
 	s.order(c)
 	s.jobs(c)
-	s.machines(c)
+	s.addNodes(c)
 	return c.String()
 }
 
 func (s Site) isolation(c *conf) {
-	c.about("A job can use only its own GPUs, cores and memory (gpusched limits CPU time instead of cores). See also\ncgroup.conf.")
+	c.heading("A job can use only its own GPUs, cores and memory (gpusched limits CPU time instead of cores). See also\ncgroup.conf.")
 	c.set("ProctrackType", "proctrack/cgroup")
 	c.set("TaskPlugin", "task/affinity,task/cgroup")
 	c.set("JobAcctGatherType", "jobacct_gather/cgroup")
@@ -48,7 +50,7 @@ func (s Site) isolation(c *conf) {
 }
 
 func (s Site) placement(c *conf) {
-	c.about("Slurm counts GPUs, cores and memory. Short jobs fill the gaps in front of wide ones (backfill).")
+	c.heading("Slurm counts GPUs, cores and memory. Short jobs fill the gaps in front of wide ones (backfill).")
 	c.set("SelectType", "select/cons_tres")
 	c.set("SelectTypeParameters", "CR_Core_Memory")
 	if gpus := s.gpus(); len(gpus) > 0 {
@@ -67,13 +69,13 @@ func (s Site) placement(c *conf) {
 func (s Site) order(c *conf) {
 	o := s.Settings.Scheduling
 	if o.Policy == config.OrderFIFO {
-		c.about("The order of jobs (scheduling.policy = \"fifo\"): by priority class, which is a QOS in accounts.sh, then by\n" +
+		c.heading("The order of jobs (scheduling.policy = \"fifo\"): by priority class, which is a QOS in accounts.sh, then by\n" +
 			"submission.")
 		c.set("PriorityType", "priority/multifactor")
 		c.set("PriorityWeightQOS", 1_000_000)
 		c.set("PriorityWeightAge", 1000)
 	} else {
-		c.about("The order of jobs (scheduling.policy = \"fair\"): by priority class, which is a QOS in accounts.sh, then by\n" +
+		c.heading("The order of jobs (scheduling.policy = \"fair\"): by priority class, which is a QOS in accounts.sh, then by\n" +
 			"recent use, then by waiting time. Slurm does not know how long such jobs usually take.")
 		c.set("PriorityType", "priority/multifactor")
 		c.set("PriorityWeightQOS", 1_000_000)
@@ -86,13 +88,13 @@ func (s Site) order(c *conf) {
 	if o.GuardAfter > 0 {
 		c.set("PriorityMaxAge", span(o.GuardAfter))
 	}
-	c.about("gpusched's --preemptible is --qos=scavenger here: after PreemptExemptTime, other jobs may preempt the job, which is\nthen queued again.")
+	c.heading("gpusched's --preemptible is --qos=scavenger here: after PreemptExemptTime, other jobs may preempt the job, which is\nthen queued again.")
 	c.set("PreemptType", "preempt/qos")
 	c.set("PreemptMode", "REQUEUE")
 	if o.Slice > 0 {
 		c.set("PreemptExemptTime", span(o.Slice))
 	}
-	c.about("Accounts, shares and quotas are in slurmdbd's database; accounts.sh fills it. Without slurmdbd, remove the lines\n" +
+	c.heading("Accounts, shares and quotas are in slurmdbd's database; accounts.sh fills it. Without slurmdbd, remove the lines\n" +
 		"up to the next comment: then there are no shares, quotas and classes.")
 	c.set("AccountingStorageType", "accounting_storage/slurmdbd")
 	c.set("AccountingStorageHost", s.Nodes[0].Name)
@@ -104,7 +106,7 @@ func (s Site) order(c *conf) {
 
 func (s Site) jobs(c *conf) {
 	j := s.Settings.Jobs
-	c.about("Jobs.")
+	c.heading("Jobs.")
 	c.set("MaxJobCount", j.MaxQueued+j.MaxRunning)
 	c.set("MaxArraySize", job.MaxTasks+1)
 	c.set("JobRequeue", oneOrZero(j.Requeue))
@@ -118,20 +120,20 @@ func oneOrZero(b bool) int {
 	return 0
 }
 
-// This method adds the nodes, and a partition that contains all of them.
-func (s Site) machines(c *conf) {
-	c.about("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\n" +
+// addNodes adds the nodes, and a partition that contains all of them.
+func (s Site) addNodes(c *conf) {
+	c.heading("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\n" +
 		"with more. The features tell 'gpusched --on slurm' the memory of GPUs (--gpu-mem): gpu_mem_80gb is the memory of the\n" +
 		"node's smallest GPU, and shard_1gb that of a shard.")
 	types := s.types()
 	for _, n := range s.Nodes {
 		c.WriteString(n.line(types, s.Settings.Daemon.HostMemReserve) + "\n")
 	}
-	c.about("A job that asks for no memory gets DefMemPerGPU for each GPU, or without whole GPUs DefMemPerCPU for each CPU, in\n" +
+	c.heading("A job that asks for no memory gets DefMemPerGPU for each GPU, or without whole GPUs DefMemPerCPU for each CPU, in\n" +
 		"MiB. Otherwise it would get all its node's memory.")
 	j := s.Settings.Jobs
 	c.WriteString("PartitionName=gpu Nodes=ALL Default=YES State=UP")
-	fmt.Fprintf(c, " MaxTime=%s DefaultTime=%s", limit(j.MaxTime), limit(j.DefaultTime))
+	fmt.Fprintf(c, " MaxTime=%s DefaultTime=%s", formatLimit(j.MaxTime), formatLimit(j.DefaultTime))
 	if cpus := s.cpusPerGPU(); cpus > 0 {
 		fmt.Fprintf(c, " DefCpuPerGPU=%d", cpus)
 	}
@@ -208,8 +210,8 @@ func (s Site) defaultMem() config.DefaultMem {
 	return config.DefaultMem{Kind: config.MemAuto}
 }
 
-// This function formats a time limit. Slurm rounds time limits up to minutes.
-func limit(d time.Duration) string {
+// formatLimit formats a time limit. Slurm rounds time limits up to minutes.
+func formatLimit(d time.Duration) string {
 	if d <= 0 {
 		return "UNLIMITED"
 	}

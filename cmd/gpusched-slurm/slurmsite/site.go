@@ -132,7 +132,7 @@ func (s Site) types() map[string]string {
 	for short, list := range models {
 		for _, model := range list {
 			if types[model] = short; len(list) > 1 {
-				types[model] = slug(strings.Fields(strings.ToLower(model)))
+				types[model] = typeName(strings.Fields(strings.ToLower(model)))
 			}
 		}
 	}
@@ -154,11 +154,11 @@ func shortType(model string) string {
 		case len(words) == 0 && slices.Contains([]string{"nvidia", "tesla", "geforce", "quadro"}, word):
 			continue
 		case len(words) > 0 && isVariant(word):
-			return slug(words)
+			return typeName(words)
 		}
 		words = append(words, word)
 	}
-	return slug(words)
+	return typeName(words)
 }
 
 // isVariant reports whether a word in a model's name is a memory size or a form factor.
@@ -170,8 +170,8 @@ func isVariant(word string) bool {
 	return strings.HasPrefix(word, "sxm") || strings.HasPrefix(word, "hbm") || word == "pcie" || word == "nvl"
 }
 
-// This function joins words to a type name. It uses only characters that Slurm allows.
-func slug(words []string) string {
+// typeName joins words to a name for a type of GPU. It uses only characters that Slurm allows.
+func typeName(words []string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
 			return r

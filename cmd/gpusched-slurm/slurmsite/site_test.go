@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// two returns a site with two machines that uses all settings.
-func two() Site {
+// twoMachines returns a site with two machines that uses all settings.
+func twoMachines() Site {
 	settings := config.Default()
 	settings.Classes = map[job.Class]config.Class{job.Interactive: {MaxTime: 8 * time.Hour}}
 	settings.Jobs.MaxTime = 7 * 24 * time.Hour
@@ -38,7 +38,7 @@ func two() Site {
 
 // Invariant 3: the files are always the same, and contain these lines.
 func TestFiles(t *testing.T) {
-	files, notes, err := two().Files()
+	files, notes, err := twoMachines().Files()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestFiles(t *testing.T) {
 
 // Invariant 2: no file contains a name with special characters.
 func TestNamesAreNames(t *testing.T) {
-	files, notes, err := two().Files()
+	files, notes, err := twoMachines().Files()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestNamesAreNames(t *testing.T) {
 		"odd cores":  func(s *Site) { s.Nodes[0].GPUs[0].Near = "0 File=/dev/sda" },
 		"no machine": func(s *Site) { s.Nodes = nil },
 	} {
-		s := two()
+		s := twoMachines()
 		if change(&s); s.check() == nil {
 			t.Errorf("%s: accepted", what)
 		}
@@ -87,7 +87,7 @@ func TestDefaultMemory(t *testing.T) {
 		{Kind: config.MemNone}:                   " DefMemPerGPU=24000 DefMemPerCPU=2000\n",
 		{Kind: config.MemFixed, Bytes: 16 << 30}: " DefMemPerGPU=16384 DefMemPerCPU=16384\n",
 	} {
-		s := two()
+		s := twoMachines()
 		s.Settings.Jobs.DefaultMem = mem
 		if text := s.slurmConf(); !strings.Contains(text, want) {
 			t.Errorf("%v: no %q in %s", mem, want, text[strings.Index(text, "PartitionName"):])
