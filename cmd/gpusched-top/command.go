@@ -30,9 +30,9 @@ type command struct {
 	file *os.File
 }
 
-// open runs a command and sends its output. It returns
-// the message that says that the command ended.
-func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
+// runCommand runs a command and sends its output. It returns the message that says that the command
+// ended.
+func (c *command) runCommand(o screen.Open, send func(tea.Msg)) tea.Msg {
 	args := o.Args
 	if c.own {
 		args = append([]string{"--user"}, args...)
@@ -54,7 +54,7 @@ func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
 func (c *command) start(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end()
+	c.endLocked()
 	file, err := pty.StartWithSize(cmd, size)
 	if err == nil {
 		c.cmd, c.file = cmd, file
@@ -90,11 +90,11 @@ func (c *command) resize(width, height int) {
 func (c *command) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end()
+	c.endLocked()
 }
 
-// end does the same as close. The caller holds the lock.
-func (c *command) end() {
+// endLocked does the same as close. The caller holds the lock.
+func (c *command) endLocked() {
 	if c.cmd != nil {
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGTERM)
 		_ = c.file.Close()
@@ -114,7 +114,7 @@ func (c *command) copyOutput(number int, from io.Reader, send func(tea.Msg)) {
 	for {
 		n, err := from.Read(buf)
 		_, _ = clean.Write(buf[:n])
-		lines, last := split(&text)
+		lines, last := splitLines(&text)
 		if len(lines) > 0 || last != "" {
 			send(screen.Printed{Pane: number, Lines: lines, Last: last})
 		}
@@ -125,9 +125,10 @@ func (c *command) copyOutput(number int, from io.Reader, send func(tea.Msg)) {
 	}
 }
 
-// split removes the complete lines from the output and returns them. It also returns the incomplete
-// last line as a terminal would show it, without text that a carriage return overwrites.
-func split(text *bytes.Buffer) (lines []string, last string) {
+// splitLines removes the complete lines from the output and returns them. It also returns the
+// incomplete line at the end, as a terminal would show it: without text that a carriage return
+// overwrites.
+func splitLines(text *bytes.Buffer) (lines []string, partial string) {
 	for {
 		at := bytes.IndexByte(text.Bytes(), '\n')
 		if at < 0 {

@@ -16,16 +16,16 @@ import (
 func TestSplit(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("one\r\ntwo\nbar 1\rbar 2\rbar 3\nab\bc\n10 %\r20")
-	lines, last := split(&text)
+	lines, last := splitLines(&text)
 	if want := []string{"one", "two", "bar 3", "ac"}; !slices.Equal(lines, want) || last != "20" {
 		t.Errorf("%q and %q", lines, last)
 	}
 	text.WriteString(" %\n")
-	if lines, last = split(&text); !slices.Equal(lines, []string{"20 %"}) || last != "" {
+	if lines, last = splitLines(&text); !slices.Equal(lines, []string{"20 %"}) || last != "" {
 		t.Errorf("%q and %q", lines, last)
 	}
 	text.WriteString(strings.Repeat("x", maxLine+1))
-	if lines, last = split(&text); len(lines) != 1 || last != "" {
+	if lines, last = splitLines(&text); len(lines) != 1 || last != "" {
 		t.Errorf("a line without an end: %d lines, and %d bytes", len(lines), len(last))
 	}
 }
@@ -40,7 +40,7 @@ func TestCommand(t *testing.T) {
 	}
 	c := command{program: script, own: true, environ: os.Environ()}
 	var lines []string
-	end := c.open(screen.Open{Pane: 3, Args: []string{"show", "7"}, Width: 57, Height: 11}, func(msg tea.Msg) {
+	end := c.runCommand(screen.Open{Pane: 3, Args: []string{"show", "7"}, Width: 57, Height: 11}, func(msg tea.Msg) {
 		lines = append(lines, msg.(screen.Printed).Lines...)
 	})
 	if want := []string{"11 57", "57 1 --user show 7", "red"}; !slices.Equal(lines, want) {
@@ -50,7 +50,7 @@ func TestCommand(t *testing.T) {
 		t.Errorf("the end is %+v", p)
 	}
 	c = command{program: "/nonexistent/gpusched"}
-	if p := c.open(screen.Open{Width: 80, Height: 20}, nil).(screen.Printed); !p.Ended || len(p.Lines) != 1 {
+	if p := c.runCommand(screen.Open{Width: 80, Height: 20}, nil).(screen.Printed); !p.Ended || len(p.Lines) != 1 {
 		t.Errorf("for a missing program: %+v", p)
 	}
 }
@@ -64,7 +64,7 @@ func TestClose(t *testing.T) {
 	c, up, done := &command{program: script, environ: os.Environ()}, make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(done)
-		c.open(screen.Open{Width: 80, Height: 20}, func(tea.Msg) { up <- struct{}{} })
+		c.runCommand(screen.Open{Width: 80, Height: 20}, func(tea.Msg) { up <- struct{}{} })
 	}()
 	<-up
 	c.resize(100, 30)
@@ -99,7 +99,7 @@ func TestTerminals(t *testing.T) {
 			}
 			return ""
 		}
-		if colour, ascii := colourful(getenv), plainText(getenv); colour != c.colour || ascii != c.ascii {
+		if colour, ascii := hasColours(getenv), plainText(getenv); colour != c.colour || ascii != c.ascii {
 			t.Errorf("%s: colour %v, ASCII %v", c.environ, colour, ascii)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// This function serves the handler on a socket until the test ends.
-func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
+// serveScheduler serves the handler on a socket until the test ends.
+func serveScheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -31,7 +31,7 @@ func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 
 // The screen learns that the stream is open. Many changes at once cause a single notice.
 func TestListen(t *testing.T) {
-	client := scheduler(t, func(w http.ResponseWriter, r *http.Request) {
+	client := serveScheduler(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, `{"schema":"gpusched.v1","number":7,"event":"position"}`)
 		for i := range 1000 {
 			fmt.Fprintf(w, `{"schema":"gpusched.v1","number":%d,"event":"job-queued","job":1}`+"\n", 8+i)
@@ -62,7 +62,7 @@ func TestListen(t *testing.T) {
 
 // A scheduler that does not know the request for events is not asked again.
 func TestOldSchedulersAreNotAskedAgain(t *testing.T) {
-	client := scheduler(t, func(w http.ResponseWriter, _ *http.Request) {
+	client := serveScheduler(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintln(w, `{"schema":"gpusched.v1","error":{"code":"usage","message":"this daemon does not know the request"}}`)
 	})

@@ -50,7 +50,7 @@ func main() {
 	p := &program{
 		client:  &api.Client{Socket: os.Getenv(contract.SocketVariable), Own: *own},
 		command: command{program: *gpusched, own: *own, environ: os.Environ()},
-		colour:  colourful(os.Getenv),
+		colour:  hasColours(os.Getenv),
 		model:   screen.New(screen.Setting{UID: os.Getuid(), Mine: *mine, ASCII: plainText(os.Getenv), Zone: time.Local}),
 	}
 	switch err := p.run(); {
@@ -80,8 +80,8 @@ func (p *program) run() error {
 	return err
 }
 
-// This function reports whether the terminal has colours and the user wants them.
-func colourful(getenv func(string) string) bool {
+// hasColours reports whether the terminal has colours and the user wants them.
+func hasColours(getenv func(string) string) bool {
 	name := getenv("TERM")
 	return getenv("NO_COLOR") == "" && name != "" && name != "dumb" && !strings.HasPrefix(name, "vt1") &&
 		!strings.HasPrefix(name, "vt2") && !strings.HasSuffix(name, "-m") && !strings.HasSuffix(name, "-mono")

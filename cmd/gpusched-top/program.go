@@ -75,7 +75,7 @@ func (p *program) perform(effect any) tea.Cmd {
 	case screen.Control:
 		return func() tea.Msg { return p.control(e) }
 	case screen.Open:
-		return func() tea.Msg { return p.command.open(e, p.send) }
+		return func() tea.Msg { return p.command.runCommand(e, p.send) }
 	case screen.Close:
 		return func() tea.Msg { p.command.close(); return nil }
 	case screen.Suspend:

@@ -15,13 +15,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// This type is a scheduler that fails after a given number of commands.
-type failing struct {
+// A failingScheduler fails after a given number of commands.
+type failingScheduler struct {
 	*servertest.Backend
 	after int
 }
 
-func (f failing) DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (int, error) {
+func (f failingScheduler) DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (int, error) {
 	if f.after > 0 {
 		if _, err := f.Backend.DoMany(ctx, who, list[:f.after], told); err != nil {
 			return 0, err
@@ -39,7 +39,7 @@ func TestCancelThatFailsMidway(t *testing.T) {
 			b.View.Jobs = append(b.View.Jobs, job.JobView{Job: job.Job{ID: id, Owner: me, State: job.Queued}})
 		}
 		s := server.New(server.Options{
-			Backend: func(context.Context) server.Backend { return failing{b, done} }, UserName: func(int) string { return "me" },
+			Backend: func(context.Context) server.Backend { return failingScheduler{b, done} }, UserName: func(int) string { return "me" },
 		})
 		socket := filepath.Join(t.TempDir(), "s")
 		l, err := net.Listen("unix", socket)

@@ -22,7 +22,7 @@ func (m *Model) layout() layout {
 	head := 1
 	switch alarm := m.alarm(); {
 	case m.height >= 16 && alarm != "":
-		head = 2 + min(mostNote, len(folded(alarm, m.width)))
+		head = 2 + min(mostNote, len(wrapWords(alarm, m.width)))
 	case m.height >= 16:
 		head = 3
 	case m.height >= 12 || alarm != "":
@@ -62,7 +62,7 @@ func (m *Model) Frame() Frame {
 
 func (m *Model) tooSmall() Frame {
 	l := m.line()
-	l.put(plain, fmt.Sprintf("%dx%d is too small", m.width, m.height))
+	l.addText(plain, fmt.Sprintf("%dx%d is too small", m.width, m.height))
 	return Frame{l.spans}
 }
 
@@ -77,7 +77,7 @@ func (m *Model) drawTables() Frame {
 		out = append(out, m.writeJobs(at.jobs)...)
 	case !m.picture.At.IsZero():
 		l := m.line()
-		l.put(plain, m.empty())
+		l.addText(plain, m.noJobs())
 		out = append(out, nil, l.spans)
 	}
 	for len(out) < m.height-1 {
@@ -90,29 +90,29 @@ func (m *Model) drawTables() Frame {
 // drawHead draws the scheduler's health, the totals and the user's own jobs.
 func (m *Model) drawHead(lines int) Frame {
 	first := m.line()
-	first.put(bold, "gpusched ")
+	first.addText(bold, "gpusched ")
 	status := m.picture.Status
 	switch {
 	case m.picture.At.IsZero() && m.problem == nil:
-		first.put(plain, "asking the scheduler …")
+		first.addText(plain, "asking the scheduler …")
 	case status != nil:
-		first.put(healthStyle(status.Health), string(status.Health))
-		first.put(plain, "  "+cmp.Or(api.CountLine(status.Counts), "no jobs"))
+		first.addText(healthStyle(status.Health), string(status.Health))
+		first.addText(plain, "  "+cmp.Or(api.CountLine(status.Counts), "no jobs"))
 	}
 	if lines < 3 && len(m.picture.GPUs.GPUs) > 0 {
-		first.put(plain, "; GPUs: "+gpuCounts(m.picture.GPUs.GPUs))
+		first.addText(plain, "; GPUs: "+gpuCounts(m.picture.GPUs.GPUs))
 	}
-	first.right(dim, m.now.Format("15:04:05"))
+	first.addRight(dim, m.now.Format("15:04:05"))
 	out := Frame{first.spans}
 	if lines >= 3 {
 		second := m.line()
 		if gpus := m.picture.GPUs.GPUs; len(gpus) > 0 {
-			second.put(plain, "GPUs: "+gpuCounts(gpus))
+			second.addText(plain, "GPUs: "+gpuCounts(gpus))
 		} else if !m.picture.At.IsZero() {
-			second.put(plain, "no GPUs")
+			second.addText(plain, "no GPUs")
 		}
 		if status != nil {
-			second.put(plain, promised(&status.Host))
+			second.addText(plain, promised(&status.Host))
 		}
 		out = append(out, second.spans)
 	}
@@ -142,8 +142,8 @@ func (m *Model) thirdLine() Line {
 	for len(own) > 0 && term.Columns(own+marks) > m.width {
 		own = own[:max(0, strings.LastIndex(own, ","))]
 	}
-	l.put(plain, own)
-	l.put(term.Yellow, strings.TrimPrefix(marks, strings.Repeat(" ", max(0, 2-len(own)))))
+	l.addText(plain, own)
+	l.addText(term.Yellow, strings.TrimPrefix(marks, strings.Repeat(" ", max(0, 2-len(own)))))
 	return l.spans
 }
 
@@ -180,7 +180,7 @@ func healthStyle(h job.Health) term.Style {
 func promised(h *job.HostView) string {
 	var parts []string
 	if h.MemBytes > 0 {
-		parts = append(parts, "memory "+rounded(h.PromisedMem)+" of "+rounded(h.MemBytes))
+		parts = append(parts, "memory "+formatSize(h.PromisedMem)+" of "+formatSize(h.MemBytes))
 	}
 	if h.CPUs > 0 {
 		parts = append(parts, fmt.Sprintf("CPUs %d of %d", h.PromisedCPUs, h.CPUs))
@@ -191,8 +191,8 @@ func promised(h *job.HostView) string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// This function formats a size. Sizes from 10 GiB on are in whole GiB.
-func rounded(n int64) string {
+// formatSize formats a size. Sizes from 10 GiB on are in whole GiB.
+func formatSize(n int64) string {
 	if n >= 10<<30 {
 		n = n >> 30 << 30
 	}
@@ -221,31 +221,31 @@ func (m *Model) lastLines() Frame {
 // drawQuestion draws a question in as many lines as it needs. The possible answers are at its end.
 func (m *Model) drawQuestion(text string) (out Frame) {
 	const answers = "[y/N]"
-	lines := folded(text, max(1, m.width-2))
+	lines := wrapWords(text, max(1, m.width-2))
 	if last := lines[len(lines)-1]; term.Columns(last) > m.width-len(answers)-3 {
 		lines = append(lines, "")
 	}
 	for i, part := range lines {
 		l := m.line()
 		l.all = reverse
-		l.put(plain, " "+part)
+		l.addText(plain, " "+part)
 		if i == len(lines)-1 {
-			l.right(plain, answers+" ")
+			l.addRight(plain, answers+" ")
 		}
 		out = append(out, l.fill())
 	}
 	return out
 }
 
-// prose draws a text in at most the given number of lines.
-func (m *Model) prose(style term.Style, text string, most int) (out Frame) {
-	lines := folded(text, m.width)
-	for i, part := range lines[:min(most, len(lines))] {
+// prose draws a text in at most maxLines lines.
+func (m *Model) prose(style term.Style, text string, maxLines int) (out Frame) {
+	lines := wrapWords(text, m.width)
+	for i, part := range lines[:min(maxLines, len(lines))] {
 		l := m.line()
-		if i == most-1 && len(lines) > most {
+		if i == maxLines-1 && len(lines) > maxLines {
 			part += " …"
 		}
-		l.put(style, part)
+		l.addText(style, part)
 		out = append(out, l.spans)
 	}
 	return out
@@ -255,24 +255,24 @@ func (m *Model) lastLine() Line {
 	l := m.line()
 	switch {
 	case m.typing:
-		l.put(bold, "filter: ")
-		l.put(plain, m.filter)
-		l.put(reverse, " ")
-		l.right(dim, "Enter keeps it, Esc clears it")
+		l.addText(bold, "filter: ")
+		l.addText(plain, m.filter)
+		l.addText(reverse, " ")
+		l.addRight(dim, "Enter keeps it, Esc clears it")
 		return l.spans
 	}
-	if missing := m.missing(); missing != "" && m.width < 70 {
-		l.put(dim, "? help · q quit · too narrow for "+missing)
+	if missing := m.hiddenColumns(); missing != "" && m.width < 70 {
+		l.addText(dim, "? help · q quit · too narrow for "+missing)
 		return l.spans
 	}
 	if m.onGPUs {
-		return m.hints("p pause/resume", "Tab jobs", "? help", "q quit")
+		return m.drawKeys("p pause/resume", "Tab jobs", "? help", "q quit")
 	}
-	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q quit")
+	return m.drawKeys("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q quit")
 }
 
-// This method draws as many keys as fit. It always draws the last two keys, help and leave.
-func (m *Model) hints(keys ...string) Line {
+// drawKeys draws as many keys as fit. It always draws the last two keys, help and leave.
+func (m *Model) drawKeys(keys ...string) Line {
 	l, last := m.line(), len(keys)-2
 	room := l.width + 2 - term.Columns(strings.Join(keys[last:], "  ")) - 2
 	fits := keys[:0:0]
@@ -284,8 +284,8 @@ func (m *Model) hints(keys ...string) Line {
 	}
 	for _, text := range append(fits, keys[last:]...) {
 		key, what, _ := strings.Cut(text, " ")
-		l.put(bold, key)
-		l.put(dim, " "+what+"  ")
+		l.addText(bold, key)
+		l.addText(dim, " "+what+"  ")
 	}
 	return l.spans
 }

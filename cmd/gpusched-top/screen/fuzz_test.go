@@ -56,10 +56,10 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width, height int, keys string) {
 		width, height = 1+abs(width)%200, 1+abs(height)%80
 		for _, ascii := range []bool{false, true} {
-			m := shown(filledWith(lab(), text), width, height, Setting{ASCII: ascii})
+			m := screenOf(filledWith(lab(), text), width, height, Setting{ASCII: ascii})
 			check := func() {
 				frame := m.Frame()
-				fits(t, frame, width, height)
+				checkFrame(t, frame, width, height)
 				if styled := unstyled(frame.Styled(true)); strings.ContainsRune(styled, '\x1b') {
 					t.Fatalf("a foreign sequence: %q", styled)
 				}

@@ -39,8 +39,8 @@ func (m *Model) gpuWidths() (l gpuLayout) {
 	return gpuLayout{bar: 8, amount: 7}
 }
 
-// This method names the columns that do not fit on the screen.
-func (m *Model) missing() string {
+// hiddenColumns names the columns that do not fit on the screen.
+func (m *Model) hiddenColumns() string {
 	var names []string
 	l := m.gpuWidths()
 	add := func(cut bool, name string) {
@@ -63,11 +63,11 @@ func (m *Model) writeGPUs(lines int) Frame {
 	gpus := m.picture.GPUs.GPUs
 	at := m.gpuWidths()
 	head := m.line()
-	head.cell(dim, "GPU", 3, true)
+	head.addCell(dim, "GPU", 3, true)
 	title := func(text string, width int, right bool) {
 		if width > 0 {
-			head.put(plain, " ")
-			head.cell(dim, text, width, right)
+			head.addText(plain, " ")
+			head.addCell(dim, text, width, right)
 		}
 	}
 	title("MODEL", at.model, false)
@@ -81,7 +81,7 @@ func (m *Model) writeGPUs(lines int) Frame {
 	first := min(m.gpuTop, len(gpus))
 	last := min(first+lines, len(gpus))
 	if last-first < len(gpus) {
-		head.right(dim, fmt.Sprintf("%d-%d of %d", first+1, last, len(gpus)))
+		head.addRight(dim, fmt.Sprintf("%d-%d of %d", first+1, last, len(gpus)))
 	}
 	out := Frame{head.spans}
 	for i := first; i < last; i++ {
@@ -104,26 +104,26 @@ func (m *Model) gpuLine(g api.GPU, at gpuLayout, chosen bool) Line {
 	}
 	cell := func(style term.Style, text string, width int, right bool) {
 		if width > 0 {
-			l.put(plain, " ")
-			l.cell(style, text, width, right)
+			l.addText(plain, " ")
+			l.addCell(style, text, width, right)
 		}
 	}
-	l.cell(bold, strconv.Itoa(g.Index), 3, true)
-	cell(plain, fitting(shortModel(g.Name), at.model), at.model, false)
+	l.addCell(bold, strconv.Itoa(g.Index), 3, true)
+	cell(plain, fitModel(shortModel(g.Name), at.model), at.model, false)
 	cell(utilStyle(g.UtilPercent), known(int64(g.UtilPercent), "%"), 4, true)
 	cell(term.Green, sparkline(m.points[g.UUID], m.now, at.spark, m.ASCII), at.spark, false)
 	if at.bar > 0 {
-		l.put(plain, " ")
+		l.addText(plain, " ")
 		m.memoryBar(l, g, at.bar)
 	}
-	cell(plain, amount(g), at.amount, true)
+	cell(plain, formatMemory(g), at.amount, true)
 	cell(tempStyle(g.TempC), known(int64(g.TempC), "C"), width(at.temp, 4), true)
 	cell(plain, power(g), width(at.power, 5), true)
-	l.put(plain, " ")
+	l.addText(plain, " ")
 	if words, style := gpuWords(g, m.now); words != "" {
-		l.put(style, words)
+		l.addText(style, words)
 		if len(g.Shares) > 0 {
-			l.put(plain, "; ")
+			l.addText(plain, "; ")
 		}
 	}
 	m.jobsOn(l, g)
@@ -161,8 +161,8 @@ func tempStyle(n int) term.Style {
 	return plain
 }
 
-// This function formats the used and the total memory, both in the unit of the total.
-func amount(g api.GPU) string {
+// formatMemory formats the used and the total memory, both in the unit of the total.
+func formatMemory(g api.GPU) string {
 	const gib = 1 << 30
 	total := g.MemTotalBytes
 	switch {
@@ -187,8 +187,8 @@ func shortModel(name string) string {
 	return name
 }
 
-// This function drops words from the end of a model's name until it fits.
-func fitting(name string, width int) string {
+// fitModel drops words from the end of a model's name until it fits.
+func fitModel(name string, width int) string {
 	for term.Columns(name) > width {
 		at := strings.LastIndexAny(name, " -")
 		if at <= 0 {
@@ -219,7 +219,7 @@ const (
 // Every part in use gets at least one column while columns are left.
 func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 	if g.MemTotalBytes == 0 {
-		l.put(plain, strings.Repeat(" ", columns))
+		l.addText(plain, strings.Repeat(" ", columns))
 		return
 	}
 	left, used := columns, int64(g.MemUsedBytes)
@@ -231,7 +231,7 @@ func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 		}
 		n = min(n, left)
 		left, used = left-n, used-max(0, bytes)
-		l.put(style, strings.Repeat(block, n))
+		l.addText(style, strings.Repeat(block, n))
 	}
 	for i, s := range g.Shares {
 		part(jobStyle(s.Job), jobBlocks[i%len(jobBlocks)], max(0, s.UsedBytes))
@@ -241,7 +241,7 @@ func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 	if used > int64(g.MemTotalBytes)/int64(2*columns) {
 		part(dim, otherBlock, used)
 	}
-	l.put(dim, strings.Repeat(freeBlock, left))
+	l.addText(dim, strings.Repeat(freeBlock, left))
 }
 
 // gpuWords says why jobs cannot use a GPU. It returns "" if they can.
@@ -278,18 +278,18 @@ func gpuWords(g api.GPU, now time.Time) (string, term.Style) {
 func (m *Model) jobsOn(l *line, g api.GPU) {
 	for i, s := range g.Shares {
 		if i > 0 {
-			l.put(plain, ", ")
+			l.addText(plain, ", ")
 		}
 		name := s.Called
 		if name == "" {
 			name = s.Job.String()
 		}
-		l.put(jobStyle(s.Job), name)
+		l.addText(jobStyle(s.Job), name)
 		if user := m.owners[s.Job]; user != "" {
-			l.put(plain, " "+user)
+			l.addText(plain, " "+user)
 		}
 		if s.Milli < job.WholeGPU {
-			l.put(plain, ":"+job.FormatGPUs(s.Milli))
+			l.addText(plain, ":"+job.FormatGPUs(s.Milli))
 		}
 	}
 	f := g.Foreign()
@@ -297,12 +297,12 @@ func (m *Model) jobsOn(l *line, g api.GPU) {
 		return
 	}
 	if len(g.Shares) > 0 {
-		l.put(plain, ", ")
+		l.addText(plain, ", ")
 	}
 	if f.Count == 0 {
 		f.Users = []string{"unlisted"}
 	}
-	l.put(term.Yellow, "outside: "+strings.Join(f.Users, ","))
+	l.addText(term.Yellow, "outside: "+strings.Join(f.Users, ","))
 }
 
 // gpuCounts counts the GPUs in each state, usable ones first.

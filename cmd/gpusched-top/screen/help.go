@@ -29,13 +29,13 @@ const keyWidth = 16
 // helpLines returns the whole text of help, wrapped to the width of the screen.
 func (m *Model) helpLines() (lines []Line) {
 	add := func(key, text string) {
-		for i, part := range folded(text, max(10, m.width-keyWidth)) {
+		for i, part := range wrapWords(text, max(10, m.width-keyWidth)) {
 			l := m.line()
 			if i > 0 {
 				key = ""
 			}
-			l.put(bold, term.Pad(key, keyWidth, false))
-			l.put(plain, part)
+			l.addText(bold, term.Pad(key, keyWidth, false))
+			l.addText(plain, part)
 			lines = append(lines, l.spans)
 		}
 	}
@@ -44,12 +44,12 @@ func (m *Model) helpLines() (lines []Line) {
 	}
 	lines = append(lines, nil)
 	l := m.line()
-	l.put(bold, term.Pad("MEMORY", keyWidth, false))
+	l.addText(bold, term.Pad("MEMORY", keyWidth, false))
 	for _, part := range []Span{
 		{jobStyle(0), jobBlocks[0] + " "}, {jobStyle(1), jobBlocks[1]}, {plain, " jobs, "},
 		{term.Yellow, foreignBlock}, {plain, " outside jobs, "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
 	} {
-		l.put(part.Style, part.Text)
+		l.addText(part.Style, part.Text)
 	}
 	lines = append(lines, l.spans)
 	add("LAST 60 S", "GPU utilisation; a space means that it is unknown")
@@ -59,8 +59,8 @@ func (m *Model) helpLines() (lines []Line) {
 	return lines
 }
 
-// This function wraps a text between words.
-func folded(text string, width int) (lines []string) {
+// wrapWords wraps a text between words.
+func wrapWords(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		if line != "" && term.Columns(line+" "+word) > width {
@@ -86,12 +86,12 @@ func (m *Model) helpKey(k Key) {
 
 func (m *Model) drawHelp() Frame {
 	head, lines, page := m.line(), m.helpLines(), m.height-1
-	head.put(bold, "gpusched top")
+	head.addText(bold, "gpusched top")
 	m.helpTop = max(0, min(m.helpTop, len(lines)-page))
 	if len(lines) > page {
-		head.put(dim, "  Up, Down: more; q back")
+		head.addText(dim, "  Up, Down: more; q back")
 	} else {
-		head.put(dim, "  q back")
+		head.addText(dim, "  q back")
 	}
 	return append(Frame{head.spans}, lines[m.helpTop:min(len(lines), m.helpTop+page)]...)
 }

@@ -81,8 +81,8 @@ func gpusOf(j api.Job) string {
 	return strings.Join(parts, ",")
 }
 
-// since returns how long a job has been waiting or running. Suspensions do not count as running.
-func since(j api.Job, now time.Time) time.Duration {
+// elapsed returns how long a job has been waiting or running. Suspensions do not count as running.
+func elapsed(j api.Job, now time.Time) time.Duration {
 	if j.State == job.Queued || j.StartedAt.IsZero() {
 		return max(0, now.Sub(cmp.Or(j.QueuedAt, j.SubmittedAt)))
 	}
@@ -100,24 +100,24 @@ func (m *Model) timeLeft(j api.Job) string {
 	case j.State == job.Queued && !j.ExpectedStart.After(m.now):
 		return "soon"
 	case j.State == job.Queued:
-		return "in " + coarse(j.ExpectedStart.Sub(m.now))
+		return "in " + formatDuration(j.ExpectedStart.Sub(m.now))
 	case j.Suspended() || j.StartedAt.IsZero():
 		return ""
 	case j.ExpectedEnd.After(m.now) && (j.TimeLimit == 0 || j.ExpectedEnd.Before(m.limit(j).Add(-time.Minute))):
-		return "~" + coarse(j.ExpectedEnd.Sub(m.now))
+		return "~" + formatDuration(j.ExpectedEnd.Sub(m.now))
 	case j.TimeLimit > 0:
-		return "<" + coarse(m.limit(j).Sub(m.now))
+		return "<" + formatDuration(m.limit(j).Sub(m.now))
 	}
 	return "-"
 }
 
 // limit returns the time at which a running job reaches its time limit.
 func (m *Model) limit(j api.Job) time.Time {
-	return m.now.Add(j.TimeLimit.Duration() - since(j, m.now))
+	return m.now.Add(j.TimeLimit.Duration() - elapsed(j, m.now))
 }
 
-// This function formats a duration. Durations from 10 hours on are without minutes.
-func coarse(d time.Duration) string {
+// formatDuration formats a duration. Durations from 10 hours on are without minutes.
+func formatDuration(d time.Duration) string {
 	if d >= 10*time.Hour {
 		d = d.Truncate(time.Hour)
 	}
@@ -146,7 +146,7 @@ func (m *Model) jobColumns() []column {
 		{title: "NAME", minWidth: 4, maxWidth: 24, cell: func(j api.Job) string { return j.Name }, need: 56},
 		{title: "STATE", minWidth: 5, maxWidth: 14, cell: stateWord, style: stateStyle},
 		{title: "GPUS", minWidth: 4, maxWidth: 9, cell: gpusOf},
-		{title: "TIME", minWidth: 4, maxWidth: 6, right: true, cell: func(j api.Job) string { return term.Age(since(j, m.now)) }},
+		{title: "TIME", minWidth: 4, maxWidth: 6, right: true, cell: func(j api.Job) string { return term.Age(elapsed(j, m.now)) }},
 		{title: "LEFT", minWidth: 4, maxWidth: 8, right: true, cell: m.timeLeft, need: 48},
 		{title: "WHY", minWidth: 8, maxWidth: 400, cell: func(j api.Job) string { return j.Cause(local.Reader()) }, need: 70},
 	}
@@ -163,13 +163,13 @@ func (m *Model) writeJobs(lines int) Frame {
 	for i, c := range cols {
 		if i == len(cols)-1 {
 			widths[i] = min(widths[i], max(c.minWidth, m.width-head.used))
-			head.put(dim, c.title)
+			head.addText(dim, c.title)
 			break
 		}
-		head.cell(dim, c.title, widths[i], c.right)
-		head.put(plain, " ")
+		head.addCell(dim, c.title, widths[i], c.right)
+		head.addText(plain, " ")
 	}
-	head.right(dim, m.whichJobs(len(rows)))
+	head.addRight(dim, m.whichJobs(len(rows)))
 	out := Frame{head.spans}
 	for i := range rows {
 		l := m.line()
@@ -184,8 +184,8 @@ func (m *Model) writeJobs(lines int) Frame {
 			case c.title == "USER" && rows[i].UID == m.UID:
 				style = bold
 			}
-			l.cell(style, c.cell(rows[i]), widths[at], c.right)
-			l.put(plain, " ")
+			l.addCell(style, c.cell(rows[i]), widths[at], c.right)
+			l.addText(plain, " ")
 		}
 		out = append(out, l.fill())
 	}
@@ -233,8 +233,8 @@ func (m *Model) whichJobs(shown int) string {
 	return fmt.Sprintf("%d-%d of %d", m.top+1, m.top+shown, total)
 }
 
-// This method says why the table shows no job.
-func (m *Model) empty() string {
+// noJobs says why the table shows no job.
+func (m *Model) noJobs() string {
 	switch {
 	case m.filter != "":
 		return "no job matches " + strconv.Quote(m.filter) + " (Esc shows all)"
@@ -274,7 +274,7 @@ func (m *Model) ownLine() string {
 	text += fmt.Sprintf(", %d queued", len(own.Jobs)+own.Omitted)
 	switch first := own.Jobs[0]; {
 	case first.ExpectedStart.After(m.now):
-		text += ", the next starts in about " + coarse(first.ExpectedStart.Sub(m.now))
+		text += ", the next starts in about " + formatDuration(first.ExpectedStart.Sub(m.now))
 	case first.StartUnknown:
 		text += ", the next starts at an unknown time"
 	}

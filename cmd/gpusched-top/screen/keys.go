@@ -25,7 +25,7 @@ func (m *Model) key(k Key) []any {
 		return m.answer(k)
 	case m.typing:
 		m.typeFilter(k)
-		m.keep()
+		m.keepVisible()
 		return m.ask()
 	case m.help:
 		m.helpKey(k)
@@ -35,7 +35,7 @@ func (m *Model) key(k Key) []any {
 	}
 	m.note = ""
 	effects := m.tableKey(k)
-	m.keep()
+	m.keepVisible()
 	return append(effects, m.ask()...)
 }
 
@@ -121,7 +121,7 @@ func (m *Model) tableKey(k Key) []any {
 
 // move selects another job or GPU.
 func (m *Model) move(key string) {
-	at, count, page := m.at(), len(m.rows), m.layout().jobs
+	at, count, page := m.selectedIndex(), len(m.rows), m.layout().jobs
 	if m.onGPUs {
 		at, count, page = m.gpu, len(m.picture.GPUs.GPUs), m.layout().gpus
 	}
@@ -146,9 +146,9 @@ func (m *Model) move(key string) {
 	case count > 0:
 		m.selected = nameOf(&m.rows[at])
 	}
-	m.keep()
+	m.keepVisible()
 	// Fetch the rows below the last one in the picture.
-	if !m.onGPUs && m.wanted() > m.picture.Asked.Waiting {
+	if !m.onGPUs && m.jobsToFetch() > m.picture.Asked.Waiting {
 		m.fetchMore()
 	}
 }
@@ -158,14 +158,14 @@ func (m *Model) job() (api.Job, bool) {
 	if len(m.rows) == 0 {
 		return api.Job{}, false
 	}
-	return m.rows[m.at()], true
+	return m.rows[m.selectedIndex()], true
 }
 
 // tasksOf returns the ids of the tasks that share a row.
 func (m *Model) tasksOf(row *api.Job) (ids []string) {
 	for i := range m.picture.List.Jobs {
 		j := &m.picture.List.Jobs[i]
-		if j.Task != nil && j.Task.Array == row.Task.Array && j.StateWord() == row.StateWord() && matches(*j, m.filter) {
+		if j.Task != nil && j.Task.Array == row.Task.Array && j.StateWord() == row.StateWord() && matchesFilter(*j, m.filter) {
 			ids = append(ids, j.Called())
 		}
 	}
@@ -214,8 +214,8 @@ func (m *Model) askPause() {
 	}
 }
 
-// This method shows the outcome of an action and requests a new picture.
-func (m *Model) say(d Done) {
+// showOutcome shows the outcome of an action and requests a new picture.
+func (m *Model) showOutcome(d Done) {
 	m.note, m.bad = d.Text, d.Err != nil
 	if d.Err != nil {
 		m.note = strings.TrimSpace(d.Text + " " + d.Err.Error())

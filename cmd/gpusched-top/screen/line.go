@@ -83,9 +83,9 @@ type line struct {
 
 func (m *Model) line() *line { return &line{width: m.width, ascii: m.ASCII} }
 
-// This method adds a text. The text is cut if it exceeds the remaining width.
-func (l *line) put(style term.Style, text string) {
-	text = l.legible(text)
+// addText adds a text. The text is cut if it exceeds the remaining width.
+func (l *line) addText(style term.Style, text string) {
+	text = l.clean(text)
 	if room := l.width - l.used; term.Columns(text) > room {
 		text = l.cut(text, room)
 	}
@@ -103,29 +103,28 @@ func (l *line) put(style term.Style, text string) {
 	l.spans = append(l.spans, Span{style, text})
 }
 
-// This method adds a text that is cut or padded to a width.
-func (l *line) cell(style term.Style, text string, width int, right bool) {
-	l.put(style, term.Pad(l.cut(l.legible(text), width), width, right))
+// addCell adds a text that is cut or padded to a width.
+func (l *line) addCell(style term.Style, text string, width int, right bool) {
+	l.addText(style, term.Pad(l.cut(l.clean(text), width), width, right))
 }
 
 // fill pads the line with spaces, so that its style reaches the edge.
 func (l *line) fill() Line {
-	l.put(plain, strings.Repeat(" ", max(0, l.width-l.used)))
+	l.addText(plain, strings.Repeat(" ", max(0, l.width-l.used)))
 	return l.spans
 }
 
-// This method writes a text at the right edge if all of it fits.
-func (l *line) right(style term.Style, text string) {
-	text = l.legible(text)
+// addRight writes a text at the right edge if all of it fits.
+func (l *line) addRight(style term.Style, text string) {
+	text = l.clean(text)
 	if gap := l.width - l.used - term.Columns(text); gap > 0 {
-		l.put(plain, strings.Repeat(" ", gap))
-		l.put(style, text)
+		l.addText(plain, strings.Repeat(" ", gap))
+		l.addText(style, text)
 	}
 }
 
-// This method removes control characters. If ascii is set, it also replaces all non-ASCII
-// characters.
-func (l *line) legible(text string) string {
+// clean removes control characters. If ascii is set, it also replaces all non-ASCII characters.
+func (l *line) clean(text string) string {
 	text = term.Clean(text)
 	if !l.ascii {
 		return text

@@ -180,11 +180,11 @@ func (m *Model) Update(msg any) []any {
 	case Announced:
 		m.announced = msg.On
 	case Done:
-		m.say(msg)
+		m.showOutcome(msg)
 	case Printed:
 		m.print(msg)
 	}
-	m.keep()
+	m.keepVisible()
 	return m.ask()
 }
 
@@ -262,7 +262,7 @@ func (m *Model) ask() []any {
 	if m.asking || m.now.IsZero() || m.now.Before(due) {
 		return nil
 	}
-	f := Fetch{Waiting: m.wanted(), Mine: m.Mine}
+	f := Fetch{Waiting: m.jobsToFetch(), Mine: m.Mine}
 	f.Jobs = !m.now.Before(m.nextJobs) && (!m.announced || m.changed || m.now.Sub(m.jobs) >= statusInterval)
 	if f.Jobs {
 		m.jobs, m.changed = m.now, false
@@ -274,9 +274,10 @@ func (m *Model) ask() []any {
 	return []any{f}
 }
 
-// wanted returns the number of waiting jobs to fetch: those on the screen and some more, so that
-// scrolling needs no request. If the jobs are filtered or sorted, it returns 0, which means all.
-func (m *Model) wanted() int {
+// jobsToFetch returns the number of waiting jobs to fetch: those on the screen and some more, so
+// that scrolling needs no request. If the jobs are filtered or sorted, it returns 0, which means
+// all.
+func (m *Model) jobsToFetch() int {
 	if m.filter != "" || m.typing || m.sort != byQueue {
 		return 0
 	}
@@ -297,7 +298,7 @@ func (m *Model) arrange() {
 		m.rows = m.picture.List.Jobs
 	}
 	if m.filter != "" { // filter before grouping, so that a row counts only matching tasks
-		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !matches(j, m.filter) })
+		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !matchesFilter(j, m.filter) })
 	}
 	m.rows = api.ByState(m.rows, 0)
 	if m.sort != byQueue {
@@ -305,8 +306,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// This function reports whether every word of a filter occurs in a job's row.
-func matches(j api.Job, filter string) bool {
+// matchesFilter reports whether every word of a filter occurs in a job's row.
+func matchesFilter(j api.Job, filter string) bool {
 	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause(words.Reader{})}, "\n"))
 	for _, word := range strings.Fields(strings.ToLower(filter)) {
 		if !strings.Contains(text, word) {
@@ -316,30 +317,30 @@ func matches(j api.Job, filter string) bool {
 	return true
 }
 
-// keep scrolls so that the selected job and GPU are visible. If the selected job is gone, keep
+// keepVisible scrolls so that the selected job and GPU are visible. If the selected job is gone, it
 // selects the job after it.
-func (m *Model) keep() {
+func (m *Model) keepVisible() {
 	room := m.layout()
 	gpus := len(m.picture.GPUs.GPUs)
 	m.gpu = max(0, min(m.gpu, gpus-1))
 	m.gpuTop = inView(m.gpuTop, m.gpu, gpus, room.gpus)
-	at := m.at()
+	at := m.selectedIndex()
 	m.top = inView(m.top, at, len(m.rows), room.jobs)
 	if m.selected = ""; len(m.rows) > 0 {
 		m.selected, m.place = nameOf(&m.rows[at]), at
 	}
 }
 
-// inView returns the first visible row. It moves the view as little as possible until the row with
-// the index at is visible.
-func inView(top, at, count, shown int) int {
+// inView returns the first visible row. It moves the view as little as possible, so that the row
+// with the given index is visible.
+func inView(top, index, count, shown int) int {
 	shown = max(1, shown)
-	return max(0, at-shown+1, min(top, at, count-shown))
+	return max(0, index-shown+1, min(top, index, count-shown))
 }
 
-// at returns the index of the selected job. If the
-// job is gone, at returns the index that it last had.
-func (m *Model) at() int {
+// selectedIndex returns the index of the selected job. If the job is gone, it returns the index
+// that the job last had.
+func (m *Model) selectedIndex() int {
 	at := slices.IndexFunc(m.rows, func(j api.Job) bool { return nameOf(&j) == m.selected })
 	if at < 0 {
 		return max(0, min(m.place, len(m.rows)-1))
@@ -375,7 +376,7 @@ func (s sorting) compare(now time.Time) func(a, b api.Job) int {
 		case byGPUs:
 			return cmp.Compare(b.GPUMilli, a.GPUMilli)
 		case byTime:
-			return cmp.Compare(since(b, now), since(a, now))
+			return cmp.Compare(elapsed(b, now), elapsed(a, now))
 		}
 		return 0
 	}

@@ -75,8 +75,8 @@ func TestPollingIntervals(t *testing.T) {
 	}
 }
 
-// queue returns a picture with a number of waiting jobs (total). The picture contains as many of
-// these jobs as f requests.
+// queue returns a picture in which total jobs wait. The picture contains as many of these jobs as f
+// requests.
 func queue(f Fetch, total int) Picture {
 	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[job.State]int{"queued": total}}}
 	n := total
@@ -127,7 +127,7 @@ func TestFetchesWhatIsShown(t *testing.T) {
 
 // The selection follows its job. If the job is gone, the job after it is selected.
 func TestSelection(t *testing.T) {
-	m := shown(lab(), 80, 24, Setting{})
+	m := screenOf(lab(), 80, 24, Setting{})
 	for range 3 {
 		m.Update(Key{Name: "j"})
 	}
@@ -179,7 +179,7 @@ func TestKeys(t *testing.T) {
 		{keys: "? q", want: nil},
 		{keys: "/ q esc q", want: []any{Quit{}}},
 	} {
-		m := shown(lab(), 80, 24, Setting{})
+		m := screenOf(lab(), 80, 24, Setting{})
 		m.next = at.Add(time.Hour) // the test itself must cause no polling
 		var got []any
 		for key := range strings.FieldsSeq(c.keys) {
@@ -197,7 +197,7 @@ func TestKeys(t *testing.T) {
 
 // If only the user's own jobs are shown, the GPU table still names the other users.
 func TestMine(t *testing.T) {
-	m := shown(lab(), 120, 24, Setting{})
+	m := screenOf(lab(), 120, 24, Setting{})
 	asked := fetches(m.Update(Key{Name: "u"}))
 	if len(asked) != 1 || !asked[0].Mine || !asked[0].Status {
 		t.Fatalf("asked for %v", asked)
@@ -264,7 +264,7 @@ func TestRemember(t *testing.T) {
 // The number of lines in a pane is limited. A pane that
 // follows its command stays at the end of the output.
 func TestPane(t *testing.T) {
-	m := shown(lab(), 80, 24, Setting{})
+	m := screenOf(lab(), 80, 24, Setting{})
 	m.Update(Key{Name: "l"})
 	for i := range 3 * maxLines {
 		m.Update(Printed{Pane: 1, Lines: []string{fmt.Sprintf("line %d.", i)}})
@@ -286,8 +286,9 @@ func TestPane(t *testing.T) {
 	}
 }
 
-// sweep returns a picture of an array whose tasks run or wait, and of a job that waits behind it.
-func sweep(tasks int) Picture {
+// sweepPicture returns a picture of an array whose tasks run or wait, and of a job that waits
+// behind it.
+func sweepPicture(tasks int) Picture {
 	p := Picture{At: at, List: &api.ListReply{}, Status: &api.StatusReply{}}
 	for i := range tasks {
 		j := running(job.ID(100+i), bob, "sweep", time.Duration(i)*time.Minute, i%8)
@@ -307,7 +308,7 @@ func sweep(tasks int) Picture {
 // the waiting jobs fit on the screen. A filter finds a single task.
 // Actions on a row apply to its tasks; details are about the array.
 func TestTasksShareARow(t *testing.T) {
-	m := shown(sweep(1000), 80, 24, Setting{})
+	m := screenOf(sweepPicture(1000), 80, 24, Setting{})
 	var rows []string
 	for i := range m.rows {
 		rows = append(rows, idOf(m.rows[i])+" "+stateWord(m.rows[i]))
@@ -315,15 +316,15 @@ func TestTasksShareARow(t *testing.T) {
 	if want := []string{"7 667 running", "7_[2-998:3] 333 queued", "900 queued"}; !slices.Equal(rows, want) {
 		t.Fatalf("the rows are %q", rows)
 	}
-	if n := m.wanted(); n < 400 {
+	if n := m.jobsToFetch(); n < 400 {
 		t.Errorf("%d waiting jobs are requested although 333 of them share a row", n)
 	}
 	m.Update(Key{Name: "j"})
-	m.Update(sweep(997))
+	m.Update(sweepPicture(997))
 	if j, _ := m.job(); stateWord(j) != "332 queued" {
 		t.Errorf("%s is selected", stateWord(j))
 	}
-	m.Update(sweep(4))
+	m.Update(sweepPicture(4))
 	m.Update(Key{Name: "home"})
 	if got := m.Update(Key{Name: "s"}); !reflect.DeepEqual(got, []any{Open{1, []string{"show", "7"}, 80, 22}}) {
 		t.Errorf("it shows %v", got)
@@ -334,7 +335,7 @@ func TestTasksShareARow(t *testing.T) {
 		t.Errorf("it asks %+v", q)
 	}
 	m.Update(Key{Name: "n"})
-	m.Update(sweep(1000))
+	m.Update(sweepPicture(1000))
 	for _, k := range []Key{{Name: "/"}, {Text: "7_12 "}, {Text: "running"}, {Name: "enter"}, {Name: "end"}, {Name: "c"}} {
 		m.Update(k)
 	}

@@ -40,7 +40,7 @@ func (m *Model) print(p Printed) {
 	if m.pane == nil || m.pane.number != p.Pane {
 		return
 	}
-	m.shown() // updates rows
+	m.wrappedLines() // updates rows
 	for _, text := range p.Lines {
 		m.pane.lines = append(m.pane.lines, text)
 		m.pane.rows = append(m.pane.rows, m.rowsOf(text)...)
@@ -50,17 +50,17 @@ func (m *Model) print(p Printed) {
 		m.pane.lines = append([]string(nil), m.pane.lines[len(m.pane.lines)-maxLines:]...)
 		m.pane.gone, m.pane.width = true, 0
 		before := len(m.pane.rows)
-		m.pane.top = max(0, m.pane.top-before+len(m.shown()))
+		m.pane.top = max(0, m.pane.top-before+len(m.wrappedLines()))
 	}
 }
 
 // rowsOf wraps a line to the width of the screen.
 func (m *Model) rowsOf(text string) []string {
-	return wrapped(expanded(text), m.width, m.pane.args[0] != "logs")
+	return wrap(expandTabs(text), m.width, m.pane.args[0] != "logs")
 }
 
-// shown returns the wrapped lines of the pane.
-func (m *Model) shown() []string {
+// wrappedLines returns the lines of the pane, wrapped.
+func (m *Model) wrappedLines() []string {
 	p := m.pane
 	if p.width != m.width {
 		p.rows, p.width = nil, m.width
@@ -74,8 +74,8 @@ func (m *Model) shown() []string {
 	return append(p.rows[:len(p.rows):len(p.rows)], m.rowsOf(p.last)...)
 }
 
-// This function replaces tabs with spaces.
-func expanded(text string) string {
+// expandTabs replaces tabs with spaces.
+func expandTabs(text string) string {
 	var b strings.Builder
 	for part, rest, more := strings.Cut(text, "\t"); ; part, rest, more = strings.Cut(rest, "\t") {
 		b.WriteString(part)
@@ -86,8 +86,8 @@ func expanded(text string) string {
 	}
 }
 
-// This function splits a text into pieces of the given width. A sentence is split between words.
-func wrapped(text string, width int, sentence bool) (out []string) {
+// wrap splits a text into pieces of the given width. A sentence is split between words.
+func wrap(text string, width int, sentence bool) (out []string) {
 	text = term.Clean(text)
 	start, used, word := 0, 0, 0
 	for i, r := range text {
@@ -109,7 +109,7 @@ func wrapped(text string, width int, sentence bool) (out []string) {
 
 func (m *Model) paneKey(k Key) []any {
 	p, page := m.pane, max(1, m.height-2)
-	last := max(0, len(m.shown())-page)
+	last := max(0, len(m.wrappedLines())-page)
 	if p.follow {
 		p.top = last
 	}
@@ -136,35 +136,35 @@ func (m *Model) paneKey(k Key) []any {
 }
 
 func (m *Model) drawPane() Frame {
-	p, lines, page := m.pane, m.shown(), max(1, m.height-2)
+	p, lines, page := m.pane, m.wrappedLines(), max(1, m.height-2)
 	top := min(p.top, max(0, len(lines)-page))
 	if p.follow {
 		top = max(0, len(lines)-page)
 	}
 	head := m.line()
 	head.all = reverse
-	head.put(plain, " gpusched "+strings.Join(p.args, " "))
+	head.addText(plain, " gpusched "+strings.Join(p.args, " "))
 	switch {
 	case p.ended && len(lines) == 0:
-		head.put(plain, ": no output")
+		head.addText(plain, ": no output")
 	case !p.ended && p.args[0] == "logs":
-		head.put(plain, ": following")
+		head.addText(plain, ": following")
 	case !p.ended:
-		head.put(plain, ": …")
+		head.addText(plain, ": …")
 	}
 	if p.gone {
-		head.put(plain, fmt.Sprintf(" (the last %d lines)", len(p.lines)))
+		head.addText(plain, fmt.Sprintf(" (the last %d lines)", len(p.lines)))
 	}
 	if len(lines) > page {
-		head.right(plain, fmt.Sprintf("%d-%d of %d ", top+1, min(top+page, len(lines)), len(lines)))
+		head.addRight(plain, fmt.Sprintf("%d-%d of %d ", top+1, min(top+page, len(lines)), len(lines)))
 	}
 	out := Frame{head.fill()}
 	for i := range page {
 		l := m.line()
 		if top+i < len(lines) {
-			l.put(plain, lines[top+i])
+			l.addText(plain, lines[top+i])
 		}
 		out = append(out, l.spans)
 	}
-	return append(out, m.hints("arrows, PgUp, PgDn move", "G end", "q back", "Ctrl-C quit"))
+	return append(out, m.drawKeys("arrows, PgUp, PgDn move", "G end", "q back", "Ctrl-C quit"))
 }

@@ -95,8 +95,8 @@ func lab() Picture {
 	}
 }
 
-// shown returns a screen that shows the picture.
-func shown(p Picture, width, height int, s Setting) *Model {
+// screenOf returns a screen that shows the picture.
+func screenOf(p Picture, width, height int, s Setting) *Model {
 	s.UID = alice
 	m := New(s)
 	m.Update(Size{width, height})
@@ -143,7 +143,7 @@ func TestFrames(t *testing.T) {
 		{name: "64-gpus", picture: many, w: 80, h: 24},
 		{name: "no-gpus", picture: none, w: 80, h: 24},
 		{name: "many-jobs", picture: long, w: 80, h: 24, then: []any{Key{Name: "end"}}},
-		{name: "tasks", picture: sweep(100), w: 80, h: 12},
+		{name: "tasks", picture: sweepPicture(100), w: 80, h: 12},
 		{name: "help", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "?"}}},
 		{name: "help-40x10", picture: lab(), w: 40, h: 10, then: []any{Key{Name: "?"}}},
 		{name: "cancel", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "down"}, Key{Name: "c"}}},
@@ -159,7 +159,7 @@ func TestFrames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(c.setting)
 			if !c.picture.At.IsZero() {
-				m = shown(c.picture, c.w, c.h, c.setting)
+				m = screenOf(c.picture, c.w, c.h, c.setting)
 			} else {
 				m.Update(Tick{at})
 			}
@@ -167,14 +167,14 @@ func TestFrames(t *testing.T) {
 				m.Update(msg)
 			}
 			frame := m.Frame()
-			fits(t, frame, c.w, c.h)
+			checkFrame(t, frame, c.w, c.h)
 			golden.Check(t, c.name+".txt", frame.String()+"\n")
 		})
 	}
 }
 
-// This function checks that a frame has the size of the screen and no control characters.
-func fits(t *testing.T, f Frame, width, height int) {
+// checkFrame checks that a frame has the size of the screen and no control characters.
+func checkFrame(t *testing.T, f Frame, width, height int) {
 	t.Helper()
 	text := f.String()
 	lines := strings.Split(text, "\n")

@@ -62,7 +62,7 @@ func sparkline(points []point, now time.Time, width int, ascii bool) string {
 	from := now.Add(-span)
 	for i := range width {
 		start := from.Add(time.Duration(i) * step)
-		switch util := between(points, start, start.Add(step)); {
+		switch util := highest(points, start, start.Add(step)); {
 		case util < 0:
 			b.WriteByte(' ')
 		case ascii:
@@ -82,9 +82,9 @@ func level(util int) int {
 	return min(1+util*(len(levels)-1)/100, len(levels)-1)
 }
 
-// between returns the highest sample in a period that excludes its start (from) and includes its
+// highest returns the highest sample in a period that excludes its start (from) and includes its
 // end (to). Without such a sample, it returns the last earlier sample that still counts, or -1.
-func between(points []point, from, to time.Time) int {
+func highest(points []point, from, to time.Time) int {
 	before, within := -1, -1
 	for _, p := range points {
 		switch {
