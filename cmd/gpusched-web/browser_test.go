@@ -54,8 +54,8 @@ func browse(t testing.TB, args ...string) (dom, said string) {
 // A real browser shows times in the reader's zone, runs no script from a user's text, connects to
 // no other host, and reports no error.
 func TestBrowser(t *testing.T) {
-	socket, _ := scheduler(t, lab())
-	web := page(t, socket, 100*time.Millisecond)
+	socket, _ := serveScheduler(t, lab())
+	web := watchedPage(t, socket, 100*time.Millisecond)
 	dom, said := browse(t, "--dump-dom", web.URL+"/")
 	for _, want := range []string{"train-vit", ">2026-11-22 22:40</time>", "日本語の学習", "&lt;script&gt;alert(1)"} {
 		if !strings.Contains(dom, want) {
@@ -65,8 +65,8 @@ func TestBrowser(t *testing.T) {
 	if strings.Contains(dom, "UTC</time>") {
 		t.Errorf("the script did not put the times in the reader's zone:\n%s", dom)
 	}
-	socket, _ = scheduler(t, used(time.Now()))
-	history, more := browse(t, "--dump-dom", page(t, socket, 100*time.Millisecond).URL+"/history")
+	socket, _ = serveScheduler(t, usedLab(time.Now()))
+	history, more := browse(t, "--dump-dom", watchedPage(t, socket, 100*time.Millisecond).URL+"/history")
 	if strings.Count(history, "<svg") != 4 || !strings.Contains(history, "<rect") {
 		t.Errorf("the history has no chart:\n%s", history)
 	}
@@ -87,7 +87,7 @@ type picture struct {
 
 func pictures() []picture {
 	now := time.Now()
-	past, crowd, empty := used(now), crowd(), lab()
+	past, crowd, empty := usedLab(now), crowd(), lab()
 	empty.View = job.View{StartedAt: noon, GPUSource: job.GPUSource{SampledAt: noon}, Host: empty.View.Host, GPUs: empty.View.GPUs[2:3]}
 	empty.Ahead, empty.Checks = job.Course{}, nil
 	return []picture{
@@ -145,9 +145,9 @@ func TestBrowserScreens(t *testing.T) {
 		}
 		socket := t.TempDir() + "/none"
 		if p.of != nil {
-			socket, _ = scheduler(t, p.of)
+			socket, _ = serveScheduler(t, p.of)
 		}
-		web := page(t, socket, 100*time.Millisecond)
+		web := watchedPage(t, socket, 100*time.Millisecond)
 		file := filepath.Join(dir, p.name+".png")
 		args := []string{"--screenshot=" + file, "--window-size=" + p.size}
 		if p.dark {
@@ -192,7 +192,7 @@ const measure = `new PerformanceObserver((l) => {
 
 // BenchmarkFirstPaint measures the time from the request to the first paint, in a running browser.
 func BenchmarkFirstPaint(b *testing.B) {
-	socket, _ := scheduler(b, lab())
+	socket, _ := serveScheduler(b, lab())
 	client := &api.Client{Socket: socket}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()

@@ -23,8 +23,8 @@ const (
 	historyTime = 30 * time.Second // timeout, long enough for a report of many jobs
 )
 
-// This type is the history of the last days.
-type past struct {
+// pastDays is the history of the last days.
+type pastDays struct {
 	asked  time.Time
 	days   api.ReportReply // one row per day
 	users  api.ReportReply // one row per user and day; no rows if there would be too many
@@ -39,16 +39,16 @@ type past struct {
 type archive struct {
 	client *api.Client
 	turn   chan struct{}
-	kept   map[int]past // guarded by turn
+	kept   map[int]pastDays // guarded by turn
 }
 
-// This method returns the history of the last days. The history is at most a minute old.
-func (a *archive) of(ctx context.Context, days int) (past, error) {
+// lastDays returns the history of the last days. The history is at most a minute old.
+func (a *archive) lastDays(ctx context.Context, days int) (pastDays, error) {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
-		return past{}, ctx.Err()
+		return pastDays{}, ctx.Err()
 	}
 	p, keep := a.kept[days], historyKept
 	if p.err != nil {
@@ -75,7 +75,7 @@ func (a *archive) of(ctx context.Context, days int) (past, error) {
 
 // ask requests the history. Days begin at midnight
 // of this machine's clock, as in 'gpusched report'.
-func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
+func (a *archive) ask(ctx context.Context, days int) (p pastDays, err error) {
 	now := time.Now()
 	y, m, d := now.Date()
 	q := api.ReportQuery{By: "day", Since: time.Date(y, m, d-days+1, 0, 0, 0, 0, now.Location())}
@@ -96,9 +96,9 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	return p, err
 }
 
-// This method serves the page about the last days. The page needs no script.
-func (s *site) history(w http.ResponseWriter, r *http.Request) {
-	defer s.watcher.look()()
+// serveHistory serves the page about the last days. The page needs no script.
+func (s *site) serveHistory(w http.ResponseWriter, r *http.Request) {
+	defer s.watcher.addViewer()()
 	days := 30
 	if text := r.URL.Query().Get("days"); text != "" {
 		var err error
@@ -109,7 +109,7 @@ func (s *site) history(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	done := loopback.Hold(r)
-	p, err := s.archive.of(r.Context(), days)
+	p, err := s.archive.lastDays(r.Context(), days)
 	done()
 	if err != nil {
 		return // the browser has disconnected

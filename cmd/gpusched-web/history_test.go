@@ -17,7 +17,7 @@ import (
 )
 
 // aWeek returns a history of seven days, on two of which nothing ran.
-func aWeek() past {
+func aWeek() pastDays {
 	day := func(n int) string { return noon.AddDate(0, 0, n-6).Format(time.DateOnly) }
 	row := func(hours float64, keys ...string) api.ReportRow { return api.ReportRow{Keys: keys, GPUHours: hours} }
 	full := row(80, day(0))
@@ -25,7 +25,7 @@ func aWeek() past {
 	full.Wait, full.Efficiency.GPU = &job.Times{Of: 12, Mean: 400, Median: 90, P95: 5000}, new(62.5)
 	late := row(24, day(6))
 	late.Ended = map[job.State]int{"completed": 1, "gpu-out-of-memory": 3}
-	p := past{length: 7, gpus: 4, at: noon, asked: noon}
+	p := pastDays{length: 7, gpus: 4, at: noon, asked: noon}
 	p.days = api.ReportReply{
 		Since: noon.AddDate(0, 0, -6).Truncate(24 * time.Hour), Until: noon, By: []string{"day"},
 		Rows:  []api.ReportRow{full, row(48, day(1)), row(10, day(4)), row(2, day(5)), late},
@@ -57,22 +57,22 @@ func TestHoursByUser(t *testing.T) {
 	p := aWeek()
 	all := func(v *chartView) (last string) { return v.Rows[6][len(v.Rows[6])-1] }
 	d := daysOf(p, time.UTC)
-	if v := d.hours(&p.users); all(v) != "80.0 h" || len(v.Key) != 3 || v.Key[0].Name != attack || v.Key[2].Figure != "26.0 h" {
+	if v := d.drawHours(&p.users); all(v) != "80.0 h" || len(v.Key) != 3 || v.Key[0].Name != attack || v.Key[2].Figure != "26.0 h" {
 		t.Errorf("%+v", v)
 	}
-	if v := d.hours(&api.ReportReply{}); all(v) != "80.0 h" || len(v.Key) != 1 || v.Key[0].Name != "all users" {
+	if v := d.drawHours(&api.ReportReply{}); all(v) != "80.0 h" || len(v.Key) != 1 || v.Key[0].Name != "all users" {
 		t.Errorf("%+v", v)
 	}
 	many := api.ReportReply{}
 	for n := range 40 {
 		many.Rows = append(many.Rows, api.ReportRow{Keys: []string{fmt.Sprint("user", n), d.slots[0]}, GPUHours: 2})
 	}
-	if v := d.hours(&many); all(v) != "80.0 h" || len(v.Key) != maxUserSeries+1 || v.Key[maxUserSeries].Name != "others" || v.Key[maxUserSeries].Figure != "150.0 h" {
+	if v := d.drawHours(&many); all(v) != "80.0 h" || len(v.Key) != maxUserSeries+1 || v.Key[maxUserSeries].Name != "others" || v.Key[maxUserSeries].Figure != "150.0 h" {
 		t.Errorf("%+v", v.Key)
 	}
-	none := past{days: api.ReportReply{Since: noon, Until: noon}}
+	none := pastDays{days: api.ReportReply{Since: noon, Until: noon}}
 	e := daysOf(none, time.UTC)
-	for _, v := range []*chartView{e.hours(&many), e.use(0), e.use(4), e.ends(), e.waits()} {
+	for _, v := range []*chartView{e.drawHours(&many), e.drawUse(0), e.drawUse(4), e.drawEnded(), e.drawWaits()} {
 		if v != nil {
 			t.Errorf("there is a chart of nothing: %+v", v)
 		}
@@ -86,25 +86,25 @@ func TestHoursOfDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	since := time.Date(2026, 3, 28, 0, 0, 0, 0, berlin)
-	d := daysOf(past{days: api.ReportReply{Since: since.UTC(), Until: since.AddDate(0, 0, 2).Add(90 * time.Minute).UTC()}}, berlin)
+	d := daysOf(pastDays{days: api.ReportReply{Since: since.UTC(), Until: since.AddDate(0, 0, 2).Add(90 * time.Minute).UTC()}}, berlin)
 	if fmt.Sprint(d.slots, d.long) != "[2026-03-28 2026-03-29 2026-03-30] [24 23 1.5]" {
 		t.Errorf("%v %v", d.slots, d.long)
 	}
 }
 
-// This type is a scheduler that counts how often the history is read.
-type counting struct {
+// A countingScheduler counts how often the history is read.
+type countingScheduler struct {
 	*servertest.Backend
 	runs atomic.Int64
 }
 
-func (c *counting) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
+func (c *countingScheduler) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	c.runs.Add(1)
 	return c.Backend.Runs(ctx, q, f)
 }
 
-// used returns the scheduler of lab plus jobs that ended on the days before now.
-func used(now time.Time) *servertest.Backend {
+// usedLab returns the scheduler of lab plus jobs that ended on the days before now.
+func usedLab(now time.Time) *servertest.Backend {
 	b := labAt(now)
 	b.View.Jobs[2].Label.Name, b.View.Jobs[3].Label.Name, b.View.Jobs[3].Owner.User = "eval-llama", "sweep-lr", "carol"
 	b.View.Jobs[3].Reasons = b.View.Jobs[2].Reasons
@@ -129,8 +129,8 @@ func used(now time.Time) *servertest.Backend {
 
 // Invariant 7: many viewers share one request.
 func TestHistoryIsRequestedOnce(t *testing.T) {
-	b := &counting{Backend: used(time.Now())}
-	socket, stop := scheduler(t, b)
+	b := &countingScheduler{Backend: usedLab(time.Now())}
+	socket, stop := serveScheduler(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := newSite(newWatcher((&source{client: &api.Client{Socket: socket}}).everything, askInterval), &api.Client{Socket: socket}, "lab")

@@ -49,7 +49,7 @@ const chartWidth = 640
 // maxUserSeries is the maximum number of users with their own colour.
 const maxUserSeries = 7
 
-func historyViewOf(host string, p past, zone *time.Location) historyView {
+func historyViewOf(host string, p pastDays, zone *time.Location) historyView {
 	v := historyView{Host: host, Days: p.length, At: p.at}
 	if p.err != nil {
 		v.Trouble = p.err.Error()
@@ -66,7 +66,7 @@ func historyViewOf(host string, p past, zone *time.Location) historyView {
 	}
 	v.Facts = factsOf(&p.days.Total)
 	d := daysOf(p, zone)
-	for _, c := range []*chartView{d.hours(&p.users), d.use(p.gpus), d.ends(), d.waits()} {
+	for _, c := range []*chartView{d.drawHours(&p.users), d.drawUse(p.gpus), d.drawEnded(), d.drawWaits()} {
 		if c != nil {
 			v.Charts = append(v.Charts, *c)
 		}
@@ -101,7 +101,7 @@ type dayRows struct {
 	long  []float64 // hours per day that the window covers
 }
 
-func daysOf(p past, zone *time.Location) dayRows {
+func daysOf(p pastDays, zone *time.Location) dayRows {
 	since, until := p.days.Since.In(zone), p.days.Until.In(zone)
 	d := dayRows{slots: chart.Periods("day", since.Format(time.DateOnly), until.Format(time.DateOnly))}
 	of := map[string]api.ReportRow{}
@@ -120,8 +120,8 @@ func daysOf(p past, zone *time.Location) dayRows {
 	return d
 }
 
-// This method draws a chart with one column per day.
-func (d *dayRows) chart(id, title string, c chart.Columns) *chartView {
+// drawChart draws a chart with one column per day.
+func (d *dayRows) drawChart(id, title string, c chart.Columns) *chartView {
 	c.Label, c.Width = title+"; the table below has the figures", chartWidth
 	for _, slot := range d.slots {
 		c.Slots = append(c.Slots, slot[len("2006-"):])
@@ -141,9 +141,9 @@ func (v *chartView) tabulate(d *dayRows, head []string, cells func(day int) []st
 	}
 }
 
-// This method draws the GPU-hours of each day by user. The users with the most hours have their own
+// drawHours draws the GPU-hours of each day by user. The users with the most hours have their own
 // series; all other users share one series.
-func (d *dayRows) hours(users *api.ReportReply) *chartView {
+func (d *dayRows) drawHours(users *api.ReportReply) *chartView {
 	byUser, slot := map[string][]float64{}, map[string]int{}
 	for i, s := range d.slots {
 		slot[s] = i
@@ -188,7 +188,7 @@ func (d *dayRows) hours(users *api.ReportReply) *chartView {
 		}
 		list = append(list, chart.Series{Name: name, Class: "rest", Values: rest})
 	}
-	return d.stacked("hours", "GPU-hours by day and user", list, 0, func(h float64) string { return term.Hours(h) + " h" })
+	return d.drawStacked("hours", "GPU-hours by day and user", list, 0, func(h float64) string { return term.Hours(h) + " h" })
 }
 
 func sum(values []float64) (all float64) {
@@ -198,9 +198,9 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// This method draws series on top of each other. The legend shows the sum of each series.
-func (d *dayRows) stacked(id, title string, list []chart.Series, most float64, figure func(float64) string) *chartView {
-	v := d.chart(id, title, chart.Columns{Series: list, Most: most, Figure: figure})
+// drawStacked draws series on top of each other. The legend shows the sum of each series.
+func (d *dayRows) drawStacked(id, title string, list []chart.Series, most float64, figure func(float64) string) *chartView {
+	v := d.drawChart(id, title, chart.Columns{Series: list, Most: most, Figure: figure})
 	if v == nil {
 		return nil
 	}
@@ -226,8 +226,8 @@ var endClasses = map[job.State]string{
 	job.GPUOutOfMemory: "s5", job.Lost: "s6",
 }
 
-// This method draws the number of jobs that ended on each day, by state.
-func (d *dayRows) ends() *chartView {
+// drawEnded draws the number of jobs that ended on each day, by state.
+func (d *dayRows) drawEnded() *chartView {
 	var list []chart.Series
 	for _, state := range job.States() {
 		if !state.Terminal() {
@@ -252,12 +252,12 @@ func (d *dayRows) ends() *chartView {
 	if most += float64(int(most) % 2); most > 10 {
 		most = 0 // package chart rounds it up; for a few jobs, half of it must be a whole number
 	}
-	return d.stacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
+	return d.drawStacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }
 
-// This method draws two shares of the machine's GPU time for each day: the time that jobs held
-// GPUs, and the time that GPUs computed.
-func (d *dayRows) use(gpus int) *chartView {
+// drawUse draws two shares of the machine's GPU time for each day: the time that jobs held GPUs,
+// and the time that GPUs computed.
+func (d *dayRows) drawUse(gpus int) *chartView {
 	if gpus == 0 {
 		return nil
 	}
@@ -271,7 +271,7 @@ func (d *dayRows) use(gpus int) *chartView {
 			computed[i] = held[i] * *e / 100
 		}
 	}
-	v := d.chart("use", "Use of the GPUs by day", chart.Columns{
+	v := d.drawChart("use", "Use of the GPUs by day", chart.Columns{
 		Series: []chart.Series{{Name: "allocated to jobs", Class: "pale", Values: held}, {Name: "computing", Class: "s0", Values: computed}},
 		Over:   true, Most: 100, Figure: percent,
 	})
@@ -296,15 +296,15 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// This method draws the waiting times of the jobs that started on each day.
-func (d *dayRows) waits() *chartView {
+// drawWaits draws the waiting times of the jobs that started on each day.
+func (d *dayRows) drawWaits() *chartView {
 	median, late := make([]float64, len(d.slots)), make([]float64, len(d.slots))
 	for i := range d.rows {
 		if w := d.rows[i].Wait; w != nil {
 			median[i], late[i] = w.Median, w.P95
 		}
 	}
-	v := d.chart("waits", "Waiting times of jobs, by the day they started", chart.Columns{
+	v := d.drawChart("waits", "Waiting times of jobs, by the day they started", chart.Columns{
 		Series: []chart.Series{{Name: "95 % waited no longer", Class: "pale", Values: late}, {Name: "median", Class: "s0", Values: median}},
 		Over:   true, Most: longest(late), Figure: seconds,
 	})

@@ -44,16 +44,16 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 		}
 	}
 	v := jobViewOf(j)
-	add("User", plain(j.User))
-	add("State", plain(j.StateWord()))
-	add("Requests", plain(v.Asks))
-	add("Priority", plain(v.Priority))
-	add("Time limit", plain(v.Limit))
-	add("GPUs", plain(v.GPUs))
+	add("User", escape(j.User))
+	add("State", escape(j.StateWord()))
+	add("Requests", escape(v.Asks))
+	add("Priority", escape(v.Priority))
+	add("Time limit", escape(v.Limit))
+	add("GPUs", escape(v.GPUs))
 	add("Submitted", moment(j.SubmittedAt, "ago"))
 	add("Started", moment(j.StartedAt, "ago"))
 	add("Ended", moment(j.EndedAt, "ago"))
-	add("Ran", plain(v.Ran))
+	add("Ran", escape(v.Ran))
 	if j.State == job.Queued {
 		add("Expected start", startOf(v))
 	} else {
@@ -63,7 +63,7 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 		add("Result", sentence(j.Cause))
 	}
 	for _, w := range j.Warnings {
-		add("Warning", plain("the job "+w.Sentence))
+		add("Warning", escape("the job "+w.Sentence))
 	}
 	for _, reason := range j.Reasons {
 		place := "machine"

@@ -111,15 +111,15 @@ func newServer(client *api.Client) (*http.Server, *watcher) {
 	return hs, w
 }
 
-// serve handles requests until ctx is done, or until
-// nobody has viewed a page for the duration idle.
-func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idle time.Duration) error {
+// serve handles requests until ctx is done, or until nobody has viewed a page for the duration
+// maxIdle.
+func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, maxIdle time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	hs.BaseContext = func(net.Listener) context.Context { return ctx }
 	go w.run(ctx)
 	go func() {
-		w.untilIdle(ctx, idle)
+		w.untilIdle(ctx, maxIdle)
 		cancel() // ends the streams, because Shutdown waits for them
 		limited, done := context.WithTimeout(context.Background(), stopTime)
 		defer done()

@@ -18,9 +18,9 @@ import (
 // The pattern headings matches the headings of sections and columns.
 var headings = regexp.MustCompile(`(?s)<(?:h1|h2|th|caption)\b[^>]*>([^<&]*)`)
 
-// This function serves a page of the lab without its attacks. All its names use characters that
+// ordinaryPage serves a page of the lab without its attacks. All its names use characters that
 // every font has.
-func ordinary(t *testing.T) (url string) {
+func ordinaryPage(t *testing.T) (url string) {
 	b := lab()
 	jobs := b.View.Jobs
 	for i, name := range map[int]string{2: "finetune-70b", 3: "night-run"} {
@@ -29,13 +29,13 @@ func ordinary(t *testing.T) (url string) {
 	jobs[3].Owner.User = "carol"
 	jobs[3].Reasons = []job.Reason{{Code: job.ReasonBegin, GPU: job.NoGPU, Detail: job.Say("detail/at", noon.Add(10*time.Hour))}}
 	jobs[3].Start = job.ExpectedStart{At: noon.Add(10 * time.Hour)}
-	socket, _ := scheduler(t, b)
-	return page(t, socket, time.Second).URL + "/"
+	socket, _ := serveScheduler(t, b)
+	return watchedPage(t, socket, time.Second).URL + "/"
 }
 
-// This function returns the address of a page that does not change: its clock is stopped at noon,
-// and it gets no updates.
-func still(t *testing.T, url string) string {
+// stillPage returns the address of a page that does not change: its clock is stopped at noon, and
+// it gets no updates.
+func stillPage(t *testing.T, url string) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/", "/page.js", "/style.css", "/icon.svg":
@@ -58,7 +58,7 @@ EventSource = class { addEventListener() {} close() {} };`
 // The page has all headings that its picture in the README shows. With -screens, the test makes the
 // picture and the list of headings anew.
 func TestPicture(t *testing.T) {
-	url := ordinary(t)
+	url := ordinaryPage(t)
 	_, _, text := get(t, url)
 	var shown []string
 	for _, m := range headings.FindAllStringSubmatch(text, -1) {
@@ -68,7 +68,7 @@ func TestPicture(t *testing.T) {
 	}
 	const picture = "../../contrib/pictures/page"
 	if *screens != "" {
-		browse(t, "--screenshot="+filepath.Join(*screens, "page.png"), "--window-size=1100,920", still(t, url))
+		browse(t, "--screenshot="+filepath.Join(*screens, "page.png"), "--window-size=1100,920", stillPage(t, url))
 		if err := os.WriteFile(filepath.Join(*screens, "page.txt"), []byte(strings.Join(shown, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}

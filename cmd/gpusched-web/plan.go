@@ -77,7 +77,7 @@ func planOf(p *api.PlanReply) *planView {
 		if slices.ContainsFunc(g.Stays, func(s job.Stay) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
 			row.Height *= 2 // a quarter of a GPU then has room for a name
 		}
-		jobs, others := apart(g.Stays)
+		jobs, others := splitSpans(g.Stays)
 		beside, under := lanesOf(jobs), stacked(others)
 		for i, s := range slices.Concat(jobs, others) {
 			top, height := row.Height, laneSize-1
@@ -97,8 +97,8 @@ func planOf(p *api.PlanReply) *planView {
 				From: s.From, Until: s.Until, Open: s.Until.IsZero(),
 			})
 		}
-		legible(row.Spans)
-		v.Sitters = append(v.Sitters, sitters(g.Index, jobs, others)...)
+		dropLabels(row.Spans)
+		v.Sitters = append(v.Sitters, jobsInTheWay(g.Index, jobs, others)...)
 		if len(others) > 0 {
 			row.Height += laneSize * float64(slices.Max(under)+1)
 		}
@@ -165,8 +165,8 @@ func overlap(a, b job.Stay) bool {
 	return (a.Until.IsZero() || b.From.Before(a.Until)) && (b.Until.IsZero() || a.From.Before(b.Until))
 }
 
-// This function separates the spans of jobs from the others.
-func apart(spans []job.Stay) (jobs, others []job.Stay) {
+// splitSpans separates the spans of jobs from the other spans.
+func splitSpans(spans []job.Stay) (jobs, others []job.Stay) {
 	for _, s := range spans {
 		if s.Called != "" {
 			jobs = append(jobs, s)
@@ -191,8 +191,8 @@ func stacked(spans []job.Stay) []int {
 	return lanes
 }
 
-// This function removes labels that would overlap other labels.
-func legible(spans []spanView) {
+// dropLabels removes labels that would overlap other labels.
+func dropLabels(spans []spanView) {
 	for i := range spans {
 		for k := range i {
 			a, b := &spans[k], &spans[i]
@@ -210,9 +210,9 @@ const labelHeight = 13.0
 // Baseline returns the y coordinate of the label.
 func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 
-// The function sitters names the jobs that may still run on a GPU when a reservation of other users
-// begins on that GPU.
-func sitters(gpu int, jobs, others []job.Stay) (list []string) {
+// jobsInTheWay names the jobs that may still run on a GPU when a reservation of other users begins
+// on that GPU.
+func jobsInTheWay(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
 		if r.For == nil || len(r.For.Groups) > 0 {
 			continue // only the scheduler knows the members of a group

@@ -25,8 +25,8 @@ func TestTasksShareARow(t *testing.T) {
 	array.ID, array.State, array.Attempt = 70, job.Spawned, nil
 	array.Request.Array, array.Tasks = &job.Array{Ranges: []job.Range{{First: 0, Last: 1299, Step: 1}}}, &job.Tasks{Next: 1300, Live: 1000, Failures: 300}
 	b.View.Jobs = append(b.View.Jobs, array)
-	socket, _ := scheduler(t, b)
-	_, _, text := get(t, page(t, socket, time.Second).URL+"/")
+	socket, _ := serveScheduler(t, b)
+	_, _, text := get(t, watchedPage(t, socket, time.Second).URL+"/")
 	for _, want := range []string{
 		`<h2>Running <span class="n">1002</span></h2>`, `<a href="/job/70">70_[0-999]</a>`, `<span class="run">1000 running</span>`,
 		`<span class="bad">200&#43; failed</span>`, "<td>exit code 1</td>",

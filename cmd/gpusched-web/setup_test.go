@@ -92,10 +92,10 @@ func labAt(noon time.Time) *servertest.Backend {
 	return b
 }
 
-// This function serves a backend on a socket. It returns the path of the socket, and a function
+// serveScheduler serves a backend on a socket. It returns the path of the socket, and a function
 // that stops the server. The page asks as the user of the test; if that is root, the answers
 // contain private data.
-func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
+func serveScheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
 	names := map[int]string{1001: "alice", 1002: "bob", 1003: "mallory"}
@@ -113,8 +113,8 @@ func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	return socket, stop
 }
 
-// This function serves the site and asks a scheduler at the given interval.
-func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
+// watchedPage serves the site and asks a scheduler at the given interval.
+func watchedPage(t testing.TB, socket string, every time.Duration) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	client := &api.Client{Socket: socket}

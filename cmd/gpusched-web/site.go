@@ -56,13 +56,13 @@ type site struct {
 func newSite(w *watcher, c *api.Client, host string) *site {
 	s := &site{
 		watcher: w, client: c, host: host, begun: time.Now(), streams: streams{most: maxStreams},
-		archive: &archive{client: c, turn: make(chan struct{}, 1), kept: map[int]past{}},
+		archive: &archive{client: c, turn: make(chan struct{}, 1), kept: map[int]pastDays{}},
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.front)
+	mux.HandleFunc("GET /{$}", s.serveFront)
 	mux.HandleFunc("GET /job/{id}", s.job)
-	mux.HandleFunc("GET /live", s.live)
-	mux.HandleFunc("GET /history", s.history)
+	mux.HandleFunc("GET /live", s.serveLive)
+	mux.HandleFunc("GET /history", s.serveHistory)
 	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			http.ServeFileFS(w, r, files, "static/"+name)
@@ -72,11 +72,11 @@ func newSite(w *watcher, c *api.Client, host string) *site {
 	return s
 }
 
-// This method serves the main page. The page is complete without a script.
-func (s *site) front(w http.ResponseWriter, r *http.Request) {
-	defer s.watcher.look()()
+// serveFront serves the main page. The page is complete without a script.
+func (s *site) serveFront(w http.ResponseWriter, r *http.Request) {
+	defer s.watcher.addViewer()()
 	done := loopback.Hold(r)
-	state, err := s.watcher.fresh(r.Context())
+	state, err := s.watcher.freshState(r.Context())
 	done()
 	if err != nil {
 		return // the browser has disconnected
@@ -123,7 +123,7 @@ func render(s state) map[string]template.HTML {
 
 // job serves the page about one job.
 func (s *site) job(w http.ResponseWriter, r *http.Request) {
-	defer s.watcher.look()()
+	defer s.watcher.addViewer()()
 	ctx, cancel := context.WithTimeout(r.Context(), askTime)
 	defer cancel()
 	done := loopback.Hold(r)

@@ -21,8 +21,8 @@ import (
 var stateName = regexp.MustCompile(`have=[0-9a-f]+-[0-9]+`)
 
 func TestPages(t *testing.T) {
-	socket, _ := scheduler(t, lab())
-	web := page(t, socket, time.Second)
+	socket, _ := serveScheduler(t, lab())
+	web := watchedPage(t, socket, time.Second)
 	for name, path := range map[string]string{"front.html": "/", "waiting.html": "/job/4", "attack.html": "/job/5", "ended.html": "/job/6"} {
 		status, header, text := get(t, web.URL+path)
 		if status != 200 || header.Get("Content-Type") != "text/html; charset=utf-8" {
@@ -53,8 +53,8 @@ func wellFormed(page string) error {
 // Invariant 2: the page hides private data even if the scheduler's answers contain it, as they do
 // when CI runs the tests as root.
 func TestPagesAreSelfContainedAndPrivate(t *testing.T) {
-	socket, _ := scheduler(t, lab())
-	web := page(t, socket, time.Second)
+	socket, _ := serveScheduler(t, lab())
+	web := watchedPage(t, socket, time.Second)
 	for _, path := range []string{"/", "/job/1", "/job/4", "/job/5", "/job/6", "/job/99", "/job/%3Cscript%3E", "/job/..%2f..%2fetc"} {
 		_, _, text := get(t, web.URL+path)
 		for _, no := range []string{"secret", "<script>", `"'&`, "http:", "https:", "//"} {
@@ -66,8 +66,8 @@ func TestPagesAreSelfContainedAndPrivate(t *testing.T) {
 }
 
 func TestUnknownJob(t *testing.T) {
-	socket, _ := scheduler(t, lab())
-	web := page(t, socket, time.Second)
+	socket, _ := serveScheduler(t, lab())
+	web := watchedPage(t, socket, time.Second)
 	if status, _, text := get(t, web.URL+"/job/99"); status != 404 || !strings.Contains(text, "no job 99") {
 		t.Errorf("%d %s", status, text)
 	}
@@ -75,8 +75,8 @@ func TestUnknownJob(t *testing.T) {
 
 // Invariants 1 and 3: other methods and other hosts are refused.
 func TestOnlyReadsFromThisMachine(t *testing.T) {
-	socket, _ := scheduler(t, lab())
-	web := page(t, socket, time.Second)
+	socket, _ := serveScheduler(t, lab())
+	web := watchedPage(t, socket, time.Second)
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:9837": 200, "127.0.0.1:1": 200, "[::1]:9837": 200, "LOCALHOST": 200,
 		"evil.example": 421, "evil.example:9837": 421, "127.0.0.1.evil.example": 421, "192.0.2.7": 421, "0.0.0.0": 421, "": 421,
@@ -113,7 +113,7 @@ func TestOnlyReadsFromThisMachine(t *testing.T) {
 // A section is one event of a stream.
 type section struct{ ID, HTML string }
 
-// follow opens the stream. It returns a function that waits for the next section with an id.
+// follow opens the stream. It returns a function that waits for the next section that has an id.
 func follow(t *testing.T, url string) (next func(id string) string) {
 	t.Helper()
 	return followAt(t, url+"/live", new([]string))
@@ -154,8 +154,8 @@ func followAt(t *testing.T, url string, names *[]string) (next func(id string) s
 
 func TestLive(t *testing.T) {
 	b := lab()
-	socket, _ := scheduler(t, b)
-	web := page(t, socket, 10*time.Millisecond)
+	socket, _ := serveScheduler(t, b)
+	web := watchedPage(t, socket, 10*time.Millisecond)
 	next := follow(t, web.URL)
 	if text := next("running"); !strings.Contains(text, "train-vit") {
 		t.Errorf("got %s", text)
@@ -173,8 +173,8 @@ func TestLive(t *testing.T) {
 // A stream does not repeat the sections that the page already has.
 func TestStreamSendsOnlyChanges(t *testing.T) {
 	b := lab()
-	socket, _ := scheduler(t, b)
-	web := page(t, socket, time.Second)
+	socket, _ := serveScheduler(t, b)
+	web := watchedPage(t, socket, time.Second)
 	_, _, text := get(t, web.URL+"/")
 	live := regexp.MustCompile(`data-live="(/live[^"]*)"`).FindStringSubmatch(text)
 	if live == nil {
@@ -191,8 +191,8 @@ func TestStreamSendsOnlyChanges(t *testing.T) {
 
 // Invariant 6.
 func TestLastStateStays(t *testing.T) {
-	socket, stop := scheduler(t, lab())
-	web := page(t, socket, 10*time.Millisecond)
+	socket, stop := serveScheduler(t, lab())
+	web := watchedPage(t, socket, 10*time.Millisecond)
 	next := follow(t, web.URL)
 	if text := next("overview"); !strings.Contains(text, "DEGRADED") || strings.Contains(text, "alert") {
 		t.Errorf("got %s", text)
@@ -213,7 +213,7 @@ func TestLastStateStays(t *testing.T) {
 
 // Invariant 6, before the first answer.
 func TestNoScheduler(t *testing.T) {
-	web := page(t, t.TempDir()+"/none", 10*time.Millisecond)
+	web := watchedPage(t, t.TempDir()+"/none", 10*time.Millisecond)
 	status, _, text := get(t, web.URL+"/")
 	if status != 200 || !strings.Contains(text, "there is no such socket") || strings.Contains(text, "Last updated") {
 		t.Errorf("%d %s", status, text)
@@ -226,7 +226,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	var ended [4]bool
 	var leave []func()
 	for i := range 3 {
-		leave = append(leave, s.join(func() { ended[i] = true }))
+		leave = append(leave, s.addStream(func() { ended[i] = true }))
 	}
 	if ended != [4]bool{true} {
 		t.Errorf("ended: %v", ended)
@@ -236,7 +236,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if len(s.list) != 1 {
 		t.Errorf("%d are left", len(s.list))
 	}
-	if s.join(func() { ended[3] = true }); ended != [4]bool{true} {
+	if s.addStream(func() { ended[3] = true }); ended != [4]bool{true} {
 		t.Error("a free place was not taken")
 	}
 }

@@ -27,26 +27,26 @@ type streams struct {
 	list []*func() // functions that end a stream, oldest first
 }
 
-// join adds a stream. The function end closes the stream. The stream counts until the returned
-// function is called.
-func (s *streams) join(end func()) (leave func()) {
+// addStream adds a stream, which closeStream closes. The stream counts until the returned function
+// is called.
+func (s *streams) addStream(closeStream func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) >= s.most {
 		(*s.list[0])()
 		s.list = s.list[1:]
 	}
-	s.list = append(s.list, &end)
+	s.list = append(s.list, &closeStream)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.list = slices.DeleteFunc(s.list, func(there *func()) bool { return there == &end })
+		s.list = slices.DeleteFunc(s.list, func(there *func()) bool { return there == &closeStream })
 	}
 }
 
-// This method streams the sections of each new state. It skips sections that equal the last ones
+// serveLive streams the sections of each new state. It skips sections that equal the last ones
 // sent.
-func (s *site) live(w http.ResponseWriter, r *http.Request) {
+func (s *site) serveLive(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
@@ -56,11 +56,11 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	defer loopback.Hold(r)()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer s.streams.join(func() { cancel(); loopback.Close(r) })()
-	out := stream{w: w, control: http.NewResponseController(w), sent: s.known(r.URL.Query().Get("have"))}
+	defer s.streams.addStream(func() { cancel(); loopback.Close(r) })()
+	out := stream{w: w, control: http.NewResponseController(w), sent: s.knownSections(r.URL.Query().Get("have"))}
 	alive := time.NewTicker(keepAlive)
 	defer alive.Stop()
-	for err := out.say("retry: 3000\n\n"); err == nil; {
+	for err := out.send("retry: 3000\n\n"); err == nil; {
 		now, next := s.watcher.latest()
 		if now.number > 0 {
 			if err = out.renew(s.sections(now)); err != nil {
@@ -70,7 +70,7 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-next:
 		case <-alive.C:
-			err = out.say(": still here\n\n")
+			err = out.send(": still here\n\n")
 		case <-ctx.Done():
 			return
 		}
@@ -84,8 +84,9 @@ type stream struct {
 	sent    map[string]template.HTML
 }
 
-// known returns the sections of the browser's page, if the page was made from the current state.
-func (s *site) known(have string) map[string]template.HTML {
+// knownSections returns the sections of the browser's page, if the page was made from the current
+// state.
+func (s *site) knownSections(have string) map[string]template.HTML {
 	s.mu.Lock() // so that the sections belong to the compared state
 	defer s.mu.Unlock()
 	if s.made == nil || have != s.stateName(s.of) {
@@ -106,7 +107,7 @@ func (s *stream) renew(made map[string]template.HTML) error {
 			HTML template.HTML `json:"html"`
 		}{name, made[name]})
 		if err == nil {
-			err = s.say(fmt.Sprintf("event: section\ndata: %s\n\n", data))
+			err = s.send(fmt.Sprintf("event: section\ndata: %s\n\n", data))
 		}
 		if err != nil {
 			return err
@@ -115,9 +116,8 @@ func (s *stream) renew(made map[string]template.HTML) error {
 	return nil
 }
 
-// This method writes immediately. A client that does not read for writeTime is disconnected
-// (invariant 5).
-func (s *stream) say(text string) error {
+// send writes immediately. A client that does not read for writeTime is disconnected (invariant 5).
+func (s *stream) send(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}

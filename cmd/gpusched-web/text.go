@@ -35,8 +35,8 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// This function escapes text for HTML.
-func plain(text string) template.HTML {
+// escape escapes text for HTML.
+func escape(text string) template.HTML {
 	return template.HTML(html.EscapeString(term.Clean(text))) //nolint:gosec // escaped
 }
 
@@ -59,7 +59,7 @@ func sentence(say func(words.Reader) string) template.HTML {
 			out += moment(times[n], "clock")
 			continue
 		}
-		out += plain(part)
+		out += escape(part)
 	}
 	return out
 }

@@ -136,7 +136,7 @@ func gpuViewOf(g api.GPU) gpuView {
 		Util: g.UtilPercent, Mem: -1, MemText: "the host's",
 	}
 	if g.Paused {
-		v.Detail = cmp.Or(plain(g.PausedReason), v.Detail)
+		v.Detail = cmp.Or(escape(g.PausedReason), v.Detail)
 	}
 	if g.MemTotalBytes > 0 {
 		v.Mem = int(g.MemUsedBytes * 100 / g.MemTotalBytes)

@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// This function serves a page without a scheduler until the test ends. Clients have no time limits.
-func serving(t *testing.T) (address string) {
+// servePage serves a page without a scheduler until the test ends. Clients have no time limits.
+func servePage(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 		"refusals not read":    {many("DELETE /style.css"), false},
 		"the page not read":    {many("GET /"), false},
 	} {
-		address := serving(t)
+		address := servePage(t)
 		for range 2*maxConns + 44 {
 			conn, err := narrow.DialContext(t.Context(), "tcp", address)
 			if err != nil {
@@ -99,7 +99,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 // Invariant 5: a connection takes one place, even if it sends many requests that have no handler.
 // If there are too many, a connection between two requests is closed rather than a new connection.
 func TestOneConnectionHasOnePlace(t *testing.T) {
-	address := serving(t)
+	address := servePage(t)
 	var conns [2]net.Conn
 	for i := range conns {
 		var err error

@@ -59,8 +59,8 @@ func newWatcher(source func(context.Context) (answer, error), every time.Duratio
 	}
 }
 
-// look counts its caller as a viewer until the returned function is called.
-func (w *watcher) look() (leave func()) { return w.count(&w.lookers) }
+// addViewer counts its caller as a viewer until the returned function is called.
+func (w *watcher) addViewer() (leave func()) { return w.count(&w.lookers) }
 
 // follow counts its caller as a viewer with a stream until the returned function is called.
 func (w *watcher) follow() (leave func()) {
@@ -96,9 +96,8 @@ func (w *watcher) latest() (state, <-chan struct{}) {
 	return w.now, w.changed
 }
 
-// This method waits until the state is at most w.every old. Meanwhile its caller counts as a
-// viewer.
-func (w *watcher) fresh(ctx context.Context) (state, error) {
+// freshState waits until the state is at most w.every old. Meanwhile its caller counts as a viewer.
+func (w *watcher) freshState(ctx context.Context) (state, error) {
 	for {
 		w.mu.Lock()
 		s, next := w.now, w.changed
@@ -156,17 +155,17 @@ func (w *watcher) ask(ctx context.Context) {
 	w.changed = make(chan struct{})
 }
 
-// untilIdle returns when ctx is done, or when there were no viewers for the duration idle.
-func (w *watcher) untilIdle(ctx context.Context, idle time.Duration) {
-	if idle <= 0 {
+// untilIdle returns when ctx is done, or when there were no viewers for the duration maxIdle.
+func (w *watcher) untilIdle(ctx context.Context, maxIdle time.Duration) {
+	if maxIdle <= 0 {
 		<-ctx.Done()
 		return
 	}
 	for {
-		rest := idle
+		rest := maxIdle
 		w.mu.Lock()
 		if w.lookers == 0 {
-			rest = idle - time.Since(w.left)
+			rest = maxIdle - time.Since(w.left)
 		}
 		w.mu.Unlock()
 		if rest <= 0 {

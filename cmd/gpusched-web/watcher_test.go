@@ -29,8 +29,8 @@ func (f *fake) fail(err error) {
 	f.err = err
 }
 
-// asked returns the number of requests since the last call.
-func (f *fake) asked() int {
+// requests returns the number of requests since the last call.
+func (f *fake) requests() int {
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,18 +55,18 @@ func TestOneRequestForAllViewers(t *testing.T) {
 	f := &fake{}
 	watch(t, f, func(t *testing.T, w *watcher) {
 		time.Sleep(time.Minute)
-		if n := f.asked(); n != 0 {
+		if n := f.requests(); n != 0 {
 			t.Errorf("asked %d times without viewers", n)
 		}
 		var leave []func()
 		for range 50 {
 			leave = append(leave, w.follow())
 		}
-		if s, err := w.fresh(t.Context()); err != nil || s.number != 1 {
+		if s, err := w.freshState(t.Context()); err != nil || s.number != 1 {
 			t.Errorf("%+v %v", s, err)
 		}
 		time.Sleep(9 * time.Second)
-		if n := f.asked(); n != 5 { // at 0, 2, 4, 6 and 8 s
+		if n := f.requests(); n != 5 { // at 0, 2, 4, 6 and 8 s
 			t.Errorf("asked %d times in nine seconds", n)
 		}
 		for _, f := range leave {
@@ -74,16 +74,16 @@ func TestOneRequestForAllViewers(t *testing.T) {
 			f() // a second call changes nothing
 		}
 		time.Sleep(time.Minute)
-		if n := f.asked(); n > 1 {
+		if n := f.requests(); n > 1 {
 			t.Errorf("asked %d times after all viewers left", n)
 		}
 		for range 30 { // viewers that come and go cause no more requests
-			leave := w.look()
-			_, _ = w.fresh(t.Context())
+			leave := w.addViewer()
+			_, _ = w.freshState(t.Context())
 			leave()
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := f.asked(); n != 2 {
+		if n := f.requests(); n != 2 {
 			t.Errorf("asked %d times in three seconds", n)
 		}
 	})
@@ -96,12 +96,12 @@ func TestSchedulerComesBack(t *testing.T) {
 		defer w.follow()()
 		time.Sleep(10 * time.Second)
 		f.fail(errors.New("it has gone"))
-		f.asked()
+		f.requests()
 		time.Sleep(time.Minute)
 		if s, _ := w.latest(); s.err == nil || s.at.IsZero() {
 			t.Errorf("%+v", s)
 		}
-		if n := f.asked(); n < 20 || n > 35 {
+		if n := f.requests(); n < 20 || n > 35 {
 			t.Errorf("asked %d times in a minute", n)
 		}
 		f.fail(nil)
@@ -116,8 +116,8 @@ func TestOldStateIsNotFresh(t *testing.T) {
 	f := &fake{}
 	watch(t, f, func(t *testing.T, w *watcher) {
 		for want := range 2 {
-			leave := w.look()
-			s, err := w.fresh(t.Context())
+			leave := w.addViewer()
+			s, err := w.freshState(t.Context())
 			if err != nil || s.number != want+1 || (s.err != nil) != (want > 0) || s.at.IsZero() {
 				t.Errorf("%+v %v", s, err)
 			}
@@ -132,7 +132,7 @@ func TestExitsWithoutViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatcher(nil, askInterval)
 		start := time.Now()
-		leave := w.look()
+		leave := w.addViewer()
 		go func() {
 			time.Sleep(20 * time.Minute)
 			leave()
