@@ -44,8 +44,8 @@ type jobsFlags struct {
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
-// act carries out the command for the jobs and prints the result.
-func (c *jobsFlags) act(ctx context.Context, a *cli.App, r api.ManyRequest, said func(api.Job) string) error {
+// actOnJobs carries out the command for the jobs and prints the result.
+func (c *jobsFlags) actOnJobs(ctx context.Context, a *cli.App, r api.ManyRequest, said func(api.Job) string) error {
 	return acted(ctx, a, c.OutputFlags, said, func() ([]api.Job, error) {
 		ids, err := a.Resolve(ctx, c.IDs)
 		if err != nil {

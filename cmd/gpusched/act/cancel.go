@@ -42,12 +42,12 @@ func (c *CancelCmd) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return nil, err
 		}
-		return c.end(ctx, a, ids)
+		return c.endJobs(ctx, a, ids)
 	})
 }
 
-// end cancels the jobs or sends them the signal.
-func (c *CancelCmd) end(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
+// endJobs cancels the jobs or sends them the signal.
+func (c *CancelCmd) endJobs(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	r := api.ManyRequest{
 		Command: job.CommandCancel, Signal: c.Signal.Signal, Main: c.Signal.Main, Grace: c.Grace, Brief: c.IsBrief(),
 	}

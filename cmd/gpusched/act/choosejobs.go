@@ -91,8 +91,9 @@ type manyFlags struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-// act carries out the command for the named jobs, or for the user's jobs that it can act on.
-func (c *manyFlags) act(ctx context.Context, a *cli.App, k action, said func(api.Job) string) error {
+// actOnChosen carries out the command for the named jobs, or for the user's jobs that it can act
+// on.
+func (c *manyFlags) actOnChosen(ctx context.Context, a *cli.App, k action, said func(api.Job) string) error {
 	named := jobsFlags{OutputFlags: c.OutputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *manyFlags) act(ctx context.Context, a *cli.App, k action, said func(api
 			return actOnMany(ctx, a, named.IDs, api.ManyRequest{Command: k.command, Brief: brief})
 		})
 	}
-	return named.act(ctx, a, api.ManyRequest{Command: k.command}, said)
+	return named.actOnJobs(ctx, a, api.ManyRequest{Command: k.command}, said)
 }
 
 // isWaiting and runs report whether a command can act on a job.

@@ -38,8 +38,8 @@ type gpuFlags struct {
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
-// This method makes a request for each GPU. Then it prints the new states of the GPUs.
-func (c *gpuFlags) each(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route, body any) error {
+// eachGPU makes a request for each GPU. Then it prints the new states of the GPUs.
+func (c *gpuFlags) eachGPU(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route, body any) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)
 	if e := a.Other(); e != nil {
@@ -77,7 +77,7 @@ func (c *controlFlags) control(ctx context.Context, a *cli.App, done func(api.GP
 		}
 		req.Until, until = *c.Until, " until "+a.Out.Clock(*c.Until)
 	}
-	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, r, req)
+	return c.eachGPU(ctx, a, func(g api.GPU) string { return done(g) + until }, r, req)
 }
 
 type gpuPauseCmd struct {
@@ -125,7 +125,7 @@ type gpuResumeCmd struct {
 }
 
 func (c *gpuResumeCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, api.RouteResumeGPU, nil)
+	return c.eachGPU(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, api.RouteResumeGPU, nil)
 }
 
 type gpuUndrainCmd struct {
@@ -133,5 +133,5 @@ type gpuUndrainCmd struct {
 }
 
 func (c *gpuUndrainCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.each(ctx, a, undrained, api.RouteUndrainGPU, nil)
+	return c.eachGPU(ctx, a, undrained, api.RouteUndrainGPU, nil)
 }

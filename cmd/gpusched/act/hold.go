@@ -15,7 +15,7 @@ type HoldCmd struct{ manyFlags }
 func (*HoldCmd) About() cli.About { return cli.Acting(isWaiting) }
 
 func (c *HoldCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, action{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
+	return c.actOnChosen(ctx, a, action{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
 		return fmt.Sprintf("is held until 'gpusched release %s'%s", cli.NameOfJob(j), othersRun(j))
 	})
 }
@@ -25,7 +25,7 @@ type ReleaseCmd struct{ manyFlags }
 func (*ReleaseCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Held() }) }
 
 func (c *ReleaseCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, action{"release", "is held", job.CommandRelease}, func(j api.Job) string {
+	return c.actOnChosen(ctx, a, action{"release", "is held", job.CommandRelease}, func(j api.Job) string {
 		if j.HeldBy != "" || cli.WaitsAgain(j) && j.Array.Held == j.Array.Waiting {
 			return fmt.Sprintf("is still held: it belongs to %s now, and whoever held it has to release it once more", j.User)
 		}
@@ -50,7 +50,7 @@ type SuspendCmd struct{ manyFlags }
 func (*SuspendCmd) About() cli.About { return cli.Acting(runs) }
 
 func (c *SuspendCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, action{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
+	return c.actOnChosen(ctx, a, action{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
 		text := fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", cli.NameOfJob(j))
 		if !j.SuspendedUntil.IsZero() {
 			text += ", or " + a.Out.Clock(j.SuspendedUntil) + " at the latest"
@@ -64,7 +64,7 @@ type ResumeCmd struct{ manyFlags }
 func (*ResumeCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Suspended() }) }
 
 func (c *ResumeCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, action{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
+	return c.actOnChosen(ctx, a, action{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
 		return "goes on" + limitLeft(a, j)
 	})
 }
@@ -83,7 +83,7 @@ type RequeueCmd struct{ jobsFlags }
 func (*RequeueCmd) About() cli.About { return cli.Acting(cli.IsOn) }
 
 func (c *RequeueCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, api.ManyRequest{Command: job.CommandRequeue}, func(j api.Job) string {
+	return c.actOnJobs(ctx, a, api.ManyRequest{Command: job.CommandRequeue}, func(j api.Job) string {
 		switch {
 		case j.Array != nil:
 			return "is an array: its tasks that ran are being stopped and go to the end of the queue"

@@ -27,7 +27,7 @@ func (*UpdateCmd) About() cli.About {
 }
 
 func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
-	if len(a.Far) > 1 && c.waits() {
+	if len(a.Far) > 1 && c.addsDependency() {
 		return cli.Refuse(api.CodeUsage, "change what they wait for machine by machine",
 			"a job can depend on jobs of its own machine only, and these are of %s", cli.Joined(a.Far, ", ", cli.HostName))
 	}
@@ -36,7 +36,7 @@ func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	r := api.ManyRequest{Command: job.CommandUpdate, Change: &req}
-	return c.act(ctx, a, r, func(j api.Job) string { return "changed" + afterChange(a, j) })
+	return c.actOnJobs(ctx, a, r, func(j api.Job) string { return "changed" + afterChange(a, j) })
 }
 
 // afterChange is like QueuePosition, but the text for waiting jobs begins differently. It must not
@@ -62,8 +62,8 @@ func (c *UpdateCmd) awaited() []string {
 	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
 }
 
-// This method reports whether the options make the jobs wait for other jobs.
-func (c *UpdateCmd) waits() bool {
+// addsDependency reports whether the options make the jobs wait for other jobs.
+func (c *UpdateCmd) addsDependency() bool {
 	return slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" })
 }
 
