@@ -116,13 +116,13 @@ func ReadDocument(host string, ans remote.Answer, doc any) error {
 	return nil
 }
 
-// This type is a document that can add a machine's name to its jobs and GPUs.
-type named interface{ NameAll(host string) }
+// A hostNamer is a document that can add a machine's name to its jobs and GPUs.
+type hostNamer interface{ NameAll(host string) }
 
 // NameDocument adds a machine's name to the jobs and GPUs of a document.
 func NameDocument(host string, doc any) {
 	switch d := doc.(type) {
-	case named:
+	case hostNamer:
 		d.NameAll(host)
 	case *api.StatusReply:
 		NameJobs(host, d.Running)
