@@ -123,14 +123,14 @@ func Known(name string) bool {
 	return slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
 }
 
-// Translate translates a tool's arguments. The argument within is the id of the calling job, or "".
-func Translate(name string, args []string, within string) (*Call, error) {
+// Translate translates a tool's arguments. The argument jobID is the id of the calling job, or "".
+func Translate(name string, args []string, jobID string) (*Call, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("%q is not the name of a tool that gpusched knows", name)
 	}
 	t := tools[i]
-	c := &Call{Strict: t.version != "", nodes: "localhost", within: within}
+	c := &Call{Strict: t.version != "", nodes: "localhost", within: jobID}
 	if c.Strict && len(args) == 1 && (args[0] == "--version" || args[0] == "-V" && !t.has("-V")) {
 		return &Call{Help: t.version + "\n"}, nil
 	}
@@ -138,7 +138,7 @@ func Translate(name string, args []string, within string) (*Call, error) {
 		return &Call{Help: t.help()}, nil
 	}
 	err := t.read(c, t, args)
-	if err == nil && name == "srun" && within != "" {
+	if err == nil && name == "srun" && jobID != "" {
 		at := slices.Index(c.Words, "--")
 		c.Step = c.Words[at+1:]
 		for _, w := range c.Words[:at] {
@@ -191,8 +191,8 @@ func (c *Call) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// This method adds the job's command to the call.
-func (c *Call) command(words []string) error {
+// addCommand adds the job's command to the call.
+func (c *Call) addCommand(words []string) error {
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
 	}

@@ -91,8 +91,8 @@ var fields = []field{
 	{"r", "REASON", "Reason", withoutNow(reasonOf)},
 	{"C", "CPUS", "AllocCPUS", withoutNow(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
 	{"", "", "NCPUS", withoutNow(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
-	{"m", "MIN_MEMORY", "ReqMem", withoutNow(func(j api.Job) string { return size(j.MemBytes) })},
-	{"", "", "MaxRSS", withoutNow(func(j api.Job) string { return size(j.PeakMemBytes) })},
+	{"m", "MIN_MEMORY", "ReqMem", withoutNow(func(j api.Job) string { return formatSize(j.MemBytes) })},
+	{"", "", "MaxRSS", withoutNow(func(j api.Job) string { return formatSize(j.PeakMemBytes) })},
 	{"", "", "TotalCPU", withoutNow(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
 	{"b", "TRES_PER_NODE", "AllocGRES", withoutNow(gresOf)},
 	{"Q", "PRIORITY", "Priority", withoutNow(func(j api.Job) string { return j.Priority.String() })},
@@ -266,8 +266,8 @@ func reasonOf(j api.Job) string {
 	return "Resources"
 }
 
-// This function formats an amount of memory in Slurm's units, rounded up.
-func size(bytes int64) string {
+// formatSize formats an amount of memory in Slurm's units, rounded up.
+func formatSize(bytes int64) string {
 	const mega = 1 << 20
 	switch {
 	case bytes == 0:

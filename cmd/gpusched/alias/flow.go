@@ -14,17 +14,17 @@ import (
 
 // gbatchOptions are the options of gbatch in gflow 0.4.
 var gbatchOptions = []option{
-	{"--gpus --gres", true, as("gpus")},
+	{"--gpus --gres", true, renamed("gpus")},
 	{"--time --time-limit --timelimit", true, flowTime},
-	{"--memory --max-mem --max-memory", true, as("mem")},
-	{"--gpu-memory --max-gpu-mem --max-gpu-memory", true, as("gpu-mem")},
-	{"--name -J --job-name", true, as("name")},
-	{"--conda-env", true, as("conda")},
-	{"--depends-on --dependency --depends-on-all", true, as("after-ok")},
-	{"--array", true, as("array")},
+	{"--memory --max-mem --max-memory", true, renamed("mem")},
+	{"--gpu-memory --max-gpu-mem --max-gpu-memory", true, renamed("gpu-mem")},
+	{"--name -J --job-name", true, renamed("name")},
+	{"--conda-env", true, renamed("conda")},
+	{"--depends-on --dependency --depends-on-all", true, renamed("after-ok")},
+	{"--array", true, renamed("array")},
 	{"--param", true, flowParam},
 	{"--max-concurrent", true, func(c *Call, n string) error { c.add("--array=%" + n); return nil }},
-	{"--max-retries", true, as("retries")},
+	{"--max-retries", true, renamed("retries")},
 	{"--dry-run", false, flagged("--dry-run")},
 	{"-P --project", true, func(c *Call, code string) error { c.add("--tag=project=" + code); return nil }},
 	{"--priority --nice", true, refused("it has another scale there: 'gpusched submit -p low', normal or high")},
@@ -45,13 +45,13 @@ func flowTime(c *Call, text string) error {
 func flowParam(c *Call, text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if n := strings.Count(values, ":"); n < 1 || n > 2 || strings.Contains(values, ",") {
-		return as("param")(c, text)
+		return renamed("param")(c, text)
 	}
 	list, err := flowRange(strings.Split(values, ":"))
 	if err != nil {
 		return fmt.Errorf("%q is not a range of numbers, FROM:TO or FROM:TO:STEP: %w", values, err)
 	}
-	return as("param")(c, name+"="+strings.Join(list, ","))
+	return renamed("param")(c, name+"="+strings.Join(list, ","))
 }
 
 // maxRange is the largest number of values in one range.
@@ -126,9 +126,9 @@ func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 	c.add(typed...)
 	first, _, _ := strings.Cut(text, "\n")
 	program, argument, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(first, "#!")), " ")
-	by := quoted(program) + " "
+	by := quote(program) + " "
 	if argument = strings.TrimSpace(argument); argument != "" {
-		by += quoted(argument) + " "
+		by += quote(argument) + " "
 	}
 	return c.flowCommand(rest, by)
 }
@@ -137,9 +137,9 @@ func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 const flowVariable = "GFLOW_ARRAY_TASK_ID"
 
 // flowCommand adds the command. As in gflow, the task's number replaces the variable in the words
-// of the command, and all other bytes stay as they are. The argument by is the interpreter of a
-// script.
-func (c *Call) flowCommand(rest []string, by string) error {
+// of the command, and all other bytes stay as they are. If the command is a script, interpreter is
+// the program that runs it.
+func (c *Call) flowCommand(rest []string, interpreter string) error {
 	if strings.Count(strings.Join(c.Words, " "), "--array=") > 1 {
 		return errors.New("--max-concurrent is for --param: an array has its limit in it, --array 1-10%2")
 	}
@@ -153,33 +153,33 @@ func (c *Call) flowCommand(rest []string, by string) error {
 		parts := strings.Split(mention.Replace(w), "$"+flowVariable)
 		if words[i] = strings.Join(parts, "0"); task {
 			for n, p := range parts {
-				parts[n] = quoted(p)
+				parts[n] = quote(p)
 			}
 			words[i] = strings.Join(parts, `"$`+flowVariable+`"`)
 		}
 	}
 	if !task {
-		return c.command(words)
+		return c.addCommand(words)
 	}
 	if !mentions(c.Words, "--name=") {
 		c.add("--name=" + path.Base(rest[0]))
 	}
-	line := "export " + flowVariable + `="$GPUSCHED_ARRAY_TASK"; exec ` + by + strings.Join(words, " ")
-	return c.command([]string{"/bin/sh", "-c", line})
+	line := "export " + flowVariable + `="$GPUSCHED_ARRAY_TASK"; exec ` + interpreter + strings.Join(words, " ")
+	return c.addCommand([]string{"/bin/sh", "-c", line})
 }
 
 func mentions(words []string, beginning string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, beginning) })
 }
 
-// This function quotes a word for a shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+// quote quotes a word for a shell.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 var gqueueOptions = []option{
 	{"-a --all", false, flagged("--all")},
-	{"-u --user", true, as("user")},
+	{"-u --user", true, renamed("user")},
 	{"-s --state", true, func(c *Call, state string) error { c.add("--state=" + strings.ToLower(state)); return nil }},
-	{"-n --name", true, as("name")},
+	{"-n --name", true, renamed("name")},
 	{"-f --format", true, refused("the columns are fixed: 'gpusched list -o csv' has all")},
 	{"-t --tree", false, refused("'gpusched show ID' has what a job waits for")},
 }

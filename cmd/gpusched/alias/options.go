@@ -12,8 +12,8 @@ type option struct {
 	do    func(c *Call, value string) error
 }
 
-// This method reports whether the option has this name.
-func (o option) is(name string) bool {
+// hasName reports whether the option has this name.
+func (o option) hasName(name string) bool {
 	for n := range strings.FieldsSeq(o.names) {
 		if n == name {
 			return true
@@ -24,7 +24,7 @@ func (o option) is(name string) bool {
 
 func (t tool) find(name string) *option {
 	for i := range t.options {
-		if t.options[i].is(name) {
+		if t.options[i].hasName(name) {
 			return &t.options[i]
 		}
 	}
@@ -81,8 +81,8 @@ var optionWords = map[string]map[string]string{
 	"srun": {"--pty": "give it a terminal", "-Q": "print nothing about the job"},
 }
 
-// This method returns the error for an option that is not in the table (invariant 1).
-func (t tool) unknown(name string) error {
+// unknownOption returns the error for an option that is not in the table (invariant 1).
+func (t tool) unknownOption(name string) error {
 	if len(t.options) == 0 {
 		return fmt.Errorf("%s has no option %s here: it takes none", t.name, name)
 	}
@@ -125,7 +125,7 @@ func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	}
 	switch {
 	case o == nil:
-		return nil, t.unknown(name)
+		return nil, t.unknownOption(name)
 	case !o.value && given && strings.HasPrefix(word, "--"):
 		return nil, fmt.Errorf("%s takes no value", name)
 	case !o.value && given:
@@ -141,8 +141,8 @@ func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	return rest, nil
 }
 
-// This function returns the reader of an option that has a different name in gpusched.
-func as(name string) func(*Call, string) error {
+// renamed returns the reader of an option that has a different name in gpusched.
+func renamed(name string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		c.add("--" + name + "=" + value)
 		return nil
@@ -157,8 +157,8 @@ func flagged(words ...string) func(*Call, string) error {
 	}
 }
 
-// This function reads an option that makes no difference in gpusched.
-func noop(*Call, string) error { return nil }
+// ignore reads an option that makes no difference in gpusched.
+func ignore(*Call, string) error { return nil }
 
 // ignored returns the reader of an option that has no meaning in gpusched. A note tells the user.
 func ignored(name, why string) func(*Call, string) error {

@@ -9,7 +9,7 @@ import (
 
 // mgpuOptions are the options of mgpu_srun.
 var mgpuOptions = []option{
-	{"--gpu-ids", true, as("gpu-ids")},
+	{"--gpu-ids", true, renamed("gpu-ids")},
 	{"--mem", true, func(c *Call, mega string) error {
 		if _, err := strconv.ParseUint(mega, 10, 32); err != nil {
 			return fmt.Errorf("%q is not a number of MB", mega)
@@ -17,9 +17,9 @@ var mgpuOptions = []option{
 		c.add("--gpu-mem=" + mega + "M")
 		return nil
 	}},
-	{"--time-limit", true, as("time")},
-	{"--priority", true, as("priority")},
-	{"--env-setup-cmd", true, as("setup")},
+	{"--time-limit", true, renamed("time")},
+	{"--priority", true, renamed("priority")},
+	{"--env-setup-cmd", true, renamed("setup")},
 	{"--interactive", false, func(c *Call, _ string) error { c.Words[0] = "run"; return nil }},
 }
 
@@ -29,13 +29,13 @@ func readMgpu(c *Call, t tool, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.command(rest)
+	return c.addCommand(rest)
 }
 
 // tgpuOptions are the options of tgpu submit.
 var tgpuOptions = []option{
-	{"--gpus", true, as("gpus")},
-	{"--priority", true, as("priority")},
+	{"--gpus", true, renamed("gpus")},
+	{"--priority", true, renamed("priority")},
 }
 
 func readTgpu(c *Call, t tool, args []string) error {
@@ -60,5 +60,5 @@ func readTgpu(c *Call, t tool, args []string) error {
 		rest = []string{"/bin/sh", "-c", strings.TrimPrefix(rest[0], "cmd=")}
 		c.add("--name=cmd")
 	}
-	return c.command(rest)
+	return c.addCommand(rest)
 }

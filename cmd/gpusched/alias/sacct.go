@@ -44,10 +44,10 @@ func (v *sacctView) sacctReaders() map[string]func(c *Call, value string) error 
 		"-a": func(*Call, string) error { v.every = true; return nil },
 		"-S": func(_ *Call, text string) error { v.since = text; return nil },
 		"-b": func(*Call, string) error { v.format = "JobID%12,State,ExitCode%8"; return nil },
-		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": noop, "-D": noop,
+		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": ignore, "-D": ignore,
 		"-E": func(_ *Call, text string) error { v.until = text; return nil },
 		"-r": do["-p"], "-A": do["-A"], "-N": do["-w"],
-		"-M": noop, "-L": noop, "--noconvert": noop,
+		"-M": ignore, "-L": ignore, "--noconvert": ignore,
 		"--units": ignored("--units", "gpusched chooses the unit of each amount"),
 	}
 }
@@ -76,7 +76,7 @@ func readSacct(c *Call, t tool, args []string) error {
 		return err
 	}
 	v.choose(c)
-	c.Table = func(jobs []api.Job, now time.Time) []string { return v.lines(columns, jobs, now) }
+	c.Table = func(jobs []api.Job, now time.Time) []string { return v.tableLines(columns, jobs, now) }
 	return nil
 }
 
@@ -130,9 +130,9 @@ func names() string {
 	return strings.Join(list, ",")
 }
 
-// This method formats the table. It leaves out jobs that ended before the start time, and arrays
+// tableLines formats the table. It leaves out jobs that ended before the start time, and arrays
 // that are shown by their tasks.
-func (v *sacctView) lines(columns []formatColumn, jobs []api.Job, now time.Time) (lines []string) {
+func (v *sacctView) tableLines(columns []formatColumn, jobs []api.Job, now time.Time) (lines []string) {
 	if !v.bare {
 		lines = append(lines, v.line(columns, func(q formatColumn) string { return q.field.name }))
 		if v.sep == "" {
@@ -152,7 +152,7 @@ func (v *sacctView) lines(columns []formatColumn, jobs []api.Job, now time.Time)
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(x, y api.Job) int { return int(x.ID - y.ID) })
 	for _, j := range jobs {
-		if shownByTasks(j) || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.in(j) ||
+		if shownByTasks(j) || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.matches(j) ||
 			len(v.states) > 0 && !stateOf(j).in(v.states) {
 			continue
 		}

@@ -23,13 +23,13 @@ var sbatchOptions = []option{
 // srunOptions are the options that only srun has.
 var srunOptions = []option{
 	{"--pty", false, flagged("--tty")},
-	{"-u --unbuffered", false, noop},
+	{"-u --unbuffered", false, ignore},
 	{"-l --label", false, refused("lines have no label here, because a job is one task")},
-	{"-K --kill-on-bad-exit", false, noop},
+	{"-K --kill-on-bad-exit", false, ignore},
 	{"-Q --quiet", false, flagged("--quiet")},
-	{"-W --wait", true, noop}, // how long to wait for the other tasks once one has ended
+	{"-W --wait", true, ignore}, // how long to wait for the other tasks once one has ended
 	{"--overlap", false, func(c *Call, _ string) error { c.StepOverlaps = true; return nil }},
-	{"--exact", false, noop},
+	{"--exact", false, ignore},
 	{"--jobid", true, func(c *Call, id string) error {
 		if id != c.within {
 			return fmt.Errorf("%q is not the job that this command runs in: 'gpusched exec %s -- COMMAND' runs one there", id, id)
@@ -52,16 +52,16 @@ func readSbatch(c *Call, t tool, args []string) error {
 		return errors.New("there is a script and --wrap: use only one")
 	case wrap != "":
 		c.Words = append([]string{"submit", "--name=wrap"}, c.Words[1:]...)
-		return c.command([]string{"/bin/sh", "-c", wrap})
+		return c.addCommand([]string{"/bin/sh", "-c", wrap})
 	case len(rest) == 0 || rest[0] == "/dev/stdin":
 		c.Keeps = true
-		c.FromInput = func(path string) error { return c.command(append([]string{path}, rest[min(1, len(rest)):]...)) }
+		c.FromInput = func(path string) error { return c.addCommand(append([]string{path}, rest[min(1, len(rest)):]...)) }
 		return nil
 	case !strings.Contains(rest[0], "/"):
 		rest = append([]string{"./" + rest[0]}, rest[1:]...)
 	}
 	c.Keeps = true
-	return c.command(rest)
+	return c.addCommand(rest)
 }
 
 func readSrun(c *Call, t tool, args []string) error {
@@ -74,7 +74,7 @@ func readSrun(c *Call, t tool, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.command(rest)
+	return c.addCommand(rest)
 }
 
 // sallocOptions are the options that only salloc has.
@@ -91,7 +91,7 @@ func readSalloc(c *Call, t tool, args []string) error {
 	if err != nil || len(rest) == 0 {
 		return err
 	}
-	return c.command(rest)
+	return c.addCommand(rest)
 }
 
 // readBatch reads sbatch's options and returns the words that follow them.
@@ -107,7 +107,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 		}
 		var unknown slurm.Unknown
 		if errors.As(err, &unknown) {
-			return nil, t.unknown(string(unknown))
+			return nil, t.unknownOption(string(unknown))
 		}
 		if err != nil {
 			return nil, err

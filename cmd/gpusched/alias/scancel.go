@@ -13,14 +13,14 @@ import (
 var scancelOptions = []option{
 	{"-u --user", true, nil}, {"--me", false, nil}, {"-n --name --jobname", true, nil}, {"-t --state", true, nil},
 	{"-p --partition", true, nil}, {"-A --account", true, nil}, {"-w --nodelist", true, nil},
-	{"-s --signal", true, as("signal")},
-	{"-f --full", false, noop},
+	{"-s --signal", true, renamed("signal")},
+	{"-f --full", false, ignore},
 	{"-b --batch", false, nil},
-	{"-H --hurry", false, noop},
-	{"--ctld", false, noop},
-	{"-M --clusters", true, noop},
-	{"-Q --quiet", false, noop},
-	{"-v --verbose", false, noop},
+	{"-H --hurry", false, ignore},
+	{"--ctld", false, ignore},
+	{"-M --clusters", true, ignore},
+	{"-Q --quiet", false, ignore},
+	{"-v --verbose", false, ignore},
 	{"-i --interactive", false, refused("gpusched does not ask about each job: name those to cancel")},
 	{"-q --qos", true, refused("no job has one here, so none would be cancelled")},
 	{"-R --reservation", true, refused("no job has one here, so none would be cancelled")},
@@ -73,7 +73,7 @@ func readScancel(c *Call, t tool, args []string) error {
 		c.add("--user=" + v.users[0])
 	}
 	if filtered || whole && len(jobs) > 0 || len(v.users) > 1 {
-		c.Only, c.States, c.AllUsers = v.in, v.states, len(v.users) > 1
+		c.Only, c.States, c.AllUsers = v.matches, v.states, len(v.users) > 1
 	} else if whole {
 		c.add("--yes") // scancel asks for no confirmation
 	}

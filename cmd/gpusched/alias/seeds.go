@@ -111,7 +111,7 @@ var schedulerVerbs = verbs{
 	"start":         {options: startOptions, read: readStart},
 	"add":           {options: addOptions, read: readAdd},
 	"status":        {options: statusOptions, read: readPlain("status")},
-	"list-jobs":     {options: []option{{"--status", true, as("state")}}, read: readWords("list", "--all")},
+	"list-jobs":     {options: []option{{"--status", true, renamed("state")}}, read: readWords("list", "--all")},
 	"cancel-job":    {read: readPlain("cancel")},
 	"screens":       {read: readWords("screens")},
 	"pause":         {read: readGPU("pause")},
@@ -120,7 +120,7 @@ var schedulerVerbs = verbs{
 	"resume-gpu":    {read: readGPU("resume")},
 	"health":        {read: readWords("health")},
 	"config-sample": {read: readWords("config", "sample")},
-	"test":          {options: []option{{"--quick", false, noop}}, read: readWords("doctor")},
+	"test":          {options: []option{{"--quick", false, ignore}}, read: readWords("doctor")},
 }
 
 var statusOptions = []option{
@@ -130,8 +130,8 @@ var statusOptions = []option{
 }
 
 var addOptions = []option{
-	{"--conda", true, as("conda")}, {"--args", true, as("args")}, {"--priority", true, as("priority")}, {"--gpus", true, as("gpus")},
-	{"--output-file", true, as("output-file")},
+	{"--conda", true, renamed("conda")}, {"--args", true, renamed("args")}, {"--priority", true, renamed("priority")}, {"--gpus", true, renamed("gpus")},
+	{"--output-file", true, renamed("output-file")},
 }
 
 const serviceHint = "the scheduler is a service of the machine, which has its own settings"

@@ -39,12 +39,12 @@ type sinfoField struct {
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
-// ofNode returns the function of a field. The function returns text if the filters match the node.
-// Otherwise it returns none.
-func ofNode(text, none string) func(Machine) string {
+// ofNode returns the function of a field. That function returns text if the filters match the node,
+// and otherwise the fallback.
+func ofNode(text, fallback string) func(Machine) string {
 	return func(m Machine) string {
 		if m.none {
-			return none
+			return fallback
 		}
 		return text
 	}
@@ -108,13 +108,13 @@ func readSinfo(c *Call, t tool, args []string) error {
 	do := map[string]func(*Call, string) error{
 		"-h": func(*Call, string) error { bare = true; return nil },
 		"-o": func(_ *Call, text string) error { format = text; return nil },
-		"-p": among(partition, &partitionMeant), "-n": among("localhost", &nodeMeant), "-M": noop,
+		"-p": among(partition, &partitionMeant), "-n": among("localhost", &nodeMeant), "-M": ignore,
 		"-t": func(_ *Call, value string) error {
 			states = append(states, list(value)...)
 			return checkNodeStates(states)
 		},
 		"-N": func(*Call, string) error { byNode = true; return nil },
-		"-l": noop, "-a": noop, "-s": noop, "-e": noop, "-r": noop,
+		"-l": ignore, "-a": ignore, "-s": ignore, "-e": ignore, "-r": ignore,
 	}
 	t.options = withReaders(t.options, do)
 	rest, err := t.parse(c, args, false)
@@ -190,7 +190,7 @@ func readScontrol(c *Call, t tool, args []string) error {
 		c.add("list", "--ended=10000", jobName(rest[0]))
 		c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
 			for _, j := range jobs {
-				lines = append(lines, details(j, now, oneLine)...)
+				lines = append(lines, jobDetails(j, now, oneLine)...)
 			}
 			return lines
 		}
@@ -205,8 +205,8 @@ func readScontrol(c *Call, t tool, args []string) error {
 		strings.Join(args, " "))
 }
 
-// This function formats the parts of 'scontrol show job' that programs read.
-func details(j api.Job, now time.Time, oneLine bool) (lines []string) {
+// jobDetails formats the parts of 'scontrol show job' that programs read.
+func jobDetails(j api.Job, now time.Time, oneLine bool) (lines []string) {
 	of := func(name string) string {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })
 		return fields[i].of(j, now)
@@ -240,15 +240,15 @@ func details(j api.Job, now time.Time, oneLine bool) (lines []string) {
 var scontrolOptions []option
 
 var sacctmgrOptions = []option{
-	{"-n --noheader", false, noop}, {"-p --parsable", false, noop}, {"-P --parsable2", false, noop},
-	{"-s --associations", false, noop}, {"-i --immediate", false, noop}, {"-r --readonly", false, noop},
+	{"-n --noheader", false, ignore}, {"-p --parsable", false, ignore}, {"-P --parsable2", false, ignore},
+	{"-s --associations", false, ignore}, {"-i --immediate", false, ignore}, {"-r --readonly", false, ignore},
 }
 
 // readSacctmgr handles queries for a user's account. In gpusched, each user has one account.
 func readSacctmgr(c *Call, t tool, args []string) error {
 	sep, after := " ", ""
 	t.options = withReaders(t.options, map[string]func(*Call, string) error{
-		"-n": noop, "-s": noop, "-i": noop, "-r": noop,
+		"-n": ignore, "-s": ignore, "-i": ignore, "-r": ignore,
 		"-p": func(*Call, string) error { sep, after = "|", "|"; return nil },
 		"-P": func(*Call, string) error { sep = "|"; return nil },
 	})

@@ -35,8 +35,8 @@ var tspOptions = []option{
 		return action("list")(c, "")
 	}},
 	{"-f", false, action("run")},
-	{"-L", true, as("name")}, {"-G --gpus", true, as("gpus")}, {"-g --gpu_indices", true, as("gpu-ids")},
-	{"-D", true, as("after-any")}, {"-W", true, as("after-ok")},
+	{"-L", true, renamed("name")}, {"-G --gpus", true, renamed("gpus")}, {"-g --gpu_indices", true, renamed("gpu-ids")},
+	{"-D", true, renamed("after-any")}, {"-W", true, renamed("after-ok")},
 	{"-d", false, flagged("--after-ok=@")},
 	{"-n", false, ignored("-n", "output is kept in the journal")},
 	{"-B", false, refused("a full queue is an error here: try again later")},
@@ -96,9 +96,9 @@ func readTsp(c *Call, t tool, args []string) error {
 	switch {
 	case len(c.Words) == 0 || strings.HasPrefix(c.Words[0], "--"):
 		c.Words, c.Submitted = append([]string{"submit"}, c.Words...), "%d\n"
-		return c.command(rest)
+		return c.addCommand(rest)
 	case c.Words[0] == "run":
-		return c.command(rest)
+		return c.addCommand(rest)
 	default:
 		c.Lane, c.NoGPU = nil, false
 	}

@@ -49,7 +49,7 @@ func (v *squeueView) reader() map[string]func(c *Call, value string) error {
 		"-o":      func(_ *Call, text string) error { v.format = text; return nil },
 		"--start": form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"),
 		"-l":      form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"),
-		"-a":      noop, "-r": func(*Call, string) error { v.each = true; return nil }, "-M": noop, "--local": noop, "--federation": noop,
+		"-a":      ignore, "-r": func(*Call, string) error { v.each = true; return nil }, "-M": ignore, "--local": ignore, "--federation": ignore,
 		"-p": into(&v.parts), "-A": into(&v.accounts), "-w": into(&v.nodes),
 		"-i": refused("it is shown once here: watch -n 5 squeue"),
 		"-S": refused("the order here is that of the queue: squeue -h | sort"),
@@ -74,7 +74,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 	if err := checkStates(v.states); err != nil {
 		return err
 	}
-	if v.ended() {
+	if v.wantsEnded() {
 		c.add("--all", "--ended=10000")
 	}
 	if len(v.users) == 1 {
@@ -85,7 +85,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 	}
 	if len(v.ids) == 1 {
 		c.Check = func(jobs []api.Job, now time.Time) error {
-			if !slices.ContainsFunc(jobs, func(j api.Job) bool { return !forgotten(j, now) }) {
+			if !slices.ContainsFunc(jobs, func(j api.Job) bool { return !isForgotten(j, now) }) {
 				return fmt.Errorf("no job %s waits, runs or ended within the last %.0f minutes", v.ids[0], minJobAge.Minutes())
 			}
 			return nil
@@ -99,7 +99,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 			lines = append(lines, row(columns, func(q formatColumn) string { return q.field.title }))
 		}
 		for _, j := range jobs {
-			if v.has(j, now) {
+			if v.shows(j, now) {
 				lines = append(lines, row(columns, func(q formatColumn) string { return q.field.of(j, now) }))
 			}
 		}
@@ -118,26 +118,26 @@ func withReaders(table []option, do map[string]func(*Call, string) error) []opti
 	return table
 }
 
-// This method reports whether the user asked for ended jobs.
-func (v *squeueView) ended() bool {
+// wantsEnded reports whether the user asked for ended jobs.
+func (v *squeueView) wantsEnded() bool {
 	return len(v.states) > 0 && slices.ContainsFunc(job.States(), func(s job.State) bool {
 		return s.Terminal() && slurmStates[s].in(v.states)
 	})
 }
 
-// This method reports whether a job is shown: the filters match it, and Slurm would still remember
-// it.
-func (v *squeueView) has(j api.Job, now time.Time) bool {
-	return !shownByTasks(j) && (!j.State.Terminal() || v.ended()) && !forgotten(j, now) && v.in(j) && In(v.states, j)
+// shows reports whether a job is shown: the filters match it, and Slurm would still remember it.
+func (v *squeueView) shows(j api.Job, now time.Time) bool {
+	return !shownByTasks(j) && (!j.State.Terminal() || v.wantsEnded()) && !isForgotten(j, now) &&
+		v.matches(j) && In(v.states, j)
 }
 
-// forgotten reports whether Slurm's controller would have forgotten a job, which ended long ago.
-func forgotten(j api.Job, now time.Time) bool {
+// isForgotten reports whether Slurm's controller would have forgotten a job, which ended long ago.
+func isForgotten(j api.Job, now time.Time) bool {
 	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
 
-// This method reports whether the filters match a job. It ignores the job's state.
-func (v *squeueView) in(j api.Job) bool {
+// matches reports whether the filters match a job. It ignores the job's state.
+func (v *squeueView) matches(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))
 	return user && in(v.names, j.Name) && in(v.parts, partition) && in(v.accounts, j.User) &&
