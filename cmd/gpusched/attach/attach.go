@@ -46,7 +46,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if !a.OnTerminal() {
 		return cli.ErrNoTerminal()
 	}
-	s, err := reach(ctx, a, j, sessionOptions{raw: c.Raw})
+	s, err := connectLauncher(ctx, a, j, sessionOptions{raw: c.Raw})
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 // screenLines is the number of earlier output lines that attach shows if a job has no terminal.
 const screenLines = 50
 
-// reach connects to the launcher that holds a job's terminal. To run a command in a job, it first
-// makes the job accept commands. If that is impossible, it returns the reason.
-func reach(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*session, error) {
+// connectLauncher connects to the launcher that holds a job's terminal. To run a command in a job,
+// it first makes the job accept commands. If that is impossible, it returns the reason.
+func connectLauncher(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	name := cli.NameOfJob(j)
 	switch {
 	case !a.Owns(&j) && a.UID != 0:
@@ -104,7 +104,7 @@ func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 			if at.seen > 0 {
 				again = " again"
 			}
-			at.line.note("job %s runs%s; Ctrl-P Ctrl-Q leaves it", cli.NameOfJob(at.job), again)
+			at.line.printLine("job %s runs%s; Ctrl-P Ctrl-Q leaves it", cli.NameOfJob(at.job), again)
 		}
 		again, err := at.inSession(ctx, s)
 		if !again {
@@ -114,8 +114,9 @@ func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 	}
 }
 
-// inSession stays in the terminal for one attempt, and reports whether the job will start again.
-func (at *attendance) inSession(ctx context.Context, s *session) (again bool, err error) {
+// inSession stays in the terminal for one attempt. The result requeued says whether the job will
+// start again.
+func (at *attendance) inSession(ctx context.Context, s *session) (requeued bool, err error) {
 	status, err := s.run(ctx)
 	a, name := at.a, cli.NameOfJob(at.job)
 	var refused *api.Error
@@ -132,7 +133,7 @@ func (at *attendance) inSession(ctx context.Context, s *session) (again bool, er
 	case err == nil:
 		return at.sessionOver(ctx, status)
 	}
-	if reply, asked := at.untilOver(ctx, cutTime); asked == nil && at.runs(reply.Job) {
+	if reply, asked := at.untilOver(ctx, cutTime); asked == nil && at.stillRuns(reply.Job) {
 		return false, &cli.Failure{Cause: cli.Refuse(api.CodeInternal, "'gpusched attach "+name+"' comes back",
 			"%s; job %s goes on", errCut, name)}
 	}
@@ -142,18 +143,18 @@ func (at *attendance) inSession(ctx context.Context, s *session) (again bool, er
 // sessionOver returns the job's exit status. If the job was requeued, it prints that the job will
 // start again. The launcher also sends a status, even if the scheduler is down; sessionOver prefers
 // the scheduler's record.
-func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, err error) {
+func (at *attendance) sessionOver(ctx context.Context, status int) (requeued bool, err error) {
 	reply, err := at.untilOver(ctx, overTime)
 	name := cli.NameOfJob(at.job)
 	switch {
 	case err != nil:
-		at.line.note("job %s: its command has ended with %d; %v", name, status, err)
+		at.line.printLine("job %s: its command has ended with %d; %v", name, status, err)
 		return false, cli.ExitStatus(status)
 	case reply.Job.State.Terminal():
-		at.line.note("job %s %s", name, at.a.ResultOf(reply.Job))
+		at.line.printLine("job %s %s", name, at.a.ResultOf(reply.Job))
 		return false, cli.StatusOf([]api.Job{reply.Job})
-	case at.runs(reply.Job):
-		at.line.note("job %s: its command has ended with %d; the scheduler has not recorded that yet", name, status)
+	case at.stillRuns(reply.Job):
+		at.line.printLine("job %s: its command has ended with %d; the scheduler has not recorded that yet", name, status)
 		return false, cli.ExitStatus(status)
 	}
 	how := "has been stopped"
@@ -162,7 +163,7 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, 
 			how += ": " + at.a.Err.Reader().Shown(r)
 		}
 	}
-	at.line.note("job %s %s; it starts again, and its terminal is shown then (Ctrl-C leaves it)", name, how)
+	at.line.printLine("job %s %s; it starts again, and its terminal is shown then (Ctrl-C leaves it)", name, how)
 	return true, nil
 }
 
@@ -173,22 +174,22 @@ const (
 	cutTime  = 2 * time.Second
 )
 
-// This method reports whether the attempt that had this terminal is still running.
-func (at *attendance) runs(j api.Job) bool {
+// stillRuns reports whether the attempt that had this terminal is still running.
+func (at *attendance) stillRuns(j api.Job) bool {
 	return !j.State.Terminal() && j.State != job.Queued && j.Attempt == at.job.Attempt
 }
 
 // untilOver waits for the end of the attempt and returns the job. If the attempt lasts longer than
-// the argument most, it returns the job in its current state.
-func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply api.JobReply, err error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
+// the limit, it returns the job in its current state.
+func (at *attendance) untilOver(ctx context.Context, limit time.Duration) (reply api.JobReply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pause := firstLook; ; pause = min(2*pause, waitLook) {
 		now, asked := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 		if asked == nil || reply.Job.ID == 0 {
 			reply, err = now, asked
 		}
-		if asked == nil && !at.runs(reply.Job) {
+		if asked == nil && !at.stillRuns(reply.Job) {
 			return reply, nil
 		}
 		select {

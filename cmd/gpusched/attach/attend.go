@@ -44,36 +44,36 @@ func Attend(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	quiet = quiet || a.As.Strict
 	at := &attendance{a: a, job: j, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
 	at.pipe = at.output()
-	at.line.show(j, nil)
+	at.line.showJob(j, nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	ctx = context.WithoutCancel(ctx) // the first signal only leaves the job
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
-	shown := at.show(ctx)
+	shown := at.startOutput(ctx)
 	reply, err := at.untilEnd(waiting, signals)
 	if err != nil {
 		shown(nil)
-		return at.leave(ctx, err, signals)
+		return at.endEarly(ctx, err, signals)
 	}
 	shown(&reply.Job)
 	a.Out.W.Flush()
 	if !quiet {
-		at.line.note("job %s %s", cli.NameOfJob(j), a.ResultOf(reply.Job))
+		at.line.printLine("job %s %s", cli.NameOfJob(j), a.ResultOf(reply.Job))
 	}
 	return cli.StatusOf([]api.Job{reply.Job})
 }
 
 // output returns the writer of the job's output.
 func (at *attendance) output() *logs.WatchedWriter {
-	return &logs.WatchedWriter{W: at.line.over(at.a.Out.W), Last: time.Now()}
+	return &logs.WatchedWriter{W: at.line.clearingWriter(at.a.Out.W), Last: time.Now()}
 }
 
-// show starts to print the job's output. It returns a function that ends the printing. If that
-// function gets nil, it stops at once; if it gets the ended job, it first prints the remaining
+// startOutput starts to print the job's output. It returns a function that ends the printing. If
+// that function gets nil, it stops at once; if it gets the ended job, it first prints the remaining
 // output.
-func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
+func (at *attendance) startOutput(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
 	at.job = logs.WithLog(ctx, at.a, at.job)
 	byLog := logs.LogServes(at.a, at.job)
@@ -100,18 +100,18 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 // sayUnseen tells the user why output was not shown, or may be incomplete.
 func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) {
 	if errors.Is(err, logs.ErrBehind) {
-		at.line.note("%s", logs.MaybeMore(at.job))
+		at.line.printLine("%s", logs.MaybeMore(at.job))
 		return
 	}
 	begun := ended != nil && ended.Attempt > 0
 	if begun && !at.pipe.Wrote && ended.Engine == "" {
 		if text := logs.Unseen(at.a, logs.WithLog(ctx, at.a, *ended)); text != "" {
-			at.line.note("%s", text)
+			at.line.printLine("%s", text)
 			return
 		}
 	}
 	if err != nil && !errors.Is(err, context.Canceled) && (begun || ended == nil) {
-		at.line.note("the output of job %s is not shown: %s", cli.NameOfJob(at.job), err)
+		at.line.printLine("the output of job %s is not shown: %s", cli.NameOfJob(at.job), err)
 	}
 }
 
@@ -141,7 +141,7 @@ func (at *attendance) readJournal(ctx context.Context, path string, over <-chan 
 	lines := &logs.LineJoiner{W: at.pipe}
 	starts := &ownStarts{jobs: at.a.Client, job: at.job, known: map[string]bool{}}
 	tail := logs.JournalTail{Job: at.job, Path: path, Out: at.pipe, Each: func(e logs.Entry) error {
-		if !starts.has(ctx, e) {
+		if !starts.isOurs(ctx, e) {
 			at.pipe.Skip()
 			return nil
 		}
@@ -153,15 +153,15 @@ func (at *attendance) readJournal(ctx context.Context, path string, over <-chan 
 		lines.End()
 	}
 	if lines.ByName {
-		at.line.note(logs.ByNameHint)
+		at.line.printLine(logs.ByNameHint)
 	}
 	return err
 }
 
-// This type is the error that a signal causes.
-type interrupted struct{ os.Signal }
+// A signalError is the error that a signal causes.
+type signalError struct{ os.Signal }
 
-func (i interrupted) Error() string { return i.String() }
+func (i signalError) Error() string { return i.String() }
 
 // untilEnd waits until the job ends. Meanwhile it shows the job's state.
 func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (api.JobReply, error) {
@@ -180,39 +180,39 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 		case e := <-ended:
 			return e.reply, e.err
 		case s := <-signals:
-			return api.JobReply{}, interrupted{s}
+			return api.JobReply{}, signalError{s}
 		case <-look.C:
-			pause = at.look(ctx, pause)
+			pause = at.showState(ctx, pause)
 		}
 	}
 }
 
-// look shows the job's state and returns the delay before the next look.
-func (at *attendance) look(ctx context.Context, last time.Duration) time.Duration {
+// showState shows the job's state, and returns the delay before its next call.
+func (at *attendance) showState(ctx context.Context, last time.Duration) time.Duration {
 	now, err := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 	if err != nil {
 		return waitLook // the request in untilEnd reports the error
 	}
 	j := now.Job
-	at.line.show(j, ahead(ctx, at.a, j))
+	at.line.showJob(j, ahead(ctx, at.a, j))
 	if j.StartedAt.IsZero() {
 		return min(2*last, waitLook)
 	}
 	return runLook
 }
 
-// leave ends the attendance before the job has ended, because of a signal or an error.
-func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Signal) error {
-	var by interrupted
+// endEarly ends the attendance before the job has ended, because of a signal or an error.
+func (at *attendance) endEarly(ctx context.Context, err error, signals <-chan os.Signal) error {
+	var by signalError
 	if !errors.As(err, &by) {
-		at.line.note("%s", at.comeBack())
+		at.line.printLine("%s", at.comeBack())
 		return cli.WaitError(ctx, err)
 	}
 	if by.Signal != os.Interrupt {
-		at.line.note("%s", at.comeBack())
+		at.line.printLine("%s", at.comeBack())
 		return cli.ExitStatus(cli.StatusInterrupted)
 	}
-	at.line.note("%s; Ctrl-C once more cancels it now", at.comeBack())
+	at.line.printLine("%s; Ctrl-C once more cancels it now", at.comeBack())
 	select {
 	case <-time.After(cancelWindow):
 		return cli.ExitStatus(cli.StatusInterrupted)
@@ -222,7 +222,7 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	if err != nil {
 		return cli.WaitError(ctx, err)
 	}
-	at.line.note("job %s %s", cli.NameOfJob(at.job), (&act.CancelCmd{}).Said(at.a, reply.Job))
+	at.line.printLine("job %s %s", cli.NameOfJob(at.job), (&act.CancelCmd{}).Said(at.a, reply.Job))
 	return cli.ExitStatus(cli.StatusInterrupted)
 }
 

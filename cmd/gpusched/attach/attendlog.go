@@ -14,7 +14,7 @@ import (
 // readLog prints the output of all attempts from the job's log. It returns when the job has ended.
 func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 	a, out, said := *at.a, *at.a.Out, *at.a.Err
-	out.W, said.W = bufio.NewWriter(at.pipe), bufio.NewWriter(at.line.over(at.a.Err.W))
+	out.W, said.W = bufio.NewWriter(at.pipe), bufio.NewWriter(at.line.clearingWriter(at.a.Err.W))
 	a.Out, a.Err = &out, &said
 	p := &logs.Printer{Cmd: &logs.Cmd{}, App: &a, Path: journalctl, Attended: true}
 	return p.FollowJobs(ctx, []api.Job{at.job})
@@ -29,10 +29,9 @@ type ownStarts struct {
 	known map[string]bool // by time and invocation id: whether the attempt belongs to the job
 }
 
-// This method reports whether an entry belongs to the job. It asks the scheduler only about an
-// attempt that seems to be older than the job. That happens if the clock was set back after the
-// submission.
-func (s *ownStarts) has(ctx context.Context, e logs.Entry) bool {
+// isOurs reports whether an entry belongs to the job. It asks the scheduler only about an attempt
+// that seems to be older than the job. That happens if the clock was set back after the submission.
+func (s *ownStarts) isOurs(ctx context.Context, e logs.Entry) bool {
 	placed, err := strconv.ParseInt(e.Placed, 10, 64)
 	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {
 		return true

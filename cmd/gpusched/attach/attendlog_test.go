@@ -25,7 +25,7 @@ import (
 func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 	at := time.UnixMicro(7000)
 	asked, down := 0, false
-	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5, SubmittedAt: at.Add(24 * time.Hour)}, jobs: answering{job: func() (api.JobReply, error) {
+	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5, SubmittedAt: at.Add(24 * time.Hour)}, jobs: oneJobEngine{job: func() (api.JobReply, error) {
 		if asked++; down {
 			return api.JobReply{}, errors.New("down")
 		}
@@ -45,17 +45,17 @@ func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 		{logs.Entry{Placed: "9000", Invocation: "ef"}, false, 4}, {logs.Entry{Placed: "9000", Invocation: "ef"}, false, 4},
 		{logs.Entry{}, true, 4},
 	} {
-		if ours := r.has(t.Context(), c.e); ours != c.ours || asked != c.asked {
+		if ours := r.isOurs(t.Context(), c.e); ours != c.ours || asked != c.asked {
 			t.Errorf("%+v: %v after %d questions", c.e, ours, asked)
 		}
 	}
-	if !r.has(t.Context(), logs.Entry{Placed: "86400007000"}) || asked != 4 {
+	if !r.isOurs(t.Context(), logs.Entry{Placed: "86400007000"}) || asked != 4 {
 		t.Error("an entry younger than the job does not count as the job's, or is asked about")
 	}
-	if down = true; r.has(t.Context(), logs.Entry{Placed: "1"}) {
+	if down = true; r.isOurs(t.Context(), logs.Entry{Placed: "1"}) {
 		t.Error("an older entry that can't be asked about counts as the job's")
 	}
-	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), logs.Entry{Invocation: "of user@7.service"}) {
+	if down, r.job.Manager = false, api.UserManager; !r.isOurs(t.Context(), logs.Entry{Invocation: "of user@7.service"}) {
 		t.Error("a line of the user's own systemd is not the job's")
 	}
 }
@@ -103,7 +103,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 				return len(b), nil
 			}))},
 		},
-		Session: cli.Session{Client: answering{job: state, ended: ended}},
+		Session: cli.Session{Client: oneJobEngine{job: state, ended: ended}},
 	}
 	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
 	submitted := j
@@ -154,7 +154,7 @@ func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 			UID: 62000, JournalDirs: []string{dir}, Getenv: func(string) string { return "" },
 			Err: &term.Terminal{W: bufio.NewWriter(&said)}, Out: &term.Terminal{W: bufio.NewWriter(&out)},
 		},
-		Session: cli.Session{Client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended}},
+		Session: cli.Session{Client: oneJobEngine{job: func() (api.JobReply, error) { return reply, nil }, ended: ended}},
 	}
 	err := Attend(t.Context(), a, reply.Job, true)
 	a.Out.W.Flush()
@@ -167,14 +167,14 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
 
-// This type is an engine with one job.
-type answering struct {
+// A oneJobEngine is an engine with one job.
+type oneJobEngine struct {
 	api.Engine
 	job   func() (api.JobReply, error)
 	ended <-chan struct{}
 }
 
-func (e answering) Get(ctx context.Context, r *api.Route, _ string, _, out any) error {
+func (e oneJobEngine) Get(ctx context.Context, r *api.Route, _ string, _, out any) error {
 	switch r {
 	case api.RouteStatus:
 		return nil

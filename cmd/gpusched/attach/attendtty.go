@@ -34,10 +34,10 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 		switch {
 		case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
 		case err != nil:
-			return nil, at.leave(ctx, err, signals)
+			return nil, at.endEarly(ctx, err, signals)
 		case reply.Job.State.Terminal():
 			at.showMissed(ctx, reply.Job)
-			at.line.note("job %s %s", cli.NameOfJob(reply.Job), at.a.ResultOf(reply.Job))
+			at.line.printLine("job %s %s", cli.NameOfJob(reply.Job), at.a.ResultOf(reply.Job))
 			return nil, cli.StatusOf([]api.Job{reply.Job})
 		case reply.Job.State != job.Queued && reply.Job.Attempt > at.seen:
 			at.job = reply.Job
@@ -45,10 +45,10 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 			if !errors.Is(err, terminal.ErrNone) {
 				return s, err
 			}
-			begun.again(at, time.Now())
+			begun.noteMissing(at, time.Now())
 		default:
 			begun = new(absence)
-			at.line.show(reply.Job, ahead(ctx, at.a, reply.Job))
+			at.line.showJob(reply.Job, ahead(ctx, at.a, reply.Job))
 		}
 		pause = min(2*pause, waitLook)
 		if begun.isNew(time.Now()) || time.Since(began) < quickStart {
@@ -56,7 +56,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 		}
 		select {
 		case s := <-signals:
-			return nil, at.leave(ctx, interrupted{s}, signals)
+			return nil, at.endEarly(ctx, signalError{s}, signals)
 		case <-time.After(pause):
 		}
 	}
@@ -93,7 +93,7 @@ func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 		return
 	}
 	at.job, at.pipe = j, at.output()
-	at.show(ctx)(&j)
+	at.startOutput(ctx)(&j)
 	at.a.Out.W.Flush()
 }
 
@@ -104,7 +104,7 @@ const (
 	longStart = 3 * time.Second
 )
 
-// The type absence records how long the terminal of a started job has been missing.
+// An absence records how long the terminal of a started job has been missing.
 type absence struct {
 	since time.Time // zero if the terminal is not missing
 	said  bool
@@ -115,8 +115,8 @@ func (n *absence) isNew(now time.Time) bool {
 	return !n.since.IsZero() && now.Sub(n.since) < quickStart
 }
 
-// This method notes that the terminal is still missing, and tells the user once.
-func (n *absence) again(at *attendance, now time.Time) {
+// noteMissing notes that the terminal is still missing, and tells the user once.
+func (n *absence) noteMissing(at *attendance, now time.Time) {
 	if n.since.IsZero() {
 		n.since = now
 	}
@@ -125,6 +125,6 @@ func (n *absence) again(at *attendance, now time.Time) {
 	}
 	n.said = true
 	name := cli.NameOfJob(at.job)
-	at.line.note("job %s has started, but its terminal is not there yet: its set-up may still run, or this is a container or another "+
+	at.line.printLine("job %s has started, but its terminal is not there yet: its set-up may still run, or this is a container or another "+
 		"network namespace, from which it can't be reached; 'gpusched logs -f %s' shows its output", name, name)
 }

@@ -28,8 +28,8 @@ type liveLine struct {
 	said  string // the state that was last printed
 }
 
-// This method prints a line that is not overwritten later.
-func (l *liveLine) note(format string, args ...any) {
+// printLine prints a line that is not overwritten later.
+func (l *liveLine) printLine(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clear()
@@ -44,8 +44,8 @@ func (l *liveLine) asTyped(text string) string {
 	return l.typed(text)
 }
 
-// show shows the job's state.
-func (l *liveLine) show(j api.Job, first []api.Job) {
+// showJob shows the job's state.
+func (l *liveLine) showJob(j api.Job, first []api.Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.t.Now = time.Now()
@@ -79,7 +79,7 @@ func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	return "queued" + place(j, first) + cli.Waiting(t, j)
 }
 
-// place says how many jobs are ahead in the queue, as far as the first jobs of the queue show.
+// place says how many jobs are ahead in the queue. It knows only the first jobs of the queue.
 func place(j api.Job, first []api.Job) string {
 	at := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
 	switch {
@@ -102,8 +102,8 @@ func (l *liveLine) clear() {
 	}
 }
 
-// This method returns a writer that clears the line before each write and flushes at once.
-func (l *liveLine) over(w *bufio.Writer) io.Writer { return &overwriter{l, w} }
+// clearingWriter returns a writer that clears the line before each write and flushes at once.
+func (l *liveLine) clearingWriter(w *bufio.Writer) io.Writer { return &overwriter{l, w} }
 
 type overwriter struct {
 	l *liveLine

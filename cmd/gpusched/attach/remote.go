@@ -13,8 +13,8 @@ import (
 )
 
 // enterByEngine runs a command in a job of another engine. Without a command it runs the user's
-// shell. The result done is false if the job belongs to gpusched itself.
-func enterByEngine(a *cli.App, j api.Job, argv []string) (done bool, err error) {
+// shell. The result handled is false if the job belongs to gpusched itself.
+func enterByEngine(a *cli.App, j api.Job, argv []string) (handled bool, err error) {
 	e := a.Other()
 	if e == nil {
 		return false, nil

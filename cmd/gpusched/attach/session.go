@@ -108,9 +108,9 @@ func (s *session) run(ctx context.Context) (status int, err error) {
 		defer signal.Stop(resized)
 		go s.passSize(resized)
 	}
-	typing.to(s)
-	defer typing.to(nil)
-	status, err = s.show(out, s.writer(os.Stderr))
+	typing.sendTo(s)
+	defer typing.sendTo(nil)
+	status, err = s.showOutput(out, s.writer(os.Stderr))
 	select {
 	case <-s.detached:
 		return 0, errDetached
@@ -131,10 +131,10 @@ func (s *session) writer(f *os.File) io.Writer {
 // lastReports is how long a terminal may go on sending reports that nobody typed.
 const lastReports = 50 * time.Millisecond
 
-// enterRaw puts the terminal into raw mode. The function leave restores the old mode. It also drops
-// unread input, which was meant for the job or reported by the terminal, so that the shell does not
-// get it.
-func enterRaw(modes *term.Modes) (leave func(), err error) {
+// enterRaw puts the terminal into raw mode. The result restore is a function that restores the old
+// mode. It also drops unread input, which was meant for the job or reported by the terminal, so
+// that the shell does not get it.
+func enterRaw(modes *term.Modes) (restore func(), err error) {
 	in := int(os.Stdin.Fd())
 	old, err := xterm.MakeRaw(in)
 	if err != nil {
@@ -175,8 +175,8 @@ type keyboard struct {
 
 var typing keyboard
 
-// This method sends the input to a session. If s is nil, the input is dropped.
-func (k *keyboard) to(s *session) {
+// sendTo sends the input to a session. If s is nil, the input is dropped.
+func (k *keyboard) sendTo(s *session) {
 	k.mu.Lock()
 	k.now = s
 	if s != nil && k.ended {
@@ -196,16 +196,16 @@ func (k *keyboard) read(in io.Reader) {
 		k.ended = err != nil
 		k.mu.Unlock()
 		if s != nil {
-			s.typed(b[:n], err != nil)
+			s.sendInput(b[:n], err != nil)
 		}
 	}
 }
 
-// This method sends input to the job. In a terminal, Ctrl-P Ctrl-Q ends the session.
-func (s *session) typed(content []byte, last bool) {
+// sendInput sends input to the job. In a terminal, Ctrl-P Ctrl-Q ends the session.
+func (s *session) sendInput(content []byte, last bool) {
 	leave := false
 	if s.tty {
-		content, leave = s.keys.pass(content)
+		content, leave = s.keys.findDetach(content)
 	}
 	if len(content) > 0 && s.send(terminal.Data, content) != nil {
 		return
@@ -234,8 +234,8 @@ const (
 	ctrlQ = 'Q' & 0x1f
 )
 
-// pass returns the input for the job, and whether the detach keys were typed.
-func (d *detachKeys) pass(typed []byte) (content []byte, leave bool) {
+// findDetach returns the input for the job, and whether the detach keys were typed.
+func (d *detachKeys) findDetach(typed []byte) (content []byte, leave bool) {
 	for _, key := range typed {
 		switch {
 		case d.held && key == ctrlQ:
@@ -254,8 +254,8 @@ func (d *detachKeys) pass(typed []byte) (content []byte, leave bool) {
 	return content, false
 }
 
-// show prints what the launcher sends, until the session ends.
-func (s *session) show(out, errors io.Writer) (status int, err error) {
+// showOutput prints what the launcher sends, until the session ends.
+func (s *session) showOutput(out, errors io.Writer) (status int, err error) {
 	for {
 		kind, content, err := terminal.Read(s.conn)
 		switch {

@@ -24,7 +24,7 @@ func TestDetachKeys(t *testing.T) {
 		var keys detachKeys
 		got, left := "", false
 		for _, piece := range c.typed {
-			content, leave := keys.pass([]byte(piece))
+			content, leave := keys.findDetach([]byte(piece))
 			got, left = got+string(content), left || leave
 		}
 		if got != c.want || left != c.leave {
@@ -41,7 +41,7 @@ func TestInputAfterDetachingIsDropped(t *testing.T) {
 	}
 	s := &session{conn: conn, tty: true, detached: make(chan struct{})}
 	for _, typed := range []string{"\x10\x11", "\x11", "\x10\x11"} {
-		s.typed([]byte(typed), false)
+		s.sendInput([]byte(typed), false)
 	}
 	select {
 	case <-s.detached:
