@@ -51,8 +51,8 @@ const (
 var ForSlurm = &engines.Gap{}
 
 // NotForSlurm is the value of About.Slurm in a command that does not work on Slurm. The argument
-// why is the reason, without a full stop. The argument next says what to do instead.
-func NotForSlurm(why, next string) *engines.Gap { return &engines.Gap{Why: why, Next: next} }
+// reason has no full stop. The argument advice says what to do instead.
+func NotForSlurm(reason, advice string) *engines.Gap { return &engines.Gap{Why: reason, Next: advice} }
 
 // Refusal returns the reason why a command does not work on Slurm, or nil if it does.
 func (about About) Refusal() *engines.Gap {

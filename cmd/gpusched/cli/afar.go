@@ -29,7 +29,7 @@ func (a *App) Called() string {
 	return a.Asked.Called
 }
 
-// OwnWords returns the words that name jobs of this machine, without the machine's name.
+// OwnWords returns the job ids and names that mean this machine's jobs, without the machine's name.
 func (q *FromAfar) OwnWords(words []string) (list []string) {
 	for _, w := range words {
 		var mine []string
@@ -45,15 +45,15 @@ func (q *FromAfar) OwnWords(words []string) (list []string) {
 	return list
 }
 
-// withoutHost removes this machine's name from a word for jobs. The name is the one used where the
-// command was typed.
-func (a *App) withoutHost(word string) string {
+// withoutHost removes this machine's name from a specification of jobs. The name is the one used
+// where the command was typed.
+func (a *App) withoutHost(spec string) string {
 	if a.Asked == nil {
-		return word
+		return spec
 	}
-	parts := PlacedWords(word)
+	parts := PlacedWords(spec)
 	if slices.ContainsFunc(parts, func(p hostWord) bool { return p.Host != "" && p.Host != a.Asked.Called }) {
-		return word
+		return spec
 	}
 	return Joined(parts, ",", func(p hostWord) string { return p.word })
 }

@@ -75,13 +75,13 @@ type Manner struct {
 	// nil means that every job matches.
 	Only   func(api.Job) bool
 	States []string
-	All    bool  // Only chooses among the jobs of all users
-	Keeps  bool  // the job runs a copy of its script
-	Turns  turns // the tool's queue that new jobs enter; nil: none
+	All    bool      // Only chooses among the jobs of all users
+	Keeps  bool      // the job runs a copy of its script
+	Turns  turnQueue // the tool's queue that new jobs enter; nil: none
 }
 
-// This type is another tool's queue. A new job in it waits for its turn.
-type turns interface {
+// A turnQueue is another tool's queue. A new job in it waits for its turn.
+type turnQueue interface {
 	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // no other job enters before Leave
 	Leave()
 }
@@ -122,14 +122,14 @@ func (a *App) Finish(err error) int {
 // Complain prints an error. Each line begins with the program's name.
 func (a *App) Complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		text := term.Clean(a.from() + a.AsTyped(strings.TrimRight(line, "\n")))
+		text := term.Clean(a.hostOfError() + a.AsTyped(strings.TrimRight(line, "\n")))
 		a.Say("%s %s\n", a.Err.Paint(term.Red, "gpusched:"), text)
 	}
 }
 
-// This method returns the name of the machine that an error comes from. If only this machine was
+// hostOfError returns the name of the machine that an error comes from. If only this machine was
 // asked, it returns "".
-func (a *App) from() string {
+func (a *App) hostOfError() string {
 	switch {
 	case a.Host != "":
 		return a.Host + ": "

@@ -9,9 +9,9 @@ import (
 )
 
 // ActOn calls a function for every job, with atOnce calls at a time. It prints each refusal and
-// goes on; the result first is the exit status of the first refusal. It stops if the scheduler
-// can't be reached.
-func (a *App) ActOn(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
+// goes on; it returns the exit status of the first refusal. It stops if the scheduler can't be
+// reached.
+func (a *App) ActOn(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, status error) {
 	for some := range slices.Chunk(ids, atOnce) {
 		replies, errs := make([]api.JobReply, len(some)), make([]error, len(some))
 		var all sync.WaitGroup
@@ -28,11 +28,11 @@ func (a *App) ActOn(ids []string, atOnce int, do func(id string) (api.JobReply, 
 				return jobs, err
 			default:
 				a.Complain(e.Text(a.Err.Reader()))
-				if first == nil {
-					first = ExitStatus(e.Code.ExitStatus())
+				if status == nil {
+					status = ExitStatus(e.Code.ExitStatus())
 				}
 			}
 		}
 	}
-	return jobs, first
+	return jobs, status
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// sweep returns a task of array 7.
-func sweep(index int, state job.State, change func(*api.Job)) api.Job {
+// taskOf7 returns a task of array 7.
+func taskOf7(index int, state job.State, change func(*api.Job)) api.Job {
 	task := job.Task{Array: 7, Index: index}
 	j := api.Job{ID: job.ID(100 + index), State: state, User: "bob", Task: &api.Task{Task: task, Name: task.String()}}
 	if state.Terminal() {
@@ -46,17 +46,17 @@ func TestTasksShareARowForEachState(t *testing.T) {
 		want  string
 		asked int // how many ended jobs were requested
 	}{
-		"running": {[]api.Job{sweep(3, job.Running, on(1, 1000, 5)), {ID: 8, State: job.Running}, sweep(2, job.Running, on(0, 500, 60)), sweep(4, job.Running, on(0, 250, 1)), parent},
+		"running": {[]api.Job{taskOf7(3, job.Running, on(1, 1000, 5)), {ID: 8, State: job.Running}, taskOf7(2, job.Running, on(0, 500, 60)), taskOf7(4, job.Running, on(0, 250, 1)), parent},
 			"7_[2-4] '3 running' 0:0.75,1 1h | 8 'running' - | 7_[0-99%4] '88 queued, 6 running, 6 of 100 ended (3 failed)' -", 99},
-		"one":                                    {[]api.Job{sweep(3, job.Running, on(1, 1000, 5))}, "7_3 'running' 1 5m", 99},
-		"not alike":                              {[]api.Job{sweep(1, job.Running, nil), sweep(2, job.Running, suspended), sweep(3, job.Starting, nil)}, "7_1 'running' - | 7_2 'running (suspended)' - suspended by bob since 2026-03-01 12:00:00 UTC | 7_3 'starting' -", 99},
-		"ended":                                  {[]api.Job{sweep(9, job.Failed, nil), sweep(2, job.Failed, nil)}, "7_[2,9] '2 failed' - 1m exit code 1", 99},
-		"ended in two ways":                      {[]api.Job{sweep(9, job.Failed, nil), sweep(2, job.Failed, other)}, "7_[2,9] '2 failed' - 1m several causes: 'gpusched list 7 -s failed'", 99},
-		"ended hours apart":                      {[]api.Job{sweep(2, job.Failed, nil), sweep(9, job.Failed, hours)}, "7_[2,9] '2 failed' - 30m exit code 1", 99},
-		"too many to name":                       {[]api.Job{sweep(1, job.Running, nil), sweep(3, job.Running, nil), sweep(5, job.Running, nil), sweep(17, job.Running, nil), sweep(29, job.Running, nil), sweep(41, job.Running, nil), sweep(59, job.Running, nil)}, "7 '7 running' -", 99},
-		"all in their array":                     {[]api.Job{sweep(1, job.Completed, nil), sweep(0, job.Completed, nil), over}, "7_[0-1] 'completed' -", 99},
-		"all that were asked for":                {[]api.Job{sweep(9, job.Failed, early), sweep(2, job.Failed, early)}, "7_[2,9] '2+ failed' - 1m exit code 1", 2},
-		"as many as were asked for, all younger": {[]api.Job{sweep(9, job.Failed, nil), sweep(2, job.Failed, nil), {ID: 5, State: job.Failed, EndedAt: noon.Add(-time.Hour)}}, "7_[2,9] '2 failed' - 1m exit code 1 | 5 'failed' -", 3},
+		"one":                                    {[]api.Job{taskOf7(3, job.Running, on(1, 1000, 5))}, "7_3 'running' 1 5m", 99},
+		"not alike":                              {[]api.Job{taskOf7(1, job.Running, nil), taskOf7(2, job.Running, suspended), taskOf7(3, job.Starting, nil)}, "7_1 'running' - | 7_2 'running (suspended)' - suspended by bob since 2026-03-01 12:00:00 UTC | 7_3 'starting' -", 99},
+		"ended":                                  {[]api.Job{taskOf7(9, job.Failed, nil), taskOf7(2, job.Failed, nil)}, "7_[2,9] '2 failed' - 1m exit code 1", 99},
+		"ended in two ways":                      {[]api.Job{taskOf7(9, job.Failed, nil), taskOf7(2, job.Failed, other)}, "7_[2,9] '2 failed' - 1m several causes: 'gpusched list 7 -s failed'", 99},
+		"ended hours apart":                      {[]api.Job{taskOf7(2, job.Failed, nil), taskOf7(9, job.Failed, hours)}, "7_[2,9] '2 failed' - 30m exit code 1", 99},
+		"too many to name":                       {[]api.Job{taskOf7(1, job.Running, nil), taskOf7(3, job.Running, nil), taskOf7(5, job.Running, nil), taskOf7(17, job.Running, nil), taskOf7(29, job.Running, nil), taskOf7(41, job.Running, nil), taskOf7(59, job.Running, nil)}, "7 '7 running' -", 99},
+		"all in their array":                     {[]api.Job{taskOf7(1, job.Completed, nil), taskOf7(0, job.Completed, nil), over}, "7_[0-1] 'completed' -", 99},
+		"all that were asked for":                {[]api.Job{taskOf7(9, job.Failed, early), taskOf7(2, job.Failed, early)}, "7_[2,9] '2+ failed' - 1m exit code 1", 2},
+		"as many as were asked for, all younger": {[]api.Job{taskOf7(9, job.Failed, nil), taskOf7(2, job.Failed, nil), {ID: 5, State: job.Failed, EndedAt: noon.Add(-time.Hour)}}, "7_[2,9] '2 failed' - 1m exit code 1 | 5 'failed' -", 3},
 	} {
 		var rows []string
 		for _, j := range api.ByState(c.jobs, c.asked) {
@@ -75,7 +75,7 @@ func TestTasksShareARowForEachState(t *testing.T) {
 func TestManyTasksAreOneRow(t *testing.T) {
 	jobs := []api.Job{}
 	for i := range 1000 {
-		jobs = append(jobs, sweep(i, job.Running, nil))
+		jobs = append(jobs, taskOf7(i, job.Running, nil))
 	}
 	rows := api.ByState(append(jobs, api.Job{ID: 2000, State: job.Queued}), 0)
 	if len(rows) != 2 || rows[0].WithTasks() != "7_[0-999]" || rows[1].ID != 2000 {
@@ -96,7 +96,7 @@ func TestManyTasksAreOneRow(t *testing.T) {
 // Among jobs that ended in the same second, an array precedes its tasks, and these are in order.
 func TestOrderWithinOneSecond(t *testing.T) {
 	over := api.Job{ID: 7, State: job.Failed, EndedAt: noon.Add(time.Millisecond), Array: &api.Array{}}
-	jobs := []api.Job{{ID: 9, State: job.Queued}, sweep(12, job.Failed, nil), over, sweep(1, job.Failed, nil), {ID: 3, State: job.Failed, EndedAt: noon.Add(time.Minute)}}
+	jobs := []api.Job{{ID: 9, State: job.Queued}, taskOf7(12, job.Failed, nil), over, taskOf7(1, job.Failed, nil), {ID: 3, State: job.Failed, EndedAt: noon.Add(time.Minute)}}
 	api.InEndOrder(jobs)
 	if got := Joined(jobs, " ", NameOfJob); got != "9 3 7 7_1 7_12" {
 		t.Error(got)

@@ -12,8 +12,9 @@ import (
 // leastIdle is the shortest idle time that is shown.
 const leastIdle = job.Span(time.Minute)
 
-// UseLine describes how a job uses a GPU. If named is set, the line begins with the GPU's number.
-func UseLine(g api.Allocation, named bool) string {
+// UseLine describes how a job uses a GPU. If withNumber is set, the line begins with the GPU's
+// number.
+func UseLine(g api.Allocation, withNumber bool) string {
 	var parts Phrases
 	parts.Add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
 	parts.Add(g.UsedBytes < 0, "use at present unknown: the driver does not say")
@@ -25,7 +26,7 @@ func UseLine(g api.Allocation, named bool) string {
 		return ""
 	}
 	text := strings.Join(parts, ", ")
-	if named {
+	if withNumber {
 		text = fmt.Sprintf("GPU %d %s", g.Index, text)
 	}
 	return text

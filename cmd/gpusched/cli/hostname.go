@@ -9,15 +9,15 @@ const (
 	HostsVariable = "GPUSCHED_HOSTS"
 )
 
-// HostOf splits a word such as a:12 into the machine and the rest. The result named is false for a
-// word about this machine, such as 12 or name:fold.
-func HostOf(word string) (host, rest string, named bool) {
-	host, rest, named = strings.Cut(word, ":")
+// HostOf splits a specification of jobs such as a:12 into the machine and the rest. The result ok
+// is false if the specification names no other machine, as 12 or name:fold.
+func HostOf(spec string) (host, rest string, ok bool) {
+	host, rest, ok = strings.Cut(spec, ":")
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-@", r))
 	}
-	if !named || host == "" || host == "name" || host == "slurm" || strings.ContainsFunc(host, odd) {
-		return "", word, false
+	if !ok || host == "" || host == "name" || host == "slurm" || strings.ContainsFunc(host, odd) {
+		return "", spec, false
 	}
 	return host, rest, true
 }

@@ -82,8 +82,8 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 	return ids, nil
 }
 
-// CheckSlurms returns an error if word names jobs of Slurm and this run can't ask Slurm about them,
-// or if word names jobs of another machine as well.
+// CheckSlurms returns an error if the argument names jobs of Slurm and this run can't ask Slurm
+// about them, or if it names jobs of another machine as well.
 func (a *App) CheckSlurms(word string) error {
 	switch {
 	case !namesSlurm(word):
@@ -259,12 +259,11 @@ func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	return ids[len(ids)-1-n], nil
 }
 
-// recent returns the caller's submissions in the order of their numbers. The argument ended is the
-// largest number of ended jobs that it looks at. The result all reports whether it has found all
-// submissions.
-func (a *App) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
-	jobs, err := a.Mine(ctx, api.ListQuery{Ended: ended})
-	return submissions(jobs), len(jobs) < ended, err
+// recent returns the caller's submissions in the order of their numbers. It looks at no more than
+// maxEnded ended jobs. The result complete says whether it has found all submissions.
+func (a *App) recent(ctx context.Context, maxEnded int) (ids []job.ID, complete bool, err error) {
+	jobs, err := a.Mine(ctx, api.ListQuery{Ended: maxEnded})
+	return submissions(jobs), len(jobs) < maxEnded, err
 }
 
 // submissions returns the jobs in the order of their numbers. An array and its tasks are one entry.

@@ -149,15 +149,15 @@ func GPUsOf(j api.Job) string {
 		return "(" + job.FormatGPUs(j.GPUMilli) + ")"
 	}
 	return Joined(j.GPUs, ",", func(g api.Allocation) string {
-		if partial(g) {
+		if isPartial(g) {
 			return strconv.Itoa(g.Index) + ":" + job.FormatGPUs(g.Milli)
 		}
 		return strconv.Itoa(g.Index)
 	})
 }
 
-// This function reports whether the job has only a part of this GPU.
-func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
+// isPartial reports whether the job has only a part of this GPU.
+func isPartial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func GPUIndexes(list []api.Allocation) string {
 	return Joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })

@@ -133,8 +133,8 @@ var unenforced = map[string]string{
 // ownLines returns journalctl's arguments that select a job's lines between two times. The job is
 // one of a user's own systemd. A zero time sets no bound. The times tell attempts apart, since
 // journald accepts a unit's fields only from the machine's systemd.
-func ownLines(j api.Job, since, until time.Time) []string {
-	argv := sinceArgs(since)
+func ownLines(j api.Job, start, until time.Time) []string {
+	argv := sinceArgs(start)
 	if !until.IsZero() {
 		argv = append(argv, "--until="+Instant(until))
 	}
@@ -155,15 +155,15 @@ func Instant(t time.Time) string {
 	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
 }
 
-// This constant is the time after the end of an attempt in which its last lines can arrive. The
-// next attempt begins later than that.
-const lagging = 500 * time.Millisecond
+// lateTime is the time after the end of an attempt in which its last lines can arrive. The next
+// attempt begins later than that.
+const lateTime = 500 * time.Millisecond
 
 // AttemptLines returns journalctl's arguments for one attempt of a job.
 func AttemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
-		until = at.EndedAt.Add(lagging)
+		until = at.EndedAt.Add(lateTime)
 		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // a reboot ended the attempt later than recorded
 			until = j.PlacedAt
 		}

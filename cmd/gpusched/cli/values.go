@@ -43,7 +43,7 @@ var Spellings = map[string]spelling{
 }
 
 func spelled[T any](parse func(string) (T, error)) spelling {
-	return spelling{Put: func(target reflect.Value, word string) error { return put(target, word, parse) }}
+	return spelling{Put: func(target reflect.Value, word string) error { return store(target, word, parse) }}
 }
 
 func dashed[T any](parse func(string) (T, error)) spelling {
@@ -75,9 +75,9 @@ func parseGPUMem(word string) (int64, error) {
 	return n, err
 }
 
-// put parses a word with the function parse, and stores the result in target. Target may be a
+// store parses a word with the function parse, and stores the result in target. Target may be a
 // pointer: it is nil as long as the option was not given.
-func put[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
+func store[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
 	v, err := parse(word)
 	if err != nil {
 		return err

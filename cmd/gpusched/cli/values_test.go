@@ -15,29 +15,29 @@ func TestValues(t *testing.T) {
 		want  any
 		err   string
 	}{
-		{as(parsePercent), "80", 80, ""},
-		{as(parsePercent), "80%", 80, ""},
-		{as(parsePercent), "0.8", 80, ""},
-		{as(parsePercent), "0.85", 85, ""},
-		{as(parsePercent), "1.0", 100, ""},
-		{as(parsePercent), "1%", 1, ""},
-		{as(parsePercent), "1", nil, "write which"},
-		{as(parsePercent), "0", nil, "not a threshold"},
-		{as(parsePercent), "0.0", nil, "not a threshold"},
-		{as(parsePercent), "101", nil, "not a threshold"},
-		{as(parsePercent), "1.5", nil, "not a threshold"},
-		{as(parsePercent), "0.8%", nil, "not a threshold"},
-		{as(parsePercent), "", nil, "not a threshold"},
-		{as(parseWarning), "USR1@60s", Warning{Aimed{10, false}, time.Minute}, ""},
-		{as(parseWarning), "main:USR1@60s", Warning{Aimed{10, true}, time.Minute}, ""},
-		{as(parseWarning), "main:@60s", nil, "not a signal"},
-		{as(parseAimed), "main:SIGTERM", Aimed{15, true}, ""},
-		{as(parseWarning), "sigterm@2m", Warning{Aimed{15, false}, 2 * time.Minute}, ""},
-		{as(parseWarning), "USR1", nil, "use USR1@60s"},
-		{as(parseWarning), "NOPE@60s", nil, "not a signal"},
-		{as(parseWarning), "USR1@", nil, "not a duration"},
-		{as(parseTimeoutAction), "requeue", job.TimeoutRequeue, ""},
-		{as(parseTimeoutAction), "stop", nil, "not kill or requeue"},
+		{anyParser(parsePercent), "80", 80, ""},
+		{anyParser(parsePercent), "80%", 80, ""},
+		{anyParser(parsePercent), "0.8", 80, ""},
+		{anyParser(parsePercent), "0.85", 85, ""},
+		{anyParser(parsePercent), "1.0", 100, ""},
+		{anyParser(parsePercent), "1%", 1, ""},
+		{anyParser(parsePercent), "1", nil, "write which"},
+		{anyParser(parsePercent), "0", nil, "not a threshold"},
+		{anyParser(parsePercent), "0.0", nil, "not a threshold"},
+		{anyParser(parsePercent), "101", nil, "not a threshold"},
+		{anyParser(parsePercent), "1.5", nil, "not a threshold"},
+		{anyParser(parsePercent), "0.8%", nil, "not a threshold"},
+		{anyParser(parsePercent), "", nil, "not a threshold"},
+		{anyParser(parseWarning), "USR1@60s", Warning{Aimed{10, false}, time.Minute}, ""},
+		{anyParser(parseWarning), "main:USR1@60s", Warning{Aimed{10, true}, time.Minute}, ""},
+		{anyParser(parseWarning), "main:@60s", nil, "not a signal"},
+		{anyParser(parseAimed), "main:SIGTERM", Aimed{15, true}, ""},
+		{anyParser(parseWarning), "sigterm@2m", Warning{Aimed{15, false}, 2 * time.Minute}, ""},
+		{anyParser(parseWarning), "USR1", nil, "use USR1@60s"},
+		{anyParser(parseWarning), "NOPE@60s", nil, "not a signal"},
+		{anyParser(parseWarning), "USR1@", nil, "not a duration"},
+		{anyParser(parseTimeoutAction), "requeue", job.TimeoutRequeue, ""},
+		{anyParser(parseTimeoutAction), "stop", nil, "not kill or requeue"},
 	} {
 		v, err := tt.parse(tt.text)
 		switch {
@@ -49,7 +49,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// as converts a parser, so that its result has the type any.
-func as[T any](parse func(string) (T, error)) func(string) (any, error) {
+// anyParser converts a parser, so that its result has the type any.
+func anyParser[T any](parse func(string) (T, error)) func(string) (any, error) {
 	return func(s string) (any, error) { return parse(s) }
 }

@@ -40,13 +40,13 @@ func Tasks(a *api.Array) string {
 func GPUNames(list []api.Allocation) string {
 	names := GPUIndexes(list)
 	if len(list) == 1 {
-		if partial(list[0]) {
+		if isPartial(list[0]) {
 			names += " (" + job.FormatGPUs(list[0].Milli) + " of it)"
 		}
 		return "GPU " + names
 	}
 	for _, g := range list {
-		if partial(g) {
+		if isPartial(g) {
 			names += fmt.Sprintf(" (%s of GPU %d)", job.FormatGPUs(g.Milli), g.Index)
 		}
 	}
