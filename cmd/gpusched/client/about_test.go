@@ -31,10 +31,10 @@ func lacks(n *kong.Node) string {
 		return "Slurm: ForSlurm, or NotForSlurm and what to do instead"
 	case (isNewJob && about.Host != cli.OnlyHere) != (about.Hosts == cli.OnOne):
 		return "Hosts: OnOne if it is a new job, which embeds jobOptions and may be on another machine, and only then"
-	case together && c.together() == nil:
-		return "what Together is: a case in together, where.go"
-	case !together && c.together() != nil:
-		return "Together, as together in where.go has a case for it"
+	case together && c.screenFunc() == nil:
+		return "what Together is: a case in screenFunc, where.go"
+	case !together && c.screenFunc() != nil:
+		return "Together, as screenFunc in where.go has a case for it"
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("%s takes no words", remote.DocCommand)
 	}
-	t, err := remote.Begin(os.Stdin, os.Stdout, gone)
+	t, err := remote.Begin(os.Stdin, os.Stdout, endWithCaller)
 	if err != nil {
 		return cli.Usagef("%v", err)
 	}
@@ -30,8 +30,8 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	return runWords(ctx, &here, t.Words)
 }
 
-// This function ends this process when the gpusched that asked has ended. Jobs go on.
-func gone() { os.Exit(cli.StatusInterrupted) }
+// endWithCaller ends this process when the gpusched that asked has ended. Jobs go on.
+func endWithCaller() { os.Exit(cli.StatusInterrupted) }
 
 // answerFor returns a hidden command that runs another machine's command line here. It uses that
 // machine's terminal or input. If labelled is set, each output line begins with the job's name.
@@ -49,7 +49,7 @@ func answer(ctx context.Context, a *cli.App, args []string, labelled bool) error
 	if endsWithInput(args[1], term.IsTerminal(os.Stdin)) {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
-			gone()
+			endWithCaller()
 		}()
 	}
 	here := *a

@@ -84,7 +84,7 @@ type spot struct {
 	command  int        // index of the first word of the job's command; 0: the word is not in it
 }
 
-// walk returns the spot that follows the words typed so far.
+// walk returns the spot that follows the arguments typed so far.
 func walk(node *kong.Node, words []string) spot {
 	p := spot{node: node}
 	for i := 0; i < len(words); i++ {

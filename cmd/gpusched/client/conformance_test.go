@@ -89,8 +89,8 @@ func (r rig) ask(t *testing.T, name string, change func(*api.SubmitRequest), arg
 
 func onHold(r *api.SubmitRequest) { r.Hold = true }
 
-// This function checks that an error has one of these codes.
-func refused(t *testing.T, what string, err error, codes ...api.Code) {
+// checkCode checks that an error has one of these codes.
+func checkCode(t *testing.T, what string, err error, codes ...api.Code) {
 	t.Helper()
 	var e *api.Error
 	if !errors.As(err, &e) || !slices.Contains(codes, e.Code) || e.Message == "" {
@@ -198,7 +198,7 @@ func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
 		},
 	} {
 		_, err := act()
-		refused(t, what+" of job "+id, err, code)
+		checkCode(t, what+" of job "+id, err, code)
 	}
 }
 
@@ -236,11 +236,11 @@ func conformChange(t *testing.T, r rig) {
 		t.Errorf("released: %+v %v", reply.Job, err)
 	}
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteRequeue, id, nil)
-	refused(t, "requeue of one that waits", err, api.CodeConflict)
+	checkCode(t, "requeue of one that waits", err, api.CodeConflict)
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil)
-	refused(t, "suspend of one that waits", err, api.CodeConflict)
+	checkCode(t, "suspend of one that waits", err, api.CodeConflict)
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil)
-	refused(t, "resume of one that waits", err, api.CodeConflict)
+	checkCode(t, "resume of one that waits", err, api.CodeConflict)
 	if _, err = api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
@@ -293,7 +293,7 @@ func conformHold(t *testing.T, r rig) {
 	if _, err = api.Wait(ctx, r.Engine, id, 10*time.Millisecond); err == nil {
 		t.Error("a held job ended")
 	}
-	refused(t, "a wait that is too short", err, api.CodeWaitTimeout)
+	checkCode(t, "a wait that is too short", err, api.CodeWaitTimeout)
 	if reply, err = api.ActOnJob(ctx, r.Engine, api.RouteRelease, id, nil); err != nil || reply.Job.HeldBy != "" {
 		t.Errorf("released: %+v %v", reply.Job, err)
 	}
@@ -313,7 +313,7 @@ func conformCancel(t *testing.T, r rig) {
 		t.Errorf("%+v %v", j, err)
 	}
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{})
-	refused(t, "once more", err, api.CodeConflict)
+	checkCode(t, "once more", err, api.CodeConflict)
 }
 
 func conformMany(t *testing.T, r rig) {
@@ -355,7 +355,7 @@ func conformMissing(t *testing.T, r rig) {
 		if strings.Contains(what, "GPU") && os.Getuid() != 0 {
 			codes = append(codes, api.CodeForbidden) // one engine checks the user first, the other checks the request first
 		}
-		refused(t, what, ask(), codes...)
+		checkCode(t, what, ask(), codes...)
 	}
 	r.refuseAll(t, id, api.CodeNotFound)
 	reply, err := api.List(ctx, r.Engine, api.ListQuery{IDs: id})
@@ -374,7 +374,7 @@ func conformArray(t *testing.T, r rig) {
 		t.Errorf("results: %+v %v", reply, err)
 	}
 	_, err = api.ActOnJob(t.Context(), r.Engine, api.RouteCancel, j.ID.String(), api.CancelRequest{Signal: 10})
-	refused(t, "a signal where no task runs", err, api.CodeConflict)
+	checkCode(t, "a signal where no task runs", err, api.CodeConflict)
 	if _, err := api.ActOnJob(t.Context(), r.Engine, api.RouteCancel, j.ID.String(), api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}

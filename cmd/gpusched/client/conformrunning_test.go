@@ -9,21 +9,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits, for up to a minute, until a job has a certain state. The function is tests for
-// that state; the text what describes it.
-func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
+// becomes waits, for up to a minute, until ok returns true for a job. The description says what is
+// waited for.
+func (r rig) becomes(t *testing.T, id, description string, ok func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		reply, err := api.Show(t.Context(), r.Engine, id, api.JobQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if is(&reply.Job) {
+		if ok(&reply.Job) {
 			return
 		}
 		_, _ = api.Wait(t.Context(), r.Engine, id, 100*time.Millisecond) // used as a short pause
 	}
-	t.Fatalf("job %s is not %s", id, what)
+	t.Fatalf("job %s is not %s", id, description)
 }
 
 // conformRunning checks that a running job can be entered and requeued, and suspended if the engine
@@ -38,14 +38,14 @@ func conformRunning(t *testing.T, r rig) {
 		t.Errorf("open: %+v %v", reply.Job, err)
 	}
 	_, err := api.ActOnJob(ctx, r.Engine, api.RouteHold, id, nil)
-	refused(t, "hold of one that runs", err, api.CodeConflict)
+	checkCode(t, "hold of one that runs", err, api.CodeConflict)
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteRelease, id, nil)
-	refused(t, "release of one that runs", err, api.CodeConflict)
+	checkCode(t, "release of one that runs", err, api.CodeConflict)
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil)
-	refused(t, "resume of one that runs", err, api.CodeConflict)
+	checkCode(t, "resume of one that runs", err, api.CodeConflict)
 	reply, err := api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil)
 	if r.lacks { // only administrators may suspend
-		refused(t, "suspend", err, api.CodeForbidden)
+		checkCode(t, "suspend", err, api.CodeForbidden)
 	} else if err != nil || reply.Job.SuspendedAt.IsZero() {
 		t.Errorf("suspended: %+v %v", reply.Job, err)
 	} else if reply, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil); err != nil || !reply.Job.SuspendedAt.IsZero() {
@@ -66,7 +66,7 @@ func conformRefusals(t *testing.T, r rig) {
 	ctx := t.Context()
 	one, two := r.ask(t, "many", inAnHour, "true").ID.String(), r.ask(t, "many", inAnHour, "true").ID.String()
 	if _, err := api.History(ctx, r.Engine, api.HistoryQuery{Attempts: true}); r.lacks {
-		refused(t, "past by option", err, api.CodeUsage)
+		checkCode(t, "past by option", err, api.CodeUsage)
 	} else if err != nil {
 		t.Errorf("past by option: %v", err)
 	}

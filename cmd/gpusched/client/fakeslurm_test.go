@@ -34,7 +34,7 @@ func installFakeSlurm(t *testing.T) (environ []string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := fake(dir).stop(); err != nil {
+		if err := slurmDir(dir).stopAll(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -70,7 +70,7 @@ const raceOptions = "GORACE=atexit_sleep_ms=0"
 
 // fakeSlurm acts as one of Slurm's programs.
 func fakeSlurm(name string, args []string) int {
-	f := fake(os.Getenv(fakeDir))
+	f := slurmDir(os.Getenv(fakeDir))
 	switch name {
 	case "sbatch":
 		return f.sbatch(args)
@@ -92,22 +92,22 @@ func fakeSlurm(name string, args []string) int {
 	return 1
 }
 
-// This type is the directory that contains the jobs.
-type fake string
+// A slurmDir is the directory that contains the jobs.
+type slurmDir string
 
-func (f fake) fact(id, name string) string {
+func (f slurmDir) fact(id, name string) string {
 	text, _ := os.ReadFile(filepath.Join(string(f), id, name))
 	return strings.TrimSpace(string(text))
 }
 
-func (f fake) set(id, name, value string) {
+func (f slurmDir) set(id, name, value string) {
 	path := filepath.Join(string(f), id, name)
 	if err := os.WriteFile(path+".new", []byte(value), 0o644); err == nil {
 		_ = os.Rename(path+".new", path)
 	}
 }
 
-func (f fake) ids() (list []string) {
+func (f slurmDir) ids() (list []string) {
 	dirs, _ := filepath.Glob(filepath.Join(string(f), "[0-9]*"))
 	for n := 1; n <= len(dirs); n++ {
 		list = append(list, strconv.Itoa(n))
@@ -115,7 +115,7 @@ func (f fake) ids() (list []string) {
 	return list
 }
 
-func (f fake) state(id string) string {
+func (f slurmDir) state(id string) string {
 	switch code := f.fact(id, "exit"); {
 	case f.fact(id, "name") == "":
 		return ""
@@ -131,7 +131,7 @@ func (f fake) state(id string) string {
 	return "RUNNING"
 }
 
-func (f fake) sbatch(args []string) int {
+func (f slurmDir) sbatch(args []string) int {
 	script, _ := io.ReadAll(os.Stdin)
 	id := "1"
 	for n := 1; os.Mkdir(filepath.Join(string(f), id), 0o755) != nil; n++ {
@@ -155,19 +155,19 @@ func (f fake) sbatch(args []string) int {
 			f.set(id, "name", value)
 		}
 	}
-	f.start(id)
+	f.startJob(id)
 	fmt.Println(id)
 	return 0
 }
 
-// start runs a job's script.
-func (f fake) start(id string) {
+// startJob runs a job's script.
+func (f slurmDir) startJob(id string) {
 	if f.state(id) != "RUNNING" {
 		return
 	}
 	f.set(id, "started", strconv.FormatInt(time.Now().Unix(), 10))
 	dir := filepath.Join(string(f), id)
-	running, err := f.running(syscall.LOCK_SH)
+	running, err := f.lockRunning(syscall.LOCK_SH)
 	if err != nil {
 		return
 	}
@@ -180,9 +180,9 @@ func (f fake) start(id string) {
 	}
 }
 
-// This method opens and locks the file on which every process of a job holds a shared lock. Whoever
+// lockRunning opens and locks the file on which every process of a job holds a shared lock. Whoever
 // gets an exclusive lock knows that no process of a job is left.
-func (f fake) running(lock int) (*os.File, error) {
+func (f slurmDir) lockRunning(lock int) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(string(f), "running"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
@@ -194,15 +194,15 @@ func (f fake) running(lock int) (*os.File, error) {
 	return file, nil
 }
 
-// stop ends all jobs and waits until their processes have ended, since a process that still writes
-// files would disturb the removal of the directory. If a job has left processes behind, stop does
-// not wait forever.
-func (f fake) stop() error {
+// stopAll ends all jobs and waits until their processes have ended, since a process that still
+// writes files would disturb the removal of the directory. If a job has left processes behind,
+// stopAll does not wait forever.
+func (f slurmDir) stopAll() error {
 	for _, id := range f.ids() {
 		f.end(id)
 	}
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		file, err := f.running(syscall.LOCK_EX | syscall.LOCK_NB)
+		file, err := f.lockRunning(syscall.LOCK_EX | syscall.LOCK_NB)
 		switch {
 		case err == nil:
 			return file.Close()
@@ -212,7 +212,7 @@ func (f fake) stop() error {
 	}
 }
 
-func (f fake) end(id string) {
+func (f slurmDir) end(id string) {
 	if slices.Contains([]string{"COMPLETED", "FAILED"}, f.state(id)) {
 		return
 	}
@@ -222,7 +222,7 @@ func (f fake) end(id string) {
 	}
 }
 
-func (f fake) squeue(args []string) int {
+func (f slurmDir) squeue(args []string) int {
 	ids, all, user := f.ids(), false, ""
 	var fields []string
 	for _, arg := range args {
@@ -259,7 +259,7 @@ func (f fake) squeue(args []string) int {
 	return 0
 }
 
-func (f fake) field(id, name string) string {
+func (f slurmDir) field(id, name string) string {
 	reason, code := "None", 0
 	switch {
 	case f.state(id) != "PENDING":
@@ -284,7 +284,7 @@ func (f fake) field(id, name string) string {
 	return known[name]
 }
 
-func (f fake) scontrol(args []string) int {
+func (f slurmDir) scontrol(args []string) int {
 	id := args[len(args)-1]
 	if args[0] == "update" {
 		id = strings.TrimPrefix(args[1], "JobId=")
@@ -309,7 +309,7 @@ func (f fake) scontrol(args []string) int {
 		for _, name := range []string{"exit", "cancelled"} {
 			_ = os.Remove(filepath.Join(string(f), id, name))
 		}
-		f.start(id)
+		f.startJob(id)
 	case f.state(id) != "PENDING":
 		fmt.Fprintln(os.Stderr, "Job is no longer pending execution for job "+id)
 		return 1
@@ -327,7 +327,7 @@ func (f fake) scontrol(args []string) int {
 		f.set(id, "held", "1")
 	case args[0] == "release":
 		_ = os.Remove(filepath.Join(string(f), id, "held"))
-		f.start(id)
+		f.startJob(id)
 	}
 	return 0
 }

@@ -84,7 +84,7 @@ func FuzzCommandLine(f *testing.F) {
 		case parse.CheckUTF8(kctx, a.Words) != nil:
 			err = parse.CheckUTF8(kctx, a.Words)
 		case kctx.Selected() != nil && manual.CommandPath(kctx.Selected()) == "gpusched submit":
-			err = submitted(t, a, kctx.Selected().Target.Addr().Interface().(*submit.Cmd))
+			err = submitParsed(t, a, kctx.Selected().Target.Addr().Interface().(*submit.Cmd))
 		}
 		status := a.Finish(err)
 		a.Err.W.Flush()
@@ -99,8 +99,8 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// This function sends a submission. It returns the mistake that the daemon finds in it, or nil.
-func submitted(t *testing.T, a *cli.App, c *submit.Cmd) error {
+// submitParsed sends a submission. It returns the mistake that the daemon finds in it, or nil.
+func submitParsed(t *testing.T, a *cli.App, c *submit.Cmd) error {
 	req, err := c.MakeRequest(t.Context(), a)
 	if err != nil {
 		return err

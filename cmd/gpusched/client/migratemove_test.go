@@ -37,14 +37,14 @@ type moveRig struct {
 	arrives func(job.Command) // called before the daemon carries out a command
 }
 
-// This type is the daemon's backend with a hook, by which a test changes something between two
-// requests.
-type late struct {
+// A hookedBackend is the daemon's backend with a hook, by which a test changes something between
+// two requests.
+type hookedBackend struct {
 	*servertest.Backend
 	rig *moveRig
 }
 
-func (l late) Do(ctx context.Context, who job.Actor, c job.Command) error {
+func (l hookedBackend) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	if l.rig.arrives != nil {
 		l.rig.arrives(c)
 	}
@@ -61,7 +61,7 @@ func newMoveRig(t *testing.T) *moveRig {
 	}
 	r.backend = &servertest.Backend{Now: time.Now(), Payloads: map[job.ID]job.Payload{}}
 	s := server.New(server.Options{
-		Backend: func(context.Context) server.Backend { return late{r.backend, r} }, Version: "1.2.3", Log: slog.New(slog.DiscardHandler),
+		Backend: func(context.Context) server.Backend { return hookedBackend{r.backend, r} }, Version: "1.2.3", Log: slog.New(slog.DiscardHandler),
 		UserName: func(uid int) string { return map[int]string{os.Getuid(): "me"}[uid] },
 	})
 	ctx, stop := context.WithCancel(context.Background())
@@ -74,11 +74,11 @@ func newMoveRig(t *testing.T) *moveRig {
 	return r
 }
 
-// add adds a waiting job. The argument after lists the jobs that it depends on.
-func (r *moveRig) add(id job.ID, uid int, after ...job.ID) *job.JobView {
+// add adds a waiting job. The argument dependsOn lists the jobs that it depends on.
+func (r *moveRig) add(id job.ID, uid int, dependsOn ...job.ID) *job.JobView {
 	v := job.JobView{Job: job.Job{ID: id, Owner: job.Owner{UID: uid, User: map[bool]string{true: "me", false: "bob"}[uid == os.Getuid()]},
 		Label: job.Label{Name: "n"}, State: job.Queued, SubmittedAt: time.Unix(1_700_000_000, 0)}}
-	for _, on := range after {
+	for _, on := range dependsOn {
 		v.Pending = append(v.Pending, job.Dependency{Kind: job.AfterOK, Job: on})
 	}
 	v.Request.MemBytes = 16 << 20
@@ -118,8 +118,8 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	return said.String(), err
 }
 
-// This method returns a job's state here: held, queued or ended.
-func (r *moveRig) is(id job.ID) string {
+// stateOf returns a job's state here: held, queued or ended.
+func (r *moveRig) stateOf(id job.ID) string {
 	r.t.Helper()
 	reply, err := api.Show(r.t.Context(), &api.Client{Socket: r.socket}, id.String(), api.JobQuery{})
 	if err != nil {
@@ -135,11 +135,11 @@ func (r *moveRig) is(id job.ID) string {
 func (r *moveRig) check(there int, want map[job.ID]string) {
 	r.t.Helper()
 	for _, id := range slices.Sorted(maps.Keys(want)) {
-		if got := r.is(id); got != want[id] {
+		if got := r.stateOf(id); got != want[id] {
 			r.t.Errorf("job %d is %s, want %s", id, got, want[id])
 		}
 	}
-	if got := len(fake(strings.TrimPrefix(r.environ[1], "HOME=")).ids()); got != there {
+	if got := len(slurmDir(strings.TrimPrefix(r.environ[1], "HOME=")).ids()); got != there {
 		r.t.Errorf("Slurm has %d jobs, want %d", got, there)
 	}
 }
@@ -197,7 +197,7 @@ func TestRefusedJobsWait(t *testing.T) {
 		t.Error(err)
 	}
 	r.check(2, map[job.ID]string{12: "cancelled", 14: "cancelled"})
-	if fake(strings.TrimPrefix(r.environ[1], "HOME=")).fact("2", "held") == "" {
+	if slurmDir(strings.TrimPrefix(r.environ[1], "HOME=")).fact("2", "held") == "" {
 		t.Error("its owner's hold is undone")
 	}
 }

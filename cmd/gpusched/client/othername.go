@@ -120,7 +120,7 @@ func printNotes(a *cli.App, name string, call *alias.Call) {
 	}
 }
 
-// scriptFromInput saves the script from standard input and makes it the call's command.
+// scriptFromInput saves the script from standard input and makes it the command that the call runs.
 func scriptFromInput(a *cli.App, call *alias.Call) error {
 	if a.Interactive {
 		return errNoScript
@@ -142,7 +142,7 @@ func scriptFromInput(a *cli.App, call *alias.Call) error {
 var errNoScript = errors.New("there is no script: name a file, pass one that begins with #! on standard input, " +
 	"or use --wrap COMMAND")
 
-// readScript passes the text of its script to a call.
+// readScript adds the text of the script to a call.
 func readScript(a *cli.App, call *alias.Call) error {
 	if call.Script == nil {
 		return nil

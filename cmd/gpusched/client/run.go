@@ -21,7 +21,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 		return a.Finish(err)
 	}
 	if len(args) > 0 {
-		if command := hidden(args[0]); command != nil {
+		if command := hiddenCommand(args[0]); command != nil {
 			return a.Finish(command(ctx, a, args[1:]))
 		}
 	}
@@ -57,7 +57,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	selected := kctx.Selected()
-	return a.Finish(wherever(ctx, a, call{
+	return a.Finish(runEverywhere(ctx, a, call{
 		selected: selected.Target.Addr().Interface(), about: parse.AboutNode(selected), ids: idsOf(selected),
 		path: manual.CommandPath(selected), run: func(a *cli.App) error { return kctx.Run(a) },
 	}))
@@ -72,9 +72,9 @@ func flush(a *cli.App, code int) int {
 	return code
 }
 
-// hidden returns the hidden command of this name, or nil. Only the scripts of the installed package
-// and other runs of gpusched use hidden commands. The parser does not get their words.
-func hidden(word string) func(context.Context, *cli.App, []string) error {
+// hiddenCommand returns the hidden command of this name, or nil. Only the scripts of the installed
+// package and other runs of gpusched use hidden commands. The parser does not get their words.
+func hiddenCommand(word string) func(context.Context, *cli.App, []string) error {
 	switch word {
 	case "__complete":
 		return complete

@@ -65,9 +65,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, commands)
 }
 
-// This type is the content of backend.json. The daemon behind the server has this state. The uid -1
-// in it stands for the user who runs the test, named "me".
-type scripted struct {
+// A scriptedState is the content of backend.json. The daemon behind the server has this state. The
+// uid -1 in it stands for the user who runs the test, named "me".
+type scriptedState struct {
 	servertest.Backend
 	Happened []job.Event
 	Refuse   *api.Error
@@ -139,8 +139,8 @@ func startDaemon(env *testscript.Env) error {
 }
 
 // readBackend reads a backend file.
-func readBackend(path string) (*scripted, error) {
-	b := &scripted{}
+func readBackend(path string) (*scriptedState, error) {
+	b := &scriptedState{}
 	b.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	text, err := os.ReadFile(path)
 	if err == nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// This function runs a script in a shell and returns the words of each gpusched call in it. The
-// shell finds no other program.
-func typed(t *testing.T, script string) (calls [][]string) {
+// shellCalls runs a script in a shell and returns the words of each gpusched call in it. The shell
+// finds no other program.
+func shellCalls(t *testing.T, script string) (calls [][]string) {
 	t.Helper()
 	dir := t.TempDir()
 	const noted = `gpusched() { printf '%s\0' "$@" >>calls; echo >>calls; echo 41; }; `
@@ -38,8 +38,8 @@ func typed(t *testing.T, script string) (calls [][]string) {
 	return calls
 }
 
-// This function checks that a command line parses.
-func parses(t *testing.T, where string, args []string) {
+// checkParse checks that a command line parses.
+func checkParse(t *testing.T, where string, args []string) {
 	t.Helper()
 	args, err := parse.Habitual(args)
 	if err != nil {
@@ -66,9 +66,9 @@ func TestTourCommandsParse(t *testing.T) {
 					t.Errorf("%s: %d columns: %s", topic.Title, n, line)
 				}
 			}
-			for _, args := range typed(t, script) {
+			for _, args := range shellCalls(t, script) {
 				commands++
-				parses(t, topic.Title, args)
+				checkParse(t, topic.Title, args)
 			}
 		}
 	}
@@ -97,9 +97,9 @@ func TestExamplesParse(t *testing.T) {
 			if filepath.Base(file) == "tour.txt" || !strings.HasPrefix(line, "    ") || !strings.Contains(script, "gpusched ") {
 				continue
 			}
-			for _, args := range typed(t, script) {
+			for _, args := range shellCalls(t, script) {
 				examples++
-				parses(t, file, args)
+				checkParse(t, file, args)
 			}
 		}
 	}

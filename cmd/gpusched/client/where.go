@@ -29,8 +29,8 @@ type call struct {
 	run      func(*cli.App) error
 }
 
-// This function runs a command on the machines that its options and ids name.
-func wherever(ctx context.Context, a *cli.App, c call) error {
+// runEverywhere runs a command on the machines that its options and ids name.
+func runEverywhere(ctx context.Context, a *cli.App, c call) error {
 	words := c.ids.words()
 	if a.Asked != nil {
 		if len(words) > 0 {
@@ -103,7 +103,7 @@ func onHost(ctx context.Context, a *cli.App, c call, host string) error {
 func onHosts(ctx context.Context, a *cli.App, c call) error {
 	switch {
 	case c.about.Hosts == cli.Together:
-		return c.together()(ctx, a)
+		return c.screenFunc()(ctx, a)
 	case c.about.Hosts != cli.InTurn:
 		return cli.Refuse(api.CodeUsage, fmt.Sprintf("such as: gpusched %s %s %s", cli.HostsFlag, a.Hosts[0], strings.TrimPrefix(c.path, "gpusched ")),
 			"'%s' is for one machine at a time", c.path)
@@ -113,9 +113,9 @@ func onHosts(ctx context.Context, a *cli.App, c call) error {
 	return oneByOne(ctx, a, c, a.Hosts, true)
 }
 
-// This method returns the function that shows several machines, or jobs of several machines, on one
+// screenFunc returns the function that shows several machines, or jobs of several machines, on one
 // screen. It returns nil if the command has no such function.
-func (c call) together() func(ctx context.Context, a *cli.App) error {
+func (c call) screenFunc() func(ctx context.Context, a *cli.App) error {
 	switch cmd := c.selected.(type) {
 	case *look.StatusCmd:
 		return func(ctx context.Context, a *cli.App) error { return look.StatusOfHosts(ctx, a, cmd) }
@@ -185,7 +185,7 @@ func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error
 	there.Far = hosts
 	switch c.about.Jobs {
 	case cli.Together:
-		return c.together()(ctx, &there)
+		return c.screenFunc()(ctx, &there)
 	case cli.Divided:
 		return c.run(&there)
 	case cli.InTurn:
