@@ -70,9 +70,9 @@ func newBugReport(ctx context.Context, a *cli.App) []byte {
 	r.settings()
 	checks := look.WorstFirst(installation.Check(ctx, a.Daemon(), cli.Version, a.Root))
 	r.checks(checks)
-	r.gpus(gpus)
+	r.addGPUs(gpus)
 	r.jobs(jobs, err)
-	r.log(ctx)
+	r.addLog(ctx)
 	return r.text.Bytes()
 }
 
@@ -200,8 +200,8 @@ func (r *bugReport) checks(checks []job.Check) {
 	}
 }
 
-// This method adds the GPUs. It leaves out their UUIDs and the names of processes.
-func (r *bugReport) gpus(reply api.GPUsReply) {
+// addGPUs adds the GPUs. It leaves out their UUIDs and the names of processes.
+func (r *bugReport) addGPUs(reply api.GPUsReply) {
 	r.title("GPUs")
 	r.line("driver %s, CUDA %s %s %s", cmp.Or(reply.Driver, "unknown"), cmp.Or(reply.CUDA, "unknown"), reply.Problem, reply.ProblemDetail)
 	for _, g := range reply.GPUs {
@@ -231,8 +231,8 @@ func (r *bugReport) jobs(reply api.ListReply, err error) {
 	r.line("(of ended jobs, at most the last %d)", cli.MostEnded)
 }
 
-// This method adds the end of the daemon's log, if this user may read it.
-func (r *bugReport) log(ctx context.Context) {
+// addLog adds the end of the daemon's log, if this user may read it.
+func (r *bugReport) addLog(ctx context.Context) {
 	r.title(fmt.Sprintf("The end of the scheduler's log, at most %d lines", logLines))
 	args := []string{"--no-pager", "--quiet", "--no-hostname", "--output=short-iso", "--lines=" + strconv.Itoa(logLines)}
 	unit := []string{"--unit=gpusched.service"}

@@ -227,14 +227,14 @@ func (t *gpuTrial) cancelJob(ctx context.Context, a *cli.App) {
 const cancelTime = 10 * time.Second
 
 // giveUp cancels a job that has not ended. It reports what the job was waiting for.
-func (t *gpuTrial) giveUp(ctx context.Context, a *cli.App, waiting error) {
+func (t *gpuTrial) giveUp(ctx context.Context, a *cli.App, reason error) {
 	asking, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
 	now, err := api.Show(asking, a.Client, t.Job.String(), api.JobQuery{})
 	t.cancelJob(ctx, a)
 	switch {
-	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:
-		t.notTested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
+	case !errors.Is(reason, context.DeadlineExceeded) && !errors.Is(reason, context.Canceled) || err != nil:
+		t.notTested(errors.Join(reason, err).Error(), "see 'gpusched health'")
 	case now.Job.State == job.Queued:
 		t.notTested("its job still waited"+a.Because(now.Job), "try again later, or wait longer with --timeout")
 	default:

@@ -83,11 +83,11 @@ func (m *Masker) Text(s string) string {
 	}
 	s = paths().ReplaceAllStringFunc(s, maskPath)
 	s = longWord().ReplaceAllStringFunc(s, maskLong)
-	return m.names(s)
+	return m.maskNames(s)
 }
 
-// names replaces known names where they are whole words.
-func (m *Masker) names(s string) string {
+// maskNames replaces known names where they are whole words.
+func (m *Masker) maskNames(s string) string {
 	return word().ReplaceAllStringFunc(s, func(found string) string {
 		name := strings.TrimRight(found, ".-")
 		if with := m.words[name]; with != "" {
@@ -167,7 +167,7 @@ func (m *Masker) Settings(text string) (kept []string, defaults int) {
 			if !said {
 				kept, said = append(kept, section), true
 			}
-			kept = append(kept, m.setting(line))
+			kept = append(kept, m.maskSetting(line))
 		}
 	}
 	return kept, defaults
@@ -196,8 +196,8 @@ func (m *Masker) section(line string) string {
 // This pattern matches values that can't be private: numbers, sizes, durations and the like.
 var plain = lazyRegexp(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
 
-// This method masks the value of a line unless it is plain (invariant 3).
-func (m *Masker) setting(line string) string {
+// maskSetting masks the value of a line unless it is plain (invariant 3).
+func (m *Masker) maskSetting(line string) string {
 	key, rest, _ := strings.Cut(line, " = ")
 	value, origin, _ := strings.Cut(rest, "  # ")
 	switch {

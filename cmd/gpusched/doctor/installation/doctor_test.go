@@ -32,12 +32,12 @@ func sound() map[string]string {
 	}
 }
 
-// machineWith makes the machine of sound, with some files changed. "-" removes a file.
-func machineWith(t *testing.T, changed map[string]string) host {
+// machineWith makes the machine of sound, with changes to some files. "-" removes a file.
+func machineWith(t *testing.T, changes map[string]string) host {
 	t.Helper()
 	h := host{root: t.TempDir()}
 	files := sound()
-	for path, text := range changed {
+	for path, text := range changes {
 		files[path] = text
 	}
 	for path, text := range files {

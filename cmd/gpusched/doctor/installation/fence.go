@@ -36,16 +36,16 @@ func (h host) checkFence() job.Check {
 	return fenceCheck(closed, err, os.Geteuid() == 0)
 }
 
-// fenceCheck returns the check for the result of opening the probe node. The argument closed says
-// whether the drop-ins are installed.
-func fenceCheck(closed bool, opening error, root bool) job.Check {
+// fenceCheck returns the check for the result of opening the probe node. The argument installed
+// says whether the drop-ins are installed.
+func fenceCheck(installed bool, opening error, root bool) job.Check {
 	const name = "sessions"
 	switch {
 	case errors.Is(opening, syscall.EPERM):
 		return healthy(name, "this session cannot open GPUs: they are for jobs")
-	case closed && root:
+	case installed && root:
 		return healthy(name, "login sessions, cron and at cannot open GPUs; root's own sessions can")
-	case closed:
+	case installed:
 		return degraded(name, "GPUs are closed to login sessions, but this one can open them",
 			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: "+
 				"those without pam_systemd are not; THE FENCE in gpusched-admin(7)")

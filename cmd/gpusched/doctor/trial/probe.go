@@ -95,7 +95,7 @@ var gpuNode = sync.OnceValue(func() *regexp.Regexp {
 
 // Probe collects the findings (invariant 1).
 func (w World) Probe(ctx context.Context) Finding {
-	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx), Sums: w.compute(ctx)}
+	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx), Sums: w.testCUDA(ctx)}
 	entries, _ := os.ReadDir(w.Root + "/dev")
 	for _, e := range entries {
 		if gpuNode().MatchString(e.Name()) {
@@ -160,8 +160,8 @@ func (w World) askNVML(ctx context.Context) NVML {
 	return NVML{Problem: "gpusched-nvml is not there"}
 }
 
-// This method tests with CUDA whether the job's GPU computes.
-func (w World) compute(ctx context.Context) Sums {
+// testCUDA tests with CUDA whether the job's GPU computes.
+func (w World) testCUDA(ctx context.Context) Sums {
 	ctx, cancel := context.WithTimeout(ctx, cudaTime)
 	defer cancel()
 	for _, program := range w.NVML {
