@@ -89,20 +89,20 @@ func appendLine(name, line string) (int, error) {
 	return number + 1, err
 }
 
-// countLines counts the newlines of a text. The result open is true if the text does not end with a
-// newline.
-func countLines(f io.Reader) (n int, open bool, err error) {
+// countLines counts the newlines of a text. The result unfinished is true if the text does not end
+// with a newline.
+func countLines(f io.Reader) (n int, unfinished bool, err error) {
 	part := make([]byte, 1<<16)
 	for {
 		k, err := f.Read(part)
 		for _, b := range part[:k] {
-			open = b != '\n'
-			if !open {
+			unfinished = b != '\n'
+			if !unfinished {
 				n++
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return n, open, nil
+			return n, unfinished, nil
 		}
 		if err != nil {
 			return 0, false, err

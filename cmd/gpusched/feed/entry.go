@@ -76,7 +76,7 @@ func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 		for _, e := range list {
 			top = max(top, e.Rank())
 		}
-		if err := l.begin(top); err != nil {
+		if err := l.writeHead(top); err != nil {
 			return nil, err
 		}
 	}
@@ -219,8 +219,8 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	return []string{"python"}
 }
 
-// request makes the request for a new entry. The result by is the engine that the request is for.
-func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by api.Engine, err error) {
+// request makes the request for a new entry. It also returns the engine that the request is for.
+func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, engine api.Engine, err error) {
 	this := *r.a
 	this.Words = e.words
 	k, err := r.parser.Parse(e.words)

@@ -47,10 +47,10 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	spec := jobsfile.Detect(text) == jobsfile.Spec
 	if c.Format == "auto" && oldconfig.IsAccounts(text) {
-		return c.quotas(a, text)
+		return c.printQuotas(a, text)
 	}
 	if c.Format == "settings" || c.Format == "auto" && !spec && oldconfig.Is(c.File, text) {
-		return c.settings(a, text)
+		return c.printSettings(a, text)
 	}
 	r, err := newFileReader(a, filepath.Base(c.File), jobsfile.Format(c.Format), c.Option)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 		}
 		defer l.close()
 		if c.DryRun {
-			l.forget(c.Again)
+			l.stopRecording(c.Again)
 		}
 		if err := l.check(ctx, a); err != nil && !c.DryRun {
 			return err
@@ -82,7 +82,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.Refuse(api.CodeUsage, "see 'gpusched import --help'", "there is no job in %q", c.File)
 	}
 	if c.DryRun {
-		return r.plan(list)
+		return r.printPlan(list)
 	}
 	if file != nil && !c.Shared {
 		if err := submit.RefuseShared(a, c.File, file); err != nil {
@@ -93,8 +93,8 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.queue(ctx, r, list, l)
 }
 
-// The method settings prints the converted settings and a note on each.
-func (c *ImportCmd) settings(a *cli.App, text string) error {
+// printSettings prints the converted settings and a note on each.
+func (c *ImportCmd) printSettings(a *cli.App, text string) error {
 	r, err := oldconfig.Convert(c.File, text)
 	if err != nil {
 		return cli.Refuse(api.CodeUsage, "see 'gpusched import --help'", "%q: %v", c.File, err)
@@ -117,17 +117,17 @@ func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return c.quotas(a, text)
+		return c.printQuotas(a, text)
 	}
 	text, err := submit.FileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing in the file is run
 	if err != nil {
 		return err
 	}
-	return c.quotas(a, text)
+	return c.printQuotas(a, text)
 }
 
-// The method quotas prints settings for the accounts of a Slurm.
-func (c *ImportCmd) quotas(a *cli.App, text string) error {
+// printQuotas prints settings for the accounts of a Slurm.
+func (c *ImportCmd) printQuotas(a *cli.App, text string) error {
 	r, err := oldconfig.ConvertAccounts(text)
 	if err != nil {
 		return cli.Refuse(api.CodeUsage, "see 'gpusched import --help'", "%v", err)
@@ -189,8 +189,8 @@ func (c *ImportCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, 
 	return cmp.Or(act.ShowActed(a, c.OutputFlags, q.jobs, state), failed)
 }
 
-// This method prints the command line for each entry.
-func (r *fileReader) plan(list []fileEntry) (failed error) {
+// printPlan prints the command line for each entry.
+func (r *fileReader) printPlan(list []fileEntry) (failed error) {
 	for i := range list {
 		e := &list[i]
 		err := e.Err
@@ -234,7 +234,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	defer q.a.Begin("%s", q.name)()
 	q.began = time.Now()
 	inRow := 0
-	found, err := q.before(ctx)
+	found, err := q.jobsByKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,12 +247,12 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 		}
 		if id := found(e.key); id != 0 {
 			q.known = append(q.known, knownLine{e.Number, "is", api.Job{ID: id}})
-			if err := q.ledger.note(e.key, id, time.Time{}); err != nil {
+			if err := q.ledger.recordJob(e.key, id, time.Time{}); err != nil {
 				return err
 			}
 			continue
 		}
-		err := q.one(ctx, e)
+		err := q.queueOne(ctx, e)
 		code := api.CodeInternal
 		if refused := (*api.Error)(nil); errors.As(err, &refused) {
 			code = refused.Code
@@ -269,7 +269,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 			inRow++
 		}
 		failed = cmp.Or(failed, error(cli.ExitStatus(code.ExitStatus())))
-		q.refused(e, err)
+		q.reportRefusal(e, err)
 		if inRow == submit.MaxWrong {
 			q.retry = true
 			q.a.Note("%s: %s in a row refused: no line is tried from line %d on", q.name, cli.Count(inRow, "line"), e.Number+1)
@@ -282,19 +282,19 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
-// This method returns a function that finds jobs by key. An earlier run may have been interrupted
+// jobsByKey returns a function that finds jobs by key. An earlier run may have been interrupted
 // before it recorded a job in the ledger. The function finds such jobs if the engine itself does
 // not.
-func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
+func (q *fileQueue) jobsByKey(ctx context.Context) (func(key string) job.ID, error) {
 	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)
 	}
 	return func(string) job.ID { return 0 }, nil
 }
 
-// This method prints why an entry was not queued. It prints nothing if the same error was printed
+// reportRefusal prints why an entry was not queued. It prints nothing if the same error was printed
 // before, or if too many entries are wrong.
-func (q *fileQueue) refused(e *fileEntry, err error) {
+func (q *fileQueue) reportRefusal(e *fileEntry, err error) {
 	q.wrong++
 	q.retry = q.retry || e.Err == nil
 	if q.isNews == nil && q.wrong <= submit.MaxWrong || q.isNews != nil && q.isNews(e, err) {
@@ -302,8 +302,8 @@ func (q *fileQueue) refused(e *fileEntry, err error) {
 	}
 }
 
-// one queues a single entry and records it in the ledger.
-func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
+// queueOne queues a single entry and records it in the ledger.
+func (q *fileQueue) queueOne(ctx context.Context, e *fileEntry) error {
 	err := e.Err
 	if n := len(e.Command) + len(e.Args); err == nil && n > job.MaxPayloadBytes {
 		err = fmt.Errorf("a command may have at most %d bytes, and this one has %d", job.MaxPayloadBytes, n)
@@ -319,7 +319,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	if err != nil {
 		if reply.Job.ID != 0 { // the job was queued before the interruption
 			q.jobs = append(q.jobs, reply.Job)
-			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt))
+			err = errors.Join(err, q.ledger.recordJob(e.key, reply.Job.ID, reply.Job.SubmittedAt))
 		}
 		return err
 	}
@@ -332,7 +332,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	default:
 		q.known = append(q.known, knownLine{e.Number, "runs the same as", reply.Job})
 	}
-	return q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt)
+	return q.ledger.recordJob(e.key, reply.Job.ID, reply.Job.SubmittedAt)
 }
 
 // A knownLine is a line whose job is already queued.

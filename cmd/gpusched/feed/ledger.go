@@ -74,8 +74,8 @@ func ledgerPath(a *cli.App, path string) string {
 }
 
 // openLedger opens and locks the ledger for the file with this absolute path. If there is no
-// ledger, or if again is set, it starts a new one.
-func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
+// ledger, or if renew is set, it starts a new one.
+func openLedger(a *cli.App, path string, renew bool) (*ledger, error) {
 	name := ledgerPath(a, path)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, cli.Refuse(api.CodeInternal, "gpusched records there which lines have become jobs", "%v", err)
@@ -90,10 +90,10 @@ func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
 	}
 	l := &ledger{file: f, jobs: map[string]job.ID{}}
 	err = l.read()
-	l.begun = l.head.Run != "" && !again
+	l.begun = l.head.Run != "" && !renew
 	l.again = l.begun
 	l.head.Path = path
-	if err == nil && (l.head.Run == "" || again) {
+	if err == nil && (l.head.Run == "" || renew) {
 		err = l.renew()
 	}
 	if err != nil {
@@ -147,8 +147,8 @@ func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	return l.renew()
 }
 
-// begin writes the head to disk. This happens before the first job is queued.
-func (l *ledger) begin(top int) error {
+// writeHead writes the head to disk. This happens before the first job is queued.
+func (l *ledger) writeHead(top int) error {
 	l.head.Top, l.begun = top, true
 	if l.file == nil {
 		return nil
@@ -194,8 +194,8 @@ func (l *ledger) put(entry ledgerLine) {
 	}
 }
 
-// This method records that an entry has become a job.
-func (l *ledger) note(key string, id job.ID, at time.Time) error {
+// recordJob records that an entry has become a job.
+func (l *ledger) recordJob(key string, id job.ID, at time.Time) error {
 	entry := ledgerLine{key, id, at}
 	l.put(entry)
 	if l.file == nil {
@@ -219,11 +219,12 @@ func (l *ledger) write(v any) error {
 	return nil
 }
 
-// forget makes the ledger record nothing more. If all is set, it also forgets its entries.
-func (l *ledger) forget(all bool) {
+// stopRecording makes the ledger record nothing more. If clearAll is set, it also removes the
+// ledger's entries from memory.
+func (l *ledger) stopRecording(clearAll bool) {
 	l.close()
 	l.file = nil
-	if all {
+	if clearAll {
 		_ = l.renew()
 	}
 }

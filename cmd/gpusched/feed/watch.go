@@ -100,7 +100,8 @@ type watcher struct {
 	output  *watchedOutput
 }
 
-// loop reads the file after each change. If nothing changes, it looks again after each interval.
+// loop reads the file after each change. If the file does not change, loop checks it after each
+// interval.
 func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval time.Duration) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -116,7 +117,7 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 			next.Reset(shortly)
 		case <-next.C:
 			changes.Add(filepath.Dir(w.path)) // needed if the directory was deleted and made again
-			wait, err := w.look(ctx, time.Now())
+			wait, err := w.readFile(ctx, time.Now())
 			if err != nil {
 				return err
 			}
@@ -130,9 +131,9 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 	}
 }
 
-// look reads the file if it has changed, and queues new entries. It returns the time until the next
-// look, or 0 if the next look can wait for a change. An error ends the watch.
-func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error) {
+// readFile reads the file if it has changed, and queues new entries. It returns the time until its
+// next call, or 0 if the next call can wait for a change. An error ends the watch.
+func (w *watcher) readFile(ctx context.Context, now time.Time) (time.Duration, error) {
 	f, info := jobenv.OpenRegular(w.path)
 	if f == nil {
 		w.sayOnce("", w.absence())
@@ -160,7 +161,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 		w.seen, w.seenAt = info, now
 	}
 	if err := w.ledger.check(ctx, w.a); err != nil {
-		return 0, w.away(err)
+		return 0, w.handleError(err)
 	}
 	whole := max(now.Sub(info.ModTime()), now.Sub(w.seenAt)) >= openTime
 	list, err := w.entries(text, w.ledger)
@@ -184,7 +185,7 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	}
 	if w.output != nil && len(q.jobs) > 0 {
 		w.a.Out.W.Flush()
-		w.output.show(ctx, q.jobs)
+		w.output.printOutput(ctx, q.jobs)
 	}
 	for _, k := range q.known {
 		if k.job.State != "" { // the ledger did not have this job
@@ -196,12 +197,12 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 		delete(w.said, "")
 		return nil
 	}
-	return w.away(err)
+	return w.handleError(err)
 }
 
-// This method handles an error. If the scheduler does not answer, it prints that and returns nil.
+// handleError handles an error. If the scheduler does not answer, it prints that and returns nil.
 // Other errors are returned and end the watch.
-func (w *watcher) away(err error) error {
+func (w *watcher) handleError(err error) error {
 	var refused *api.Error
 	if !errors.As(err, &refused) {
 		return err

@@ -24,8 +24,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This type is a daemon that recognizes a repeated request by its key. It records the requests.
-type keyed struct {
+// A keyedDaemon recognizes a repeated request by its key. It records the requests.
+type keyedDaemon struct {
 	sync.Mutex
 	jobs    map[string]job.ID
 	begun   time.Time // when the daemon's state was created
@@ -36,7 +36,7 @@ type keyed struct {
 	changed chan struct{}
 }
 
-func (d *keyed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *keyedDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		d.answer(w, r)
 		return
@@ -69,12 +69,12 @@ func (d *keyed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(api.SubmitReply{Job: d.job(id, req.Label), Known: known})
 }
 
-func (d *keyed) job(id job.ID, label job.Label) api.Job {
+func (d *keyedDaemon) job(id job.ID, label job.Label) api.Job {
 	return api.Job{ID: id, State: job.Queued, Label: label, SubmittedAt: d.begun.Add(time.Duration(id) * time.Minute)}
 }
 
 // answer returns one job by its number, or the number of jobs.
-func (d *keyed) answer(w http.ResponseWriter, r *http.Request) {
+func (d *keyedDaemon) answer(w http.ResponseWriter, r *http.Request) {
 	d.Lock()
 	defer d.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/status") {
@@ -88,15 +88,15 @@ func (d *keyed) answer(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(reply)
 }
 
-func (d *keyed) queued() string {
+func (d *keyedDaemon) queued() string {
 	d.Lock()
 	defer d.Unlock()
 	return strings.Join(d.names, " ")
 }
 
-// This type is a test's home directory with a file of jobs, and a daemon.
-type watching struct {
-	*keyed
+// A watchRig is a test's home directory with a file of jobs, and a daemon.
+type watchRig struct {
+	*keyedDaemon
 	t    *testing.T
 	dir  string
 	path string
@@ -105,8 +105,8 @@ type watching struct {
 	root, socket string // the machine's root directory and the scheduler's socket
 }
 
-func newWatching(t *testing.T) *watching {
-	w := &watching{keyed: &keyed{jobs: map[string]job.ID{}, changed: make(chan struct{}, 1)}, t: t, dir: t.TempDir()}
+func newWatching(t *testing.T) *watchRig {
+	w := &watchRig{keyedDaemon: &keyedDaemon{jobs: map[string]job.ID{}, changed: make(chan struct{}, 1)}, t: t, dir: t.TempDir()}
 	w.path = filepath.Join(w.dir, "jobs")
 	l, err := net.Listen("unix", filepath.Join(w.dir, "s"))
 	if err != nil {
@@ -121,7 +121,7 @@ func newWatching(t *testing.T) *watching {
 	return w
 }
 
-func (w *watching) app() *cli.App {
+func (w *watchRig) app() *cli.App {
 	getenv := func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": filepath.Join(w.dir, "state")}[name]
 	}
@@ -137,7 +137,7 @@ func (w *watching) app() *cli.App {
 }
 
 // write replaces the file's content. It sets the modification time to this many hours ago.
-func (w *watching) write(text string, hours int) {
+func (w *watchRig) write(text string, hours int) {
 	w.t.Helper()
 	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
@@ -148,8 +148,8 @@ func (w *watching) write(text string, hours int) {
 	}
 }
 
-// start returns a new watcher in the state that a new process would have.
-func (w *watching) start() *watcher {
+// newWatcher returns a watcher in the state that a new process would have.
+func (w *watchRig) newWatcher() *watcher {
 	w.t.Helper()
 	a := w.app()
 	r, err := newFileReader(a, "jobs", "auto", nil)
@@ -163,10 +163,10 @@ func (w *watching) start() *watcher {
 	return &watcher{fileReader: r, ledger: l, path: w.path, said: map[string]string{}}
 }
 
-// look lets the watcher look once. It returns all jobs.
-func (w *watching) look(x *watcher) string {
+// lookOnce calls the watcher's readFile once. It returns all jobs.
+func (w *watchRig) lookOnce(x *watcher) string {
 	w.t.Helper()
-	if _, err := x.look(w.t.Context(), time.Now()); err != nil {
+	if _, err := x.readFile(w.t.Context(), time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	x.a.Out.W.Flush()
@@ -174,7 +174,7 @@ func (w *watching) look(x *watcher) string {
 	return w.queued()
 }
 
-func (w *watching) said() string {
+func (w *watchRig) said() string {
 	text, err := os.ReadFile(w.told.Name())
 	if err != nil {
 		w.t.Fatal(err)
@@ -185,8 +185,8 @@ func (w *watching) said() string {
 // A line becomes a job once, whatever happens to the file and to the watcher.
 func TestALineBecomesAJobOnce(t *testing.T) {
 	w := newWatching(t)
-	x := w.start()
-	if got := w.look(x); got != "" || !strings.Contains(w.said(), "jobs does not exist yet") {
+	x := w.newWatcher()
+	if got := w.lookOnce(x); got != "" || !strings.Contains(w.said(), "jobs does not exist yet") {
 		t.Fatalf("%q, %q", got, w.said())
 	}
 	do := func(what, text, want string) {
@@ -194,7 +194,7 @@ func TestALineBecomesAJobOnce(t *testing.T) {
 		if text != "" {
 			w.write(text, len(w.names)+1)
 		}
-		w.look(x)
+		w.lookOnce(x)
 		if got := fmt.Sprint(len(w.names)); got != want {
 			t.Errorf("%s: %s jobs, not %s: %s", what, got, want, w.said())
 		}
@@ -207,7 +207,7 @@ func TestALineBecomesAJobOnce(t *testing.T) {
 	do("gone", "", "5")
 	do("there again", "sh -c 2\nsh -c 4\n", "6")
 	x.ledger.close()
-	x = w.start()
+	x = w.newWatcher()
 	do("another watcher", "", "6")
 	do("a wrong line", "sh -c 2\nnosuchprogram\n'\nsh -c 5\n", "7")
 	do("still", "", "7")
@@ -233,20 +233,20 @@ func TestALineBecomesAJobOnce(t *testing.T) {
 func TestAKilledWatcherLosesNothing(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
-	x := w.start()
+	x := w.newWatcher()
 	ctx, die := context.WithCancel(t.Context())
 	w.mute = die
-	if _, err := x.look(ctx, time.Now()); err != context.Canceled || len(w.names) != 1 || len(x.ledger.jobs) != 0 {
+	if _, err := x.readFile(ctx, time.Now()); err != context.Canceled || len(w.names) != 1 || len(x.ledger.jobs) != 0 {
 		t.Fatalf("%v, %v: %s", err, w.names, w.said())
 	}
 	x.ledger.file.WriteString(`{"key":"cut sho`)
 	x.ledger.close()
 	w.mute = nil
-	x = w.start()
-	w.look(x)
+	x = w.newWatcher()
+	w.lookOnce(x)
 	x.ledger.close()
-	x = w.start()
-	if w.look(x); len(w.names) != 3 || len(x.ledger.jobs) != 3 {
+	x = w.newWatcher()
+	if w.lookOnce(x); len(w.names) != 3 || len(x.ledger.jobs) != 3 {
 		t.Errorf("%v, %v", w.names, x.ledger.jobs)
 	}
 	if _, err := openLedger(w.app(), w.path, false); err == nil || !strings.Contains(err.Error(), "another gpusched is reading") {
@@ -259,15 +259,15 @@ func TestAKilledWatcherLosesNothing(t *testing.T) {
 func TestALineIsNewToAnotherQueue(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
-	x := w.start()
-	w.look(x)
+	x := w.newWatcher()
+	w.lookOnce(x)
 	again := func(what string, want int) {
 		t.Helper()
 		x.ledger.close()
-		x = w.start()
-		w.look(x)
+		x = w.newWatcher()
+		w.lookOnce(x)
 		x.last = nil
-		if w.look(x); len(w.names) != want {
+		if w.lookOnce(x); len(w.names) != want {
 			t.Errorf("%s: %d jobs, not %d: %s", what, len(w.names), want, w.said())
 		}
 	}
@@ -306,19 +306,19 @@ func TestALineIsNewToAnotherQueue(t *testing.T) {
 func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2", 0)
-	x := w.start()
+	x := w.newWatcher()
 	now := time.Now()
-	wait, err := x.look(t.Context(), now)
+	wait, err := x.readFile(t.Context(), now)
 	if err != nil || wait != openTime || len(w.names) != 1 {
 		t.Fatalf("%v, %v, %v", wait, err, w.names)
 	}
 	w.write("sh -c 1\nsh -c 20", -24) // as if the clock were wrong
-	x.look(t.Context(), now.Add(openTime))
+	x.readFile(t.Context(), now.Add(openTime))
 	if len(w.names) != 1 {
 		t.Fatalf("%v", w.names)
 	}
-	x.look(t.Context(), now.Add(2*openTime))
-	x.look(t.Context(), now.Add(2*openTime))
+	x.readFile(t.Context(), now.Add(2*openTime))
+	x.readFile(t.Context(), now.Add(2*openTime))
 	if len(w.names) != 2 {
 		t.Errorf("%v", w.names)
 	}
@@ -327,7 +327,7 @@ func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 // The watch goes on, whatever replaces the file.
 func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 	w := newWatching(t)
-	x := w.start()
+	x := w.newWatcher()
 	for name, make := range map[string]func(){
 		"is not a regular file":      func() { syscall.Mkfifo(w.path, 0o600) },
 		"has more than 64 MiB":       func() { w.write("", 1); os.Truncate(w.path, 1<<30) },
@@ -338,14 +338,14 @@ func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 		"jobs is not a regular file": func() { os.Mkdir(w.path, 0o700) },
 	} {
 		make()
-		got := w.look(x)
+		got := w.lookOnce(x)
 		if said := w.said(); got != "" || name[0] != '/' && !strings.Contains(said, name) {
 			t.Errorf("%s: %q, %.2000s", name, got, said)
 		}
 		os.Remove(w.path)
 	}
 	w.write("sh -c 1\nsh -c "+strings.Repeat("y", 1<<20-10)+"\n\xff\nsh -c \xff\n", 1)
-	if w.look(x); len(w.names) != 3 || !strings.Contains(w.said(), `line 3: there is no program "\xff"`) {
+	if w.lookOnce(x); len(w.names) != 3 || !strings.Contains(w.said(), `line 3: there is no program "\xff"`) {
 		t.Errorf("%d jobs: %s", len(w.names), w.said())
 	}
 }
@@ -353,7 +353,7 @@ func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 // Each kind of change is noticed without waiting for the interval.
 func TestEveryChangeIsNoticed(t *testing.T) {
 	w := newWatching(t)
-	x := w.start()
+	x := w.newWatcher()
 	changes, err := fsnotify.NewBufferedWatcher(64)
 	if err != nil {
 		t.Fatal(err)
@@ -433,13 +433,13 @@ func TestConcurrentAppendsKeepAllLines(t *testing.T) {
 // queued when nobody else can write to the file any more, or when the user accepts the risk.
 func TestLinesOfOthersAreNotQueued(t *testing.T) {
 	w := newWatching(t)
-	x := w.start()
+	x := w.newWatcher()
 	w.write("sh -c 1\n", 1)
 	if err := os.Chmod(w.path, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if got := w.look(x); got != "" {
+		if got := w.lookOnce(x); got != "" {
 			t.Fatalf("queued: %s", got)
 		}
 	}
@@ -450,18 +450,18 @@ func TestLinesOfOthersAreNotQueued(t *testing.T) {
 	if err := os.Chmod(w.path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if w.look(x); len(w.names) != 1 {
+	if w.lookOnce(x); len(w.names) != 1 {
 		t.Errorf("the user's own again: %q", w.names)
 	}
 	if err := os.Chmod(w.dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	w.write("sh -c 3\n", 2)
-	if w.look(x); len(w.names) != 1 {
+	if w.lookOnce(x); len(w.names) != 1 {
 		t.Errorf("in a directory of all: %q", w.names)
 	}
 	x.shared = true
-	if w.look(x); len(w.names) != 2 {
+	if w.lookOnce(x); len(w.names) != 2 {
 		t.Errorf("where that is meant: %q", w.names)
 	}
 }

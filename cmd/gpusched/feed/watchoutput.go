@@ -34,8 +34,8 @@ func newOutput(a *cli.App) (*watchedOutput, error) {
 	return &watchedOutput{printer: p}, err
 }
 
-// show prints the output of jobs until they have ended.
-func (w *watchedOutput) show(ctx context.Context, jobs []api.Job) {
+// printOutput prints the output of jobs until they have ended.
+func (w *watchedOutput) printOutput(ctx context.Context, jobs []api.Job) {
 	w.all.Go(func() {
 		follow := w.printer.FollowJobs
 		if w.printer.Other() != nil {
