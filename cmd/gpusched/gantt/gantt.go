@@ -84,8 +84,8 @@ func (p *Picture) Draw(gpus []job.GPUCourse) []string {
 
 func name(g *job.GPUCourse) string { return "GPU " + strconv.Itoa(g.Index) }
 
-// at returns the column of a moment. The column may be outside the picture.
-func (p *Picture) at(t time.Time, columns int) int {
+// rawColumn returns the column of a moment. The column may be outside the picture.
+func (p *Picture) rawColumn(t time.Time, columns int) int {
 	if t.Before(p.From) {
 		return -1 // a long time multiplied by columns would overflow
 	}
@@ -114,8 +114,8 @@ func (p *Picture) axis(columns int) string {
 	line := []rune(strings.Repeat(" ", columns))
 	y, m, d := p.From.Date()
 	end := 0
-	for t := time.Date(y, m, d, 0, 0, 0, 0, p.From.Location()); t.Before(p.Until); t = next(t, step) {
-		at := p.at(t, columns)
+	for t := time.Date(y, m, d, 0, 0, 0, 0, p.From.Location()); t.Before(p.Until); t = nextTick(t, step) {
+		at := p.rawColumn(t, columns)
 		if t.Before(p.From) || at < end {
 			continue
 		}
@@ -137,9 +137,9 @@ func (p *Picture) axis(columns int) string {
 	return string(line)
 }
 
-// next returns the next tick on the clock in the picture's time zone. It can't just add hours,
+// nextTick returns the next tick on the clock in the picture's time zone. It can't just add hours,
 // since some days have 23 or 25 hours.
-func next(t time.Time, step time.Duration) time.Time {
+func nextTick(t time.Time, step time.Duration) time.Time {
 	y, m, d := t.Date()
 	if step >= 24*time.Hour {
 		return time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
@@ -170,7 +170,8 @@ func (p *Picture) rows(spans []job.Stay, columns int) []string {
 			jobs = append(jobs, s)
 			continue
 		}
-		fill(lanes[0], p.column(s.From, columns), p.stop(s.Until, columns), cell{glyph: asideGlyph(&g, s.Kind), light: true})
+		from, until := p.column(s.From, columns), p.endColumn(s.Until, columns)
+		fill(lanes[0], from, until, cell{glyph: asideGlyph(&g, s.Kind), light: true})
 	}
 	slices.SortStableFunc(jobs, func(a, b job.Stay) int { return a.From.Compare(b.From) })
 	where := make([]int, len(jobs))
@@ -189,7 +190,7 @@ func (p *Picture) rows(spans []job.Stay, columns int) []string {
 	}
 	for i, s := range jobs {
 		if where[i] >= 0 {
-			p.bar(lanes[where[i]], &s, columns, g)
+			p.drawJob(lanes[where[i]], &s, columns, g)
 		}
 	}
 	out := make([]string, len(lanes))
@@ -218,11 +219,11 @@ func asideGlyph(g *glyphs, kind job.StayKind) rune {
 
 // column returns the column of a moment. A moment outside the picture gets the column at the edge.
 func (p *Picture) column(t time.Time, columns int) int {
-	return min(max(p.at(t, columns), 0), columns)
+	return min(max(p.rawColumn(t, columns), 0), columns)
 }
 
-// stop returns the column of an end. An unknown end is at the right edge.
-func (p *Picture) stop(t time.Time, columns int) int {
+// endColumn returns the column of an end. An unknown end is at the right edge.
+func (p *Picture) endColumn(t time.Time, columns int) int {
 	if t.IsZero() || t.After(p.Until) {
 		return columns
 	}
@@ -235,9 +236,9 @@ func fill(lane []cell, from, to int, c cell) {
 	}
 }
 
-// This method draws a job: its expected duration, the time until its latest possible end, and its
+// drawJob draws a job: its expected duration, the time until its latest possible end, and its
 // number.
-func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
+func (p *Picture) drawJob(lane []cell, s *job.Stay, columns int, g glyphs) {
 	own := p.Job != 0 && s.Job == p.Job
 	body := cell{glyph: g.planned, own: own}
 	switch {
@@ -246,7 +247,7 @@ func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	case s.Kind == job.StayRunning:
 		body.glyph = g.running
 	}
-	from, until, late := p.column(s.From, columns), p.stop(s.Until, columns), p.stop(s.Late, columns)
+	from, until, late := p.column(s.From, columns), p.endColumn(s.Until, columns), p.endColumn(s.Late, columns)
 	if from == columns {
 		return
 	}
