@@ -72,7 +72,7 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 		if name == "" {
 			return nil, cli.Usagef("%q is not a variable: use -e NAME=VALUE", entry)
 		}
-		if strings.ContainsFunc(name, unnamable) {
+		if strings.ContainsFunc(name, isUnnamable) {
 			return nil, cli.Usagef("%q is not a variable's name, since it contains a space or a control character: "+
 				"use -e NAME=VALUE, once for each variable", name)
 		}
@@ -92,9 +92,9 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	return out, nil
 }
 
-// This function reports whether a variable's name can't contain this character. The kernel accepts
+// isUnnamable reports whether a variable's name can't contain this character. The kernel accepts
 // such names, but shells drop the variables.
-func unnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+func isUnnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 func IsSet(set []string, name string) bool {
 	return slices.ContainsFunc(set, func(e string) bool { return strings.HasPrefix(e, name+"=") })
