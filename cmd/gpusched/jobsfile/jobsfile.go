@@ -118,7 +118,7 @@ func isHeader(line string) bool {
 // parseColumns parses priority,script,conda,arguments,allowed_gpus. The last three fields may be
 // empty or missing, and the last field may contain commas.
 func parseColumns(line string) (e Entry) {
-	fields, err := split(line, 5)
+	fields, err := splitFields(line, 5)
 	if err != nil {
 		return Entry{Err: err}
 	}
@@ -146,17 +146,17 @@ func priority(s string) (int, error) {
 	return n, nil
 }
 
-// split splits a line at its commas into at most maxFields fields. It ignores commas in quotation
-// marks. If a field begins with a quotation mark, the field is quoted as in CSV. Other quotation
-// marks belong to the words of the field.
-func split(line string, maxFields int) (fields []string, err error) {
+// splitFields splits a line at its commas into at most maxFields fields. It ignores commas in
+// quotation marks. If a field begins with a quotation mark, the field is quoted as in CSV. Other
+// quotation marks belong to the words of the field.
+func splitFields(line string, maxFields int) (fields []string, err error) {
 	for len(fields) < maxFields {
 		line = strings.TrimLeft(line, " \t")
 		var field, rest string
 		more := false
 		switch {
 		case strings.HasPrefix(line, `"`):
-			field, rest, more, err = quoted(line[1:])
+			field, rest, more, err = readQuoted(line[1:])
 		case len(fields) == maxFields-1:
 			field = line
 		default:
@@ -179,9 +179,9 @@ func split(line string, maxFields int) (fields []string, err error) {
 
 var errQuote = errors.New("a quotation mark is not closed")
 
-// This function reads a quoted field. s begins after the opening quotation mark. rest begins after
-// the comma that follows the closing mark.
-func quoted(s string) (field, rest string, more bool, err error) {
+// readQuoted reads a quoted field. s begins after the opening quotation mark. The result rest
+// begins after the comma that follows the closing mark.
+func readQuoted(s string) (field, rest string, more bool, err error) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '"' {
 			continue
@@ -293,12 +293,12 @@ func (e *Entry) set(key, value string, ok bool) (err error) {
 
 // Column formats an entry as a line of Columns. Parse can read that line.
 func Column(e Entry) string {
-	fields := []string{strconv.Itoa(e.Priority), cell(e.Script), cell(e.Conda), cell(e.Args), e.From}
+	fields := []string{strconv.Itoa(e.Priority), quoteField(e.Script), quoteField(e.Conda), quoteField(e.Args), e.From}
 	return strings.Join(fields, ",")
 }
 
-// This function quotes a field if the parser would otherwise read it differently.
-func cell(s string) string {
+// quoteField quotes a field if the parser would otherwise read it differently.
+func quoteField(s string) string {
 	if !strings.ContainsAny(s, "\",'") && s == strings.TrimSpace(s) {
 		return s
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// said returns a short text for an entry.
-func said(e Entry) string {
+// summary returns a short text for an entry.
+func summary(e Entry) string {
 	if e.Err != nil {
 		return fmt.Sprintf("%d! %v", e.Number, e.Err)
 	}
@@ -75,7 +75,7 @@ func TestFormats(t *testing.T) {
 		}
 		var got []string
 		for _, e := range Parse(c.format, c.text) {
-			got = append(got, said(e))
+			got = append(got, summary(e))
 		}
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%q is\n%s\nnot\n%s", c.text, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
