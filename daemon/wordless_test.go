@@ -76,7 +76,7 @@ var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true,
 var readers = map[string]string{
 	"Misused": "what the parser of the command line says, which has no codes",
 	"planned": "whether the words for a span begin with its kind",
-	"unsure":  "what Slurm's programs print, which has no codes",
+	"isUnsure":  "what Slurm's programs print, which has no codes",
 	"Refused": "what Slurm's programs print, which has no codes",
 }
 

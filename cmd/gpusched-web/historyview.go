@@ -188,7 +188,7 @@ func (d *dayRows) drawHours(users *api.ReportReply) *chartView {
 		}
 		list = append(list, chart.Series{Name: name, Class: "rest", Values: rest})
 	}
-	return d.drawStacked("hours", "GPU-hours by day and user", list, 0, func(h float64) string { return term.Hours(h) + " h" })
+	return d.drawStack("hours", "GPU-hours by day and user", list, 0, func(h float64) string { return term.Hours(h) + " h" })
 }
 
 func sum(values []float64) (all float64) {
@@ -198,8 +198,10 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// drawStacked draws series on top of each other. The legend shows the sum of each series.
-func (d *dayRows) drawStacked(id, title string, list []chart.Series, most float64, figure func(float64) string) *chartView {
+// drawStack draws series on top of each other. The legend shows the sum of each series.
+func (d *dayRows) drawStack(
+	id, title string, list []chart.Series, most float64, figure func(float64) string,
+) *chartView {
 	v := d.drawChart(id, title, chart.Columns{Series: list, Most: most, Figure: figure})
 	if v == nil {
 		return nil
@@ -252,7 +254,7 @@ func (d *dayRows) drawEnded() *chartView {
 	if most += float64(int(most) % 2); most > 10 {
 		most = 0 // package chart rounds it up; for a few jobs, half of it must be a whole number
 	}
-	return d.drawStacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
+	return d.drawStack("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }
 
 // drawUse draws two shares of the machine's GPU time for each day: the time that jobs held GPUs,

@@ -165,7 +165,7 @@ func (m *Model) job() (api.Job, bool) {
 func (m *Model) tasksOf(row *api.Job) (ids []string) {
 	for i := range m.picture.List.Jobs {
 		j := &m.picture.List.Jobs[i]
-		if j.Task != nil && j.Task.Array == row.Task.Array && j.StateWord() == row.StateWord() && matchesFilter(*j, m.filter) {
+		if j.Task != nil && j.Task.Array == row.Task.Array && j.StateWord() == row.StateWord() && hasWords(*j, m.filter) {
 			ids = append(ids, j.Called())
 		}
 	}

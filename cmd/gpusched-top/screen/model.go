@@ -298,7 +298,7 @@ func (m *Model) arrange() {
 		m.rows = m.picture.List.Jobs
 	}
 	if m.filter != "" { // filter before grouping, so that a row counts only matching tasks
-		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !matchesFilter(j, m.filter) })
+		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !hasWords(j, m.filter) })
 	}
 	m.rows = api.ByState(m.rows, 0)
 	if m.sort != byQueue {
@@ -306,8 +306,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// matchesFilter reports whether every word of a filter occurs in a job's row.
-func matchesFilter(j api.Job, filter string) bool {
+// hasWords reports whether every word of a filter occurs in a job's row.
+func hasWords(j api.Job, filter string) bool {
 	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause(words.Reader{})}, "\n"))
 	for _, word := range strings.Fields(strings.ToLower(filter)) {
 		if !strings.Contains(text, word) {
