@@ -74,7 +74,7 @@ func Await(ctx context.Context, a *cli.App, j api.Job) (api.Job, error) {
 		case err != nil || reply.Job.State.Terminal() || reply.Job.State == job.Running:
 			return reply.Job, err
 		default:
-			line.show(reply.Job, ahead(ctx, a, reply.Job))
+			line.showJob(reply.Job, ahead(ctx, a, reply.Job))
 		}
 		if time.Since(began) < quickStart {
 			pause = firstLook

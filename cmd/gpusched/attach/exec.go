@@ -55,7 +55,7 @@ func Enter(ctx context.Context, a *cli.App, j api.Job, argv []string) (status in
 }
 
 func within(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (status int, err error) {
-	s, err := reach(ctx, a, j, v)
+	s, err := connectLauncher(ctx, a, j, v)
 	if err != nil {
 		return 0, err
 	}
