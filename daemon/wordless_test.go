@@ -74,10 +74,10 @@ var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true,
 
 // readers lists the functions that may examine such a field, with the text that they examine.
 var readers = map[string]string{
-	"Misused": "what the parser of the command line says, which has no codes",
-	"planned": "whether the words for a span begin with its kind",
-	"isUnsure":  "what Slurm's programs print, which has no codes",
-	"Refused": "what Slurm's programs print, which has no codes",
+	"Misused":  "what the parser of the command line says, which has no codes",
+	"planned":  "whether the words for a span begin with its kind",
+	"isUnsure": "what Slurm's programs print, which has no codes",
+	"Refused":  "what Slurm's programs print, which has no codes",
 }
 
 // TestNoProgramReadsASentence: whatever a program must distinguish, or show differently to
