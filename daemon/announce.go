@@ -65,7 +65,7 @@ func (a *announcer) number(list []job.Event) {
 	}
 }
 
-// announce publishes the events that the method take has made.
+// announce publishes the events that take has made.
 func (a *announcer) announce() {
 	a.mu.Lock()
 	a.ring.Add(a.pending)

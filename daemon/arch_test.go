@@ -21,9 +21,9 @@ import (
 
 const module = "github.com/gpusched/gpusched/"
 
-// room lists the imports that a package may have, and the imports that it must not have, with the
-// reason.
-type room struct {
+// importRule lists the imports that a package may have, and the imports that it must not have, with
+// the reason.
+type importRule struct {
 	internal []string // allowed packages of this module, without the module's path
 	external []string // prefixes of allowed modules of other projects
 	banned   []string // forbidden packages of the standard library
@@ -37,7 +37,7 @@ var impure = []string{"time/tzdata", "os", "os/exec", "net", "net/http", "log/sl
 var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "sync" })
 
 // rooms is the table of allowed imports. Every package must be in it.
-var rooms = map[string]room{
+var rooms = map[string]importRule{
 	"daemon/job":               {internal: []string{"units/contract"}, banned: []string{"os", "os/exec", "net", "log/slog", "sync", "context"}, why: "values are pure; contract has the words of launch failures; syscall serves for the names of error numbers"},
 	"daemon/predict":           {internal: []string{"daemon/job"}, banned: impure, why: "it learns from runs that others tell it of"},
 	"daemon/sched":             {internal: []string{"daemon/job", "daemon/predict", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
@@ -255,7 +255,7 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
-func (r room) refuses(imp string) string {
+func (r importRule) refuses(imp string) string {
 	if internal, ok := strings.CutPrefix(imp, module); ok {
 		if !slices.Contains(r.internal, internal) {
 			return "not in its row"

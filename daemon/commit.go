@@ -40,8 +40,8 @@ type owedNumber struct {
 	next     time.Time
 }
 
-// due reports whether the number should be written now.
-func (o *owedNumber) due(now time.Time) bool { return o.last > 0 && !now.Before(o.next) }
+// isDue reports whether the number should be written now.
+func (o *owedNumber) isDue(now time.Time) bool { return o.last > 0 && !now.Before(o.next) }
 
 // batch has the effects of one step of the core. A batch may instead be a barrier. It then has only
 // a latch, which opens when all earlier batches are done.
@@ -117,8 +117,8 @@ func (c *committer) run(ctx context.Context) {
 		over = closed(c.d.inbox.done)
 		switch batches := c.take(); {
 		case len(batches) > 0:
-			over = !c.finish(ctx, c.gathered(batches)) || over
-		case c.owed.due(c.d.host.Now()):
+			over = !c.finish(ctx, c.gather(batches)) || over
+		case c.owed.isDue(c.d.host.Now()):
 			c.tryNumber(ctx)
 		case !over:
 			c.wake.Wait(c.owed.next, c.d.inbox.done)
@@ -138,9 +138,8 @@ const (
 	restTime = 10 * time.Millisecond
 )
 
-// gathered returns the batches, and all batches that arrive before the wait of the first ones is
-// over.
-func (c *committer) gathered(batches []batch) []batch {
+// gather returns the batches, and all batches that arrive while the first ones may still wait.
+func (c *committer) gather(batches []batch) []batch {
 	now := c.d.host.Now()
 	until := now.Add(restTime)
 	for seen := 0; ; now = c.d.host.Now() {

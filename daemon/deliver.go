@@ -55,7 +55,7 @@ func (x *executor) trySend(ctx context.Context, n job.Notification) (why job.Mes
 	case heir.User != "" && !isNamed(j, heir):
 		return job.Say("detail/notify-barred", job.Say("detail/heir", *j.NameOf(heir.UID), heir.UID, heir.User)), false
 	}
-	if why := x.directory.barred(j); why != "" {
+	if why := x.directory.whyBarred(j); why != "" {
 		return job.Say("detail/notify-barred", why), false
 	}
 	j.Owner.GID = x.directory.groupNow(j)

@@ -118,7 +118,7 @@ func isNamed(j *job.Job, heir job.Account) bool {
 
 // isBarred reports whether a job's user may not run anything today. It sets the reason in failed.
 func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
-	if failed.Detail = dir.barred(j); failed.Detail == "" {
+	if failed.Detail = dir.whyBarred(j); failed.Detail == "" {
 		return false
 	}
 	dir.log.Warn("not starting a job", "job", j.ID, "uid", j.Owner.UID, "err", failed.Detail)
@@ -126,9 +126,9 @@ func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-// barred returns why the job's user, or the person behind a subordinate uid, may not run anything
-// today. It returns "" if both may.
-func (dir *directory) barred(j *job.Job) string {
+// whyBarred returns why the job's user, or the person behind a subordinate uid, may not run
+// anything today. It returns "" if both may.
+func (dir *directory) whyBarred(j *job.Job) string {
 	if dir.opt.Barred == nil {
 		return ""
 	}

@@ -60,7 +60,7 @@ func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, fn fun
 		return
 	}
 	defer func() { <-f.turn }()
-	fn(f.best(ahead))
+	fn(f.pickBest(ahead))
 }
 
 // Course returns the forecast of all GPUs. All callers of Course share one queue of turns.
@@ -88,9 +88,9 @@ func (f *forecaster) noteUse(ahead *foresight.Foresight) {
 	}
 }
 
-// best returns the forecast to use instead of the given one. That is the forecast that the last
-// caller used. If that forecast is older than the given one, best returns the newest.
-func (f *forecaster) best(ahead *foresight.Foresight) *foresight.Foresight {
+// pickBest returns the forecast to use instead of the given one. That is the forecast that the last
+// caller used. If that forecast is older than the given one, pickBest returns the newest.
+func (f *forecaster) pickBest(ahead *foresight.Foresight) *foresight.Foresight {
 	if ahead.Number == 0 { // the given forecast belongs to a dry run
 		return ahead
 	}

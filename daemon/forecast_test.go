@@ -26,12 +26,12 @@ func TestWaitingCallersShareAForecast(t *testing.T) {
 	} {
 		f.noteUse(made[step.asked])
 		f.noteUse(made[step.seen])
-		if got := f.best(made[step.asked]); got != made[step.want] {
+		if got := f.pickBest(made[step.asked]); got != made[step.want] {
 			t.Errorf("%d: forecast %d, want %d", i, got.Number, made[step.want].Number)
 		}
 	}
 	tried := &foresight.Foresight{}
-	if f.noteUse(tried); f.best(tried) != tried || f.best(made[3]) != made[3] {
+	if f.noteUse(tried); f.pickBest(tried) != tried || f.pickBest(made[3]) != made[3] {
 		t.Error("what was only tried is shared")
 	}
 }

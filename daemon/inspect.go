@@ -81,11 +81,11 @@ func (x *executor) inspectUnit(ctx context.Context, a core.Inspect) (seen core.I
 		seen.Unit, seen.OK = core.Unit{Job: a.Job}, true
 		return seen, true
 	}
-	if mayBeShutdown(&st) && x.shutdown.underway(ctx) {
+	if mayBeShutdown(&st) && x.shutdown.isUnderway(ctx) {
 		return seen, false
 	}
-	u := x.unitOf(st)
-	u.Job, u.Spent = a.Job, u.Spent && !look.disturbed()
+	u := x.convert(st)
+	u.Job, u.Spent = a.Job, u.Spent && !look.wasDisturbed()
 	if u.Phase == core.Active && x.unsure.CompareAndSwap(int64(a.Job), 0) {
 		x.starting.note(nil, x.host.Now()) // the start worked; only its answer was lost
 	}

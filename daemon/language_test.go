@@ -14,8 +14,9 @@ import (
 	"testing"
 )
 
-// weeded lists phrases that comments and documents must not use. Each comes with a better wording.
-var weeded = []struct {
+// weededPhrases lists phrases that comments and documents must not use. Each comes with a better
+// wording.
+var weededPhrases = []struct {
 	phrase *regexp.Regexp
 	say    string
 }{
@@ -69,7 +70,7 @@ func TestSubjectsOfCommits(t *testing.T) {
 }
 
 func checkPhrases(t *testing.T, path, text string) {
-	for _, w := range weeded {
+	for _, w := range weededPhrases {
 		if found := w.phrase.FindString(text); found != "" {
 			t.Errorf("%s: say %q, not %q: %.80s", path, w.say, found, text)
 		}

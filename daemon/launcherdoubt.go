@@ -57,9 +57,9 @@ func (l *launcherDoubt) setWorked(events int) {
 	l.mu.Unlock()
 }
 
-// unitOf converts systemd's state of a unit, as the function unitOf does. If the launcher may have
-// failed in the unit, unitOf also counts an event.
-func (x *executor) unitOf(st units.Status) core.Unit {
+// convert converts systemd's state of a unit, as unitOf does. If the launcher may have failed in
+// the unit, convert also counts an event.
+func (x *executor) convert(st units.Status) core.Unit {
 	if st.Wordless() {
 		x.launcher.add()
 	}

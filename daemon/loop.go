@@ -54,7 +54,7 @@ func (d *Daemon) loop(ctx context.Context) {
 		case isPast(due.deadline, now):
 			d.step(core.Tick{}, now)
 		case !ok:
-			d.inhibitor.setRunning(d.active() > 0)
+			d.inhibitor.setRunning(d.countActive() > 0)
 			d.inbox.some.Wait(due.first(), ctx.Done())
 		}
 	}
@@ -104,8 +104,8 @@ func (d *Daemon) step(ev core.Event, now time.Time) {
 	d.commit.push(effects, now, is && look.Number >= d.sampler.asked.Load())
 }
 
-// active returns the number of jobs that have a unit.
-func (d *Daemon) active() int {
+// countActive returns the number of jobs that have a unit.
+func (d *Daemon) countActive() int {
 	counts := d.core.Counts()
 	return counts[job.Running] + counts[job.Starting] + counts[job.Ending]
 }
@@ -113,7 +113,7 @@ func (d *Daemon) active() int {
 // tell updates the status line that 'systemctl status gpusched' shows.
 func (d *Daemon) tell(last string) string {
 	counts := d.core.Counts()
-	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], d.active())
+	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], d.countActive())
 	if err := d.commit.trouble(); err != nil {
 		text = "the state can't be written, new jobs are refused: " + err.Error()
 	}

@@ -19,9 +19,9 @@ var ofClient = map[string]string{
 	"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
 }
 
-// modules lists, for each program, the modules of other projects that it may link, with the use of
-// each. A module that only another module needs is listed with that module's name.
-var modules = map[string]map[string]string{
+// allowedModules lists, for each program, the modules of other projects that it may link, with the
+// use of each. A module that only another module needs is listed with that module's name.
+var allowedModules = map[string]map[string]string{
 	"cmd/gpusched": ofClient, "cmd/gpusched-slurm": ofClient,
 	"cmd/gpuschedd": {
 		"github.com/containerd/cgroups/v3":       "reads what control groups used",
@@ -87,7 +87,7 @@ var modules = map[string]map[string]string{
 
 // TestModules: no program links a module of another project by accident.
 func TestModules(t *testing.T) {
-	for program, why := range modules {
+	for program, why := range allowedModules {
 		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./"+program)
 		cmd.Dir = ".."
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1")

@@ -60,13 +60,13 @@ func jobLine(r job.Record) (what string, fields []any) {
 	switch {
 	case r.Payload != nil: // only the record of a new job has a payload
 		for _, a := range job.Asked(&r.Job.Label, &r.Job.Request) {
-			fields = append(fields, a.Name, brief(a.Value))
+			fields = append(fields, a.Name, shorten(a.Value))
 		}
 	case r.Updated != nil:
 		what = "job updated"
 		fields = append(fields, "by", r.Updated.By)
 		for _, e := range r.Updated.Edits {
-			fields = append(fields, e.Name, brief(e.Now), e.Name+"-before", brief(e.Before))
+			fields = append(fields, e.Name, shorten(e.Now), e.Name+"-before", shorten(e.Before))
 		}
 	}
 	return what, fields
@@ -76,8 +76,8 @@ func jobLine(r job.Record) (what string, fields []any) {
 // can change a job many times per second.
 const mostLogged = 200
 
-// brief shortens a value for a log line.
-func brief(value string) string {
+// shorten shortens a value for a log line.
+func shorten(value string) string {
 	if len(value) > mostLogged {
 		return strings.ToValidUTF8(value[:mostLogged], "") + "…"
 	}

@@ -53,12 +53,12 @@ func (s *sampler) run(ctx context.Context) {
 			s.measure(ctx)
 			measured = now
 		}
-		s.rest(ctx, number, whole)
+		s.awaitNext(ctx, number, whole)
 	}
 }
 
-// rest waits until the core asks for another look, or the next sample is due.
-func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
+// awaitNext waits until the core asks for another look, or the next sample is due.
+func (s *sampler) awaitNext(ctx context.Context, number uint64, whole time.Time) {
 	until := whole.Add(s.d.settings.Load().SampleInterval)
 	for ctx.Err() == nil && s.asked.Load() <= number && !isPast(until, s.d.host.Now()) {
 		s.wake.Wait(until, ctx.Done())

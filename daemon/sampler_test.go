@@ -15,14 +15,14 @@ import (
 	"github.com/gpusched/gpusched/gpu/gputest"
 )
 
-// blind is a source that can't be asked.
-type blind struct{}
+// blindSource is a source that can't be asked.
+type blindSource struct{}
 
-func (blind) Sample(context.Context) (gpu.Snapshot, error) {
+func (blindSource) Sample(context.Context) (gpu.Snapshot, error) {
 	return gpu.Snapshot{}, errors.New("no driver")
 }
 
-func (b blind) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample(ctx) }
+func (b blindSource) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample(ctx) }
 
 // takeAll acts as the loop. It only answers questions and counts Measured events.
 func takeAll(ctx context.Context, d *Daemon, measured *int) {
@@ -47,7 +47,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			running := job.Job{ID: 1, State: job.Running, Attempt: &job.Attempt{Number: 1}}
 			d := assemble(Options{
-				Source: blind{}, Settings: Settings{SampleInterval: 5 * time.Second}, Meter: func(string) (job.HostUse, bool) {
+				Source: blindSource{}, Settings: Settings{SampleInterval: 5 * time.Second}, Meter: func(string) (job.HostUse, bool) {
 					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: job.Span(time.Second)}, true
 				},
 			})
@@ -71,20 +71,20 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 
 // readings is a source that counts its samples and looks. Each look lasts as long as delay.
 type readings struct {
-	blind
+	blindSource
 	delay          time.Duration
 	samples, looks atomic.Int64
 }
 
 func (r *readings) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	r.samples.Add(1)
-	return r.blind.Sample(ctx)
+	return r.blindSource.Sample(ctx)
 }
 
 func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	r.looks.Add(1)
 	pause(ctx, machine{}, r.delay)
-	return r.blind.Look(ctx)
+	return r.blindSource.Look(ctx)
 }
 
 // A job that is about to start waits for a look, which is much quicker than a sample. Even many

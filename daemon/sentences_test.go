@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the present sentences into testdata/sentences.txt; read the difference aloud")
 
-// unseen matches the folders whose text no user sees.
-var unseen = regexp.MustCompile(`^(contrib|packaging|gpu/gputest|gpu/fakenvml|units/unittest|daemon/server/servertest)(/|$)`)
+// unseenFolders matches the folders whose text no user sees.
+var unseenFolders = regexp.MustCompile(`^(contrib|packaging|gpu/gputest|gpu/fakenvml|units/unittest|daemon/server/servertest)(/|$)`)
 
 // twoWords matches two words in a row. Text without a match is not listed.
 var twoWords = regexp.MustCompile(`[A-Za-z][A-Za-z']*[,;:]? [a-z(']`)
@@ -33,7 +33,7 @@ func TestEverySentenceIsListed(t *testing.T) {
 	byFolder := map[string][]string{}
 	goFiles(t, func(file string, _ []byte, _ *token.FileSet, syntax *ast.File) {
 		folder := path.Dir(strings.TrimPrefix(file, "../"))
-		if strings.HasSuffix(file, "_test.go") || unseen.MatchString(folder) {
+		if strings.HasSuffix(file, "_test.go") || unseenFolders.MatchString(folder) {
 			return
 		}
 		ast.Inspect(syntax, func(n ast.Node) bool {

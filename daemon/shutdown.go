@@ -93,10 +93,10 @@ func mayBeShutdown(st *units.Status) bool {
 	return st.Active != units.ActiveActive
 }
 
-// underway reports whether systemd is stopping all units. It also returns true if systemd can't be
-// asked, because a shutdown causes that too. To judge a unit, read the unit first, and then call
-// underway.
-func (s *shutdown) underway(ctx context.Context) bool {
+// isUnderway reports whether systemd is stopping all units. It also returns true if systemd can't
+// be asked, because a shutdown causes that too. To judge a unit, read the unit first, and then call
+// isUnderway.
+func (s *shutdown) isUnderway(ctx context.Context) bool {
 	if s.system == nil {
 		return false
 	}

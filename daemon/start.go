@@ -28,7 +28,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	ctx, cancel := x.host.Timeout(ctx, startTime)
 	defer cancel()
 	spec, err := x.prepare(ctx, &j)
-	if detail, never := unprepared(err); never {
+	if detail, never := isUnprepared(err); never {
 		x.log.Error("preparing a start", "job", j.ID, "err", err)
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
 		return failed
@@ -59,8 +59,8 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		if spec.Check {
 			x.launcher.setWorked(doubts)
 		}
-		u := x.unitOf(st)
-		u.Spent = u.Spent && !look.disturbed()
+		u := x.convert(st)
+		u.Spent = u.Spent && !look.wasDisturbed()
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: u}
 	}
 	if errors.Is(err, units.ErrExists) {
@@ -73,8 +73,8 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// unprepared reports whether a start can never be prepared, and why.
-func unprepared(err error) (why string, never bool) {
+// isUnprepared reports whether a start can never be prepared, and why.
+func isUnprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {
 	case errors.Is(err, job.ErrNoPayload):
@@ -129,7 +129,7 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):
 		x.starting.note(nil, x.host.Now()) // systemd answers; the core counts the failures
 		failed.How, failed.Launch = core.StartLater, contract.StepUnit
-		if failed.Detail = notStarted(start, refused); refused == nil && x.shutdown.underway(ctx) {
+		if failed.Detail = notStarted(start, refused); refused == nil && x.shutdown.isUnderway(ctx) {
 			failed.Detail = "the machine was going down"
 		}
 	default:

@@ -61,8 +61,8 @@ func (h *unitHelpers) done(l *inspection) {
 	delete(h.inspections, l)
 }
 
-// disturbed reports whether a helper was inside the unit since the inspection began.
-func (l *inspection) disturbed() bool {
+// wasDisturbed reports whether a helper was inside the unit since the inspection began.
+func (l *inspection) wasDisturbed() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
 	return l.met

@@ -27,7 +27,7 @@ func TestUnitHelpers(t *testing.T) {
 		before()
 		l := v.inspect(1)
 		meanwhile()
-		if got := l.disturbed(); got != c.want {
+		if got := l.wasDisturbed(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 		v.done(l)

@@ -30,7 +30,7 @@ var ErrLine = errors.New("bad snapshot line")
 
 // Encode returns s as one line of JSON, with the newline. Nil slices become empty.
 func Encode(s Snapshot) ([]byte, error) {
-	s = s.normal()
+	s = s.normalize()
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -55,16 +55,16 @@ func Decode(line []byte) (Snapshot, error) {
 	if err := json.Unmarshal(bytes.TrimSpace(line), &s); err != nil {
 		return Snapshot{}, fmt.Errorf("%w: decoding: %w", ErrLine, err)
 	}
-	s = s.normal()
+	s = s.normalize()
 	if err := s.check(); err != nil {
 		return Snapshot{}, err
 	}
 	return s, nil
 }
 
-// normal returns s with empty instead of nil slices, and nil instead of empty Links. It does not
+// normalize returns s with empty instead of nil slices, and nil instead of empty Links. It does not
 // change the caller's slices.
-func (s Snapshot) normal() Snapshot {
+func (s Snapshot) normalize() Snapshot {
 	s.Devices = slices.Clone(s.Devices)
 	if s.Devices == nil {
 		s.Devices = []Device{}
@@ -82,7 +82,7 @@ func (s Snapshot) normal() Snapshot {
 
 func (s Snapshot) check() error {
 	if !s.Problem.known() {
-		return fmt.Errorf("%w: unknown problem %q", ErrLine, printable(string(s.Problem), maxWord))
+		return fmt.Errorf("%w: unknown problem %q", ErrLine, toPrintable(string(s.Problem), maxWord))
 	}
 	if s.Problem != ProblemNone && len(s.Devices) > 0 {
 		return fmt.Errorf("%w: problem %q together with devices", ErrLine, s.Problem)
@@ -107,7 +107,7 @@ func (d Device) check() error {
 	switch d.Health {
 	case HealthOK, HealthLost, HealthError:
 	default:
-		return fmt.Errorf("unknown health %q", printable(string(d.Health), maxWord))
+		return fmt.Errorf("unknown health %q", toPrintable(string(d.Health), maxWord))
 	}
 	if d.UUID == "" && d.Health == HealthOK {
 		return errors.New("no uuid")

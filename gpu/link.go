@@ -76,7 +76,7 @@ func (s Snapshot) checkLinks() error {
 
 func (l Link) check() error {
 	if !slices.Contains(LinkKinds(), l.Kind) {
-		return fmt.Errorf("unknown kind %q", printable(string(l.Kind), maxWord))
+		return fmt.Errorf("unknown kind %q", toPrintable(string(l.Kind), maxWord))
 	}
 	if l.A < 0 || l.A >= l.B {
 		return fmt.Errorf("from %d to %d", l.A, l.B)

@@ -105,7 +105,7 @@ func ownerOfStatus(text string) Owner {
 		value = strings.TrimSpace(value)
 		switch key {
 		case "Name":
-			o.Comm = printable(value, maxWord)
+			o.Comm = toPrintable(value, maxWord)
 		case "State":
 			ended = strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X")
 		case "Uid":
@@ -176,7 +176,7 @@ func unitOfPath(path, below string) string {
 		case strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope"):
 			isJob := strings.HasPrefix(part, contract.UnitPrefix)
 			if isJob && inSlices {
-				return printable(part, maxUnit)
+				return toPrintable(part, maxUnit)
 			}
 			if !isJob {
 				deepest = part
@@ -186,7 +186,7 @@ func unitOfPath(path, below string) string {
 			inSlices = false
 		}
 	}
-	return printable(deepest, maxUnit)
+	return toPrintable(deepest, maxUnit)
 }
 
 // cutGroup returns the path of a control group relative to a control group above it.

@@ -50,7 +50,7 @@ func FuzzUnitOfCgroup(f *testing.F) {
 	f.Add("0::/\xff\x00.service (deleted)")
 	f.Fuzz(func(t *testing.T, text string) {
 		unit := UnitOfCgroup(text, "")
-		if unit != printable(unit, maxUnit) || !utf8.ValidString(unit) {
+		if unit != toPrintable(unit, maxUnit) || !utf8.ValidString(unit) {
 			t.Errorf("unit %q is not printable or too long", unit)
 		}
 		if strings.HasPrefix(unit, contract.UnitPrefix) && !strings.Contains(text, "/"+contract.UnitPrefix) {

@@ -11,8 +11,8 @@ const (
 	maxUnit = 255
 )
 
-// printable replaces unprintable characters with '?' and cuts the result to max runes.
-func printable(s string, max int) string {
+// toPrintable replaces unprintable characters with '?' and cuts the result to max runes.
+func toPrintable(s string, max int) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range s {

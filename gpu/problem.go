@@ -58,7 +58,7 @@ func (p Problem) Sentence() string {
 	if t := p.text(); t.sentence != "" || p == ProblemNone {
 		return t.sentence
 	}
-	return "The GPUs cannot be read for a reason that this version does not know (" + printable(string(p), maxWord) +
+	return "The GPUs cannot be read for a reason that this version does not know (" + toPrintable(string(p), maxWord) +
 		"); look at the journal of gpusched.service."
 }
 

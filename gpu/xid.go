@@ -64,7 +64,7 @@ func ParseXid(line string) (Xid, bool) {
 		return Xid{}, false
 	}
 	x := Xid{Code: code, PCI: bus.String()}
-	x.Text = printable(x.process(strings.TrimSpace(m[3])), maxXidText)
+	x.Text = toPrintable(x.process(strings.TrimSpace(m[3])), maxXidText)
 	if x.Code == XidRecovery {
 		x.Recovery = parseRecovery(x.Text)
 	}
@@ -88,7 +88,7 @@ func (x *Xid) process(text string) string {
 	}
 	name, rest, _ = strings.Cut(name, ",")
 	if name != "<unknown>" {
-		x.Comm = printable(name, maxWord)
+		x.Comm = toPrintable(name, maxWord)
 	}
 	return strings.TrimSpace(rest)
 }

@@ -103,7 +103,7 @@ func FuzzParseXid(f *testing.F) {
 		if x.Code < 1 || x.Code > MaxXid || x.PID < 0 || !strings.Contains(line, "Xid (") {
 			t.Errorf("%+v", x)
 		}
-		if x.Text != printable(x.Text, maxXidText) || x.Comm != printable(x.Comm, maxWord) || !utf8.ValidString(x.Text+x.Comm) {
+		if x.Text != toPrintable(x.Text, maxXidText) || x.Comm != toPrintable(x.Comm, maxWord) || !utf8.ValidString(x.Text+x.Comm) {
 			t.Errorf("%+v is not fit to print", x)
 		}
 		if !(Device{PCI: x.PCI}).At(x.PCI) {

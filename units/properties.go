@@ -270,13 +270,13 @@ func description(s Spec) string {
 		}
 		where = " on GPU " + strings.Join(idx, ",")
 	}
-	return fmt.Sprintf("gpusched job %d (%s) of %s%s", s.ID, printable(s.JobName), printable(s.User), where)
+	return fmt.Sprintf("gpusched job %d (%s) of %s%s", s.ID, toPrintable(s.JobName), toPrintable(s.User), where)
 }
 
 const maxName = 100 // runes of a name in a description
 
-// printable replaces the characters of a name that must not reach a terminal or a unit file.
-func printable(name string) string {
+// toPrintable replaces the characters of a name that must not reach a terminal or a unit file.
+func toPrintable(name string) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range name {

@@ -25,7 +25,7 @@ func (c *Client) call(ctx context.Context, header http.Header, method, path stri
 	if err != nil {
 		return err
 	}
-	return patiently(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
+	return retryBusy(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
 }
 
 // encodeBody returns a request's body as JSON. It returns nil if there is no body.
@@ -39,9 +39,9 @@ func encodeBody(in any) (body []byte, err error) {
 	return body, err
 }
 
-// patiently repeats a request while the daemon has no room for it, for up to retryTime. The
+// retryBusy repeats a request while the daemon has no room for it, for up to retryTime. The
 // function ask makes the request.
-func patiently(ctx context.Context, ask func() error) error {
+func retryBusy(ctx context.Context, ask func() error) error {
 	for start := time.Now(); ; {
 		err := ask()
 		var e *Error

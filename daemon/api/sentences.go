@@ -13,11 +13,11 @@ func (x *Reason) Text(r words.Reader) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
 	}
-	return r.Reason(x.coded())
+	return r.Reason(x.toJob())
 }
 
-// coded converts the reason to a job.Reason, with its detail as a job.Message.
-func (x *Reason) coded() job.Reason {
+// toJob converts the reason to a job.Reason, with its detail as a job.Message.
+func (x *Reason) toJob() job.Reason {
 	out := x.Reason
 	if out.Detail = x.Why; x.Why.IsZero() { // an older gpusched on another machine sent the reason without a code
 		out.Detail = job.Text(x.Detail)
@@ -36,7 +36,7 @@ func (j *Job) Because(r words.Reader) string {
 	}
 	list := make([]job.Reason, len(j.Reasons))
 	for i := range j.Reasons {
-		list[i] = j.Reasons[i].coded()
+		list[i] = j.Reasons[i].toJob()
 	}
 	return r.Why(list)
 }

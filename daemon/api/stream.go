@@ -58,7 +58,7 @@ func (c *Client) open(
 			return nil, err
 		}
 	}
-	return resp, patiently(ctx, func() error {
+	return resp, retryBusy(ctx, func() error {
 		silent.Reset(answerTime)
 		if resp, err = c.send(limited, nil, r.Method, path, body); err != nil {
 			return c.explain(ctx, err)

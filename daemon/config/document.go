@@ -123,7 +123,7 @@ func (w *walk) addPair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)
 	value := n.Value()
-	if value.Kind != unstable.InlineTable || (len(path) > 1 && !leadsToSection(corrected(path))) {
+	if value.Kind != unstable.InlineTable || (len(path) > 1 && !leadsToSection(correctPath(path))) {
 		w.entries = append(w.entries, entry{path: path, value: lookUp(w.values, path), at: at})
 		return
 	}

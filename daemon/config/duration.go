@@ -58,7 +58,7 @@ func durationValue(to *time.Duration, lo, hi time.Duration, none bool) value {
 		}
 		return spellDuration(d)
 	}
-	return setting[time.Duration]{to, fromText(`"30s"`, read), wrong, quoted(write), shape{Type: "string", Form: form}}
+	return setting[time.Duration]{to, fromText(`"30s"`, read), wrong, quotingWriter(write), shape{Type: "string", Form: form}}
 }
 
 // spellDuration prints a duration exactly, without zero parts.

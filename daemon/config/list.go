@@ -32,8 +32,8 @@ func fromList[T, E any](example, noun string, item func(E) (T, bool)) func(any) 
 	}
 }
 
-// listed returns a function that writes lists.
-func listed[T any](write func(T) string) func([]T) string {
+// listWriter returns a function that writes lists.
+func listWriter[T any](write func(T) string) func([]T) string {
 	return func(list []T) string {
 		parts := make([]string, len(list))
 		for i, v := range list {
@@ -59,14 +59,14 @@ func gpuIndexes(to *[]int) value {
 				return fmt.Errorf("%d is not a GPU index", n)
 			}
 		}
-		return ascending(list, "GPU %d")
+		return checkAscending(list, "GPU %d")
 	}
 	form := shape{Type: "array", Form: "a list of numbers", Items: &shape{Type: "integer", Min: &lo, Max: &hi}}
-	return setting[[]int]{to, read, wrong, listed(strconv.Itoa), form}
+	return setting[[]int]{to, read, wrong, listWriter(strconv.Itoa), form}
 }
 
-// ascending returns an error if a number is repeated or out of order.
-func ascending(list []int, called string) error {
+// checkAscending returns an error if a number is repeated or out of order.
+func checkAscending(list []int, called string) error {
 	for i, n := range list {
 		switch {
 		case i > 0 && n == list[i-1]:
@@ -109,7 +109,7 @@ func (k paths) list(to *[]string) value {
 		}
 		return nil
 	}
-	return setting[[]string]{to, read, wrong, listed(strconv.Quote), k.form}
+	return setting[[]string]{to, read, wrong, listWriter(strconv.Quote), k.form}
 }
 
 // maxDevices limits the length of the list, because each start of a job reads the whole list.

@@ -123,6 +123,6 @@ func notifyWays(dst *[]job.NotifyWay) value {
 		return nil
 	}
 	form := shape{Type: "array", Form: "a list of " + known, Items: &shape{Type: "string", Enum: words}}
-	write := listed(func(w job.NotifyWay) string { return strconv.Quote(string(w)) })
+	write := listWriter(func(w job.NotifyWay) string { return strconv.Quote(string(w)) })
 	return setting[[]job.NotifyWay]{dst, read, wrong, write, form}
 }

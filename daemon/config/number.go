@@ -174,5 +174,5 @@ func onOff(to *bool) value {
 		}
 		return b, nil
 	}
-	return setting[bool]{to, read, anything[bool], strconv.FormatBool, shape{Type: "boolean", Form: "true or false"}}
+	return setting[bool]{to, read, acceptAny[bool], strconv.FormatBool, shape{Type: "boolean", Form: "true or false"}}
 }

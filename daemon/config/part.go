@@ -61,7 +61,7 @@ func memOrNone(to *job.Part) value {
 		return wrongPercent(p)
 	}
 	form := shape{Type: "string", Form: "a size, a percentage, or none", Pattern: `^(none|[0-9.]+ ?([A-Za-z]+|%))$`}
-	return setting[job.Part]{to, fromText(`"64G"`, read), wrong, quoted(func(p job.Part) string {
+	return setting[job.Part]{to, fromText(`"64G"`, read), wrong, quotingWriter(func(p job.Part) string {
 		if p.Amount > 0 {
 			return spellSize(p.Amount)
 		}

@@ -43,7 +43,7 @@ func (m *merge) resolve(e entry) (k key, ok bool) {
 // the section's table; ok is false if there is no such section. It reports each wrong path once per
 // file.
 func (m *merge) section(path []string, e entry) (s section, name string, ok bool) {
-	right := corrected(path)
+	right := correctPath(path)
 	s, name, ok = find(right)
 	fault := ""
 	switch {

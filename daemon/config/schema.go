@@ -115,7 +115,7 @@ func describe(k key, v value) node {
 	n := sh.node()
 	n["description"] = k.doc + " (" + strings.ToUpper(sh.Form[:1]) + sh.Form[1:] + ".)"
 	if k.fallback == "" {
-		n["default"] = decoded(v.spell())
+		n["default"] = decodeSpelling(v.spell())
 	}
 	return n
 }
@@ -140,8 +140,8 @@ func (sh shape) node() node {
 	return n
 }
 
-// decoded returns the JSON value of a spelling in a file.
-func decoded(spelling string) any {
+// decodeSpelling returns the JSON value of a spelling in a file.
+func decodeSpelling(spelling string) any {
 	var doc map[string]any
 	if err := toml.Unmarshal([]byte("v = "+spelling), &doc); err != nil {
 		panic("config: a default is spelled wrong: " + err.Error()) // TestSampleIsDefault checks this

@@ -203,8 +203,8 @@ func hasPrefix(path, prefix []string) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
-// corrected returns the path that was most likely meant, or nil if no known path is similar.
-func corrected(path []string) []string {
+// correctPath returns the path that was most likely meant, or nil if no known path is similar.
+func correctPath(path []string) []string {
 	var right []string
 	for _, part := range path {
 		known, free := nextNames(right)

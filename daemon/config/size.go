@@ -47,7 +47,7 @@ func sizeValue(to *int64, lo, hi int64, zero string, form shape) value {
 		return spellSize(n)
 	}
 	form.Type = "string"
-	return setting[int64]{to, fromText(`"512M"`, read), wrong, quoted(write), form}
+	return setting[int64]{to, fromText(`"512M"`, read), wrong, quotingWriter(write), form}
 }
 
 // defaultMem returns a setting that is auto, none or a size.
@@ -64,7 +64,7 @@ func defaultMem(to *DefaultMem) value {
 		return nil
 	}
 	form := shape{Type: "string", Form: "auto, none or a size", Pattern: `^(auto|none|[0-9.]+ ?[A-Za-z]+)$`}
-	return setting[DefaultMem]{to, fromText(`"16G"`, parseDefaultMem), wrong, quoted(DefaultMem.String), form}
+	return setting[DefaultMem]{to, fromText(`"16G"`, parseDefaultMem), wrong, quotingWriter(DefaultMem.String), form}
 }
 
 // share returns a setting that is a percentage or a size.
@@ -77,7 +77,7 @@ func share(to *Share) value {
 		return nil
 	}
 	form := shape{Type: "string", Form: "a percentage or a size", Pattern: `^[0-9.]+ ?([A-Za-z]+|%)$`}
-	return setting[Share]{to, fromText(`"5%"`, parseShare), wrong, quoted(Share.String), form}
+	return setting[Share]{to, fromText(`"5%"`, parseShare), wrong, quotingWriter(Share.String), form}
 }
 
 // spellSize prints bytes exactly, in the largest unit that gives a whole number.

@@ -49,8 +49,8 @@ func (s setting[T]) check() error  { return s.wrong(*s.to) }
 func (s setting[T]) spell() string { return s.write(*s.to) }
 func (s setting[T]) schema() shape { return s.form }
 
-// anything accepts every value.
-func anything[T any](T) error { return nil }
+// acceptAny accepts every value.
+func acceptAny[T any](T) error { return nil }
 
 // fromText returns a function that reads text in quotes. example shows such a text.
 func fromText[T any](example string, read func(string) (T, error)) func(any) (T, error) {
@@ -63,11 +63,11 @@ func fromText[T any](example string, read func(string) (T, error)) func(any) (T,
 	}
 }
 
-// asWritten returns its argument unchanged.
+// asWritten returns s unchanged.
 func asWritten[T ~string](s string) (T, error) { return T(s), nil }
 
-// quoted returns a function that writes text in quotes.
-func quoted[T any](write func(T) string) func(T) string {
+// quotingWriter returns a function that writes text in quotes.
+func quotingWriter[T any](write func(T) string) func(T) string {
 	return func(v T) string { return strconv.Quote(write(v)) }
 }
 

@@ -28,7 +28,7 @@ func oneOf[T ~string](dst *T, noun string, words ...T) value {
 		return nil
 	}
 	read := fromText(strconv.Quote(list[0]), asWritten[T])
-	return setting[T]{dst, read, wrong, quoted(plain[T]), shape{Type: "string", Form: form, Enum: list}}
+	return setting[T]{dst, read, wrong, quotingWriter(plain[T]), shape{Type: "string", Form: form, Enum: list}}
 }
 
 // logLevel returns a setting that is a level of slog in lower case.
@@ -48,7 +48,7 @@ func logLevel(to *slog.Level) value {
 		return nil
 	}
 	form := shape{Type: "string", Form: "debug, info, warn or error", Enum: levels}
-	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quoted(write), form}
+	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quotingWriter(write), form}
 }
 
 // word returns a setting that is a text, which check checks.

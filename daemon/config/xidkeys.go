@@ -30,7 +30,7 @@ func xids(to *[]int) value {
 		Type: "string", Form: "numbers of Xids and ranges of them, or empty",
 		Pattern: `^( *[0-9]+( *- *[0-9]+)? *(, *[0-9]+( *- *[0-9]+)? *)*)? *$`,
 	}
-	return setting[[]int]{to, fromText(`"48, 145-150"`, parseXids), wrongXids, quoted(spellXids), form}
+	return setting[[]int]{to, fromText(`"48, 145-150"`, parseXids), wrongXids, quotingWriter(spellXids), form}
 }
 
 func parseXids(s string) ([]int, error) {
@@ -77,7 +77,7 @@ func wrongXids(codes []int) error {
 			return fmt.Errorf("%d can't be listed: in that report the driver itself says what the GPU needs", n)
 		}
 	}
-	return ascending(codes, "%d")
+	return checkAscending(codes, "%d")
 }
 
 func spellXids(codes []int) string {

@@ -135,11 +135,11 @@ func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, 
 		}
 		return name, nil
 	}
-	now, err := d.today(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), end)
+	now, err := d.askToday(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), end)
 	if err != nil || !now.Found || now.Name == was {
 		return now.Name, err
 	}
-	same, err := d.today(Query{UserByName, was}, d.asker(uid), end)
+	same, err := d.askToday(Query{UserByName, was}, d.asker(uid), end)
 	if same.Found && same.ID == uid {
 		return was, err
 	}
@@ -149,9 +149,9 @@ func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, 
 	return now.Name, err
 }
 
-// today returns the present answer, even if an older one is known. It asks even if earlier
+// askToday returns the present answer, even if an older one is known. It asks even if earlier
 // questions got no answer: one slow name must not keep another account's jobs from starting.
-func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
+func (d *Directory) askToday(q Query, asker int, end time.Time) (Answer, error) {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}, nil
 	}
@@ -314,12 +314,12 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if wait && !vain && (!e.answer.Found || q.Kind == GroupsOf || q.Kind == UserByID) {
 		d.await(c)
 	}
-	return e.believed(time.Now())
+	return e.usableAnswer(time.Now())
 }
 
-// believed returns the answer if it may still be used. Without a new answer, groups are used for
-// only a day, because they give rights. Names are used without a limit.
-func (e *entry) believed(now time.Time) Answer {
+// usableAnswer returns the answer if it may still be used. Without a new answer, groups are used
+// for only a day, because they give rights. Names are used without a limit.
+func (e *entry) usableAnswer(now time.Time) Answer {
 	if e.query.Kind == GroupsOf && now.Sub(e.found) > trustGroups {
 		return Answer{}
 	}

@@ -57,7 +57,7 @@ func (b *budget) thisNode(slurmConf, host string) node {
 			continue
 		}
 		mine := b.aliases(expr, l["nodehostname"], n.names[:2])
-		if b.among(expr, n.names[:2]) || len(mine) > 0 {
+		if b.includesAny(expr, n.names[:2]) || len(mine) > 0 {
 			n.names, n.described = append(n.names, mine...), true
 			n.gpus = n.gpus || hasGPU(gres) || gpus && !said
 		}
@@ -71,7 +71,7 @@ func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 		return nil
 	}
 	if !strings.ContainsAny(hosts, "[,") { // NodeHostname has one host, so all nodes are on it
-		if !b.among(hosts, mine) {
+		if !b.includesAny(hosts, mine) {
 			return nil
 		}
 		return slices.Collect(b.expand(nodes))
@@ -82,7 +82,7 @@ func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 	}
 	i := 0
 	for name := range b.expand(nodes) {
-		if i < len(all) && b.among(all[i], mine) {
+		if i < len(all) && b.includesAny(all[i], mine) {
 			list = append(list, name)
 		}
 		i++
@@ -120,7 +120,7 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	var listed, counted bool    // some GPUs have a device file; some GPUs are only counted
 	for l := range splitLines(gresConf) {
 		expr, named := l["nodename"]
-		if named && !b.among(expr, n.names) {
+		if named && !b.includesAny(expr, n.names) {
 			continue
 		}
 		if how := l["autodetect"]; how != "" && named {

@@ -53,8 +53,7 @@ func elements(expr string) iter.Seq[string] {
 	}
 }
 
-// expand yields the names of one element. It stops and returns false when the function yield
-// returns false.
+// expand yields the names of one element. It stops and returns false when yield returns false.
 func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 	before, after, ok := strings.Cut(rest, "[")
 	inside, tail, closed := strings.Cut(after, "]")
@@ -80,8 +79,8 @@ func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 	return true
 }
 
-// among reports whether an expression includes any of the hosts.
-func (b *budget) among(expr string, hosts []string) bool {
+// includesAny reports whether an expression includes any of the hosts.
+func (b *budget) includesAny(expr string, hosts []string) bool {
 	for name := range b.expand(expr) {
 		for _, host := range hosts {
 			if strings.EqualFold(name, host) {

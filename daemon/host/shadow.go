@@ -11,16 +11,16 @@ import (
 
 // Barred returns why a user may not run anything now,
 // according to shadow(5) of this host, or "" if the user may.
-func Barred(uid int) string { return barred("/etc/shadow", uid, UserName, time.Now()) }
+func Barred(uid int) string { return whyBarred("/etc/shadow", uid, UserName, time.Now()) }
 
 // secondsOfDay is the length of a day. shadow(5) counts days since 1970 in UTC.
 const secondsOfDay = 24 * 60 * 60
 
-// barred returns why a user may not run anything, or "" if the account has not expired.
-// An account that is not in the file, such as one of a directory service, never expires here.
-// If the file can't be read, no account counts as expired. This is normal on Fedora and RHEL,
-// where the file's mode is 0000, since the daemon lacks the capability to read it.
-func barred(path string, uid int, userName func(int) string, now time.Time) string {
+// whyBarred returns why a user may not run anything, or "" if the account has not expired. An
+// account that is not in the file, such as one of a directory service, never expires here. If the
+// file can't be read, no account counts as expired. This is normal on Fedora and RHEL, where the
+// file's mode is 0000, since the daemon lacks the capability to read it.
+func whyBarred(path string, uid int, userName func(int) string, now time.Time) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return ""

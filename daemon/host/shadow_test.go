@@ -16,7 +16,7 @@ func TestExpiredAccounts(t *testing.T) {
 	userName := func(uid int) string {
 		return map[int]string{1: "soon", 2: "today", 3: "off", 4: "locked", 5: "never", 6: "short", 7: "to"}[uid]
 	}
-	if why := barred(path, 2, userName, noon); why != "" {
+	if why := whyBarred(path, 2, userName, noon); why != "" {
 		t.Errorf("without a file: %q", why)
 	}
 	text := "root:*:19000:0:99999:7:::\nsoon:x:19000:0:99999:7::20001:\ntoday:x:19000:0:99999:7::20000:\noff:x:19000:0:99999:7::0:\n" +
@@ -28,11 +28,11 @@ func TestExpiredAccounts(t *testing.T) {
 		1: "", 2: "the account of today has expired (2024-10-04)", 3: "the account of off has expired (1970-01-01)",
 		4: "", 5: "", 6: "", 7: "", 8: "",
 	} {
-		if why := barred(path, uid, userName, noon); why != want {
+		if why := whyBarred(path, uid, userName, noon); why != want {
 			t.Errorf("%d (%s): %q, want %q", uid, userName(uid), why, want)
 		}
 	}
-	if barred(path, 1, userName, noon.Add(12*time.Hour)) == "" {
+	if whyBarred(path, 1, userName, noon.Add(12*time.Hour)) == "" {
 		t.Error("an account does not expire with the day")
 	}
 }

@@ -38,7 +38,7 @@ func (e *entry) add(name, value string) {
 		return
 	}
 	e.fields = append(e.fields, field{fieldPrefix + fieldWord(name), value})
-	if said := " " + quoted(name) + "=" + quoted(value); len(e.text)+len(said) <= maxText {
+	if said := " " + quoteValue(name) + "=" + quoteValue(value); len(e.text)+len(said) <= maxText {
 		e.text += said
 	}
 }
@@ -73,9 +73,9 @@ func shorten(value string) string {
 	return value[:maxValue] + "…"
 }
 
-// quoted returns a value as it is in the text after "=". The value is quoted if it has a space, or
-// characters that must not reach a terminal.
-func quoted(value string) string {
+// quoteValue returns a value as it is in the text after "=". The value is quoted if it has a space,
+// or characters that must not reach a terminal.
+func quoteValue(value string) string {
 	if value == "" || strings.ContainsAny(value, ` "=`) || !isPrintable(value) {
 		return strconv.Quote(value)
 	}

@@ -24,7 +24,7 @@ func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	e := entry{level: r.Level, text: shorten(r.Message)}
 	if !isPrintable(e.text) {
-		e.text = quoted(e.text)
+		e.text = quoteValue(e.text)
 	}
 	for _, f := range h.attrs {
 		e.add(f.name, f.value)

@@ -160,7 +160,7 @@ func FuzzDatagram(f *testing.F) {
 	f.Add("audit", "target", "x\nGPUSCHED_OUTCOME=done")
 	f.Add("a=b\nc", "GPUSCHED_\n", "\x00\xff")
 	f.Fuzz(func(t *testing.T, message, name, value string) {
-		e := entry{text: quoted(message)}
+		e := entry{text: quoteValue(message)}
 		e.add(name, value)
 		fields, err := parse(datagram(e))
 		if err != nil || len(fields) != 4 {

@@ -12,8 +12,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// full returns a page with a sample of every family.
-func full() *Page {
+// fullPage returns a page with a sample of every family.
+func fullPage() *Page {
 	p, tally := NewPage(), NewTally()
 	v := job.View{
 		GPUSource: job.GPUSource{SampledAt: noon, Driver: "550.54", CUDA: "12.4"},
@@ -57,7 +57,7 @@ func full() *Page {
 // A full page matches the golden files in both formats.
 func TestGoldenPages(t *testing.T) {
 	for _, format := range Formats() {
-		golden.Check(t, "page."+string(format), string(full().Text(format)))
+		golden.Check(t, "page."+string(format), string(fullPage().Text(format)))
 	}
 }
 
@@ -70,7 +70,7 @@ var (
 // Every line is valid OpenMetrics. All lines of a family are together. A family has a help text, a
 // type, and its unit in the name, and its samples have the ending of its type.
 func TestAPageIsOpenMetrics(t *testing.T) {
-	text := string(full().Text(OpenMetrics))
+	text := string(fullPage().Text(OpenMetrics))
 	body, whole := strings.CutSuffix(text, "\n# EOF\n")
 	if !whole {
 		t.Fatal("the page does not end with # EOF")

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// lines returns a page's samples with a prefix.
-func lines(tally *Tally, prefix string) string {
+// linesWith returns a page's samples with a prefix.
+func linesWith(tally *Tally, prefix string) string {
 	p := NewPage()
 	tally.AddTo(p, &job.View{})
 	var list []string
@@ -57,7 +57,7 @@ func TestALifeIsCountedOnce(t *testing.T) {
 		`gpusched_job_wait_seconds_bucket{le="60.0"}`:     "2",
 		`gpusched_job_wait_seconds_bucket{le="10.0"}`:     "0",
 	} {
-		if got := lines(tally, prefix); got != want {
+		if got := linesWith(tally, prefix); got != want {
 			t.Errorf("%s is %q, not %q", prefix, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestRestoredJobsCountFromNowOn(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"gpusched_job_wait_seconds_count": "0", "gpusched_job_run_seconds_sum": "60", `gpusched_jobs_ended_total{outcome="failed"}`: "1",
 	} {
-		if got := lines(tally, prefix); got != want {
+		if got := linesWith(tally, prefix); got != want {
 			t.Errorf("%s is %q, not %q", prefix, got, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestAnArrayIsItsTasks(t *testing.T) {
 	tally := NewTally()
 	tally.Job(&job.Job{ID: 1, State: job.Completed, Life: job.Life{Tasks: &job.Tasks{}}})
 	tally.Job(&job.Job{ID: 2, State: job.Completed, Life: job.Life{Task: &job.Task{Array: 1}}})
-	if got := lines(tally, `gpusched_jobs_ended_total{outcome="completed"}`); got != "1" {
+	if got := linesWith(tally, `gpusched_jobs_ended_total{outcome="completed"}`); got != "1" {
 		t.Errorf("%s have completed", got)
 	}
 }

@@ -75,8 +75,8 @@ func ParseZone(text string) (z Zone, err error) {
 	return z, nil
 }
 
-// local returns the time that a local clock shows, as a time in UTC.
-func (z Zone) local(at time.Time) time.Time {
+// localTime returns the time that a local clock shows, as a time in UTC.
+func (z Zone) localTime(at time.Time) time.Time {
 	offset := int64(0)
 	for i, s := range z {
 		if i == 0 || at.Unix() >= s.From {
@@ -141,7 +141,7 @@ type span struct {
 
 // cut divides a window at the beginnings of the periods.
 func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
-	for begin := p.begin(z.local(from)); from.Before(to) && len(spans) <= maxRows; {
+	for begin := p.begin(z.localTime(from)); from.Before(to) && len(spans) <= maxRows; {
 		label := begin.Format(time.DateOnly)
 		begin = p.next(begin)
 		end := z.instant(begin)
@@ -157,4 +157,4 @@ func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
 }
 
 // Begin returns the beginning of the period that contains the time t.
-func (z Zone) Begin(t time.Time, p Period) time.Time { return z.instant(p.begin(z.local(t))) }
+func (z Zone) Begin(t time.Time, p Period) time.Time { return z.instant(p.begin(z.localTime(t))) }

@@ -17,11 +17,11 @@ type Backend interface {
 	// Do carries out a command. It checks rights on jobs, because the backend knows their owners.
 	// The server has checked all other rights before, by the route table.
 	Do(ctx context.Context, who job.Actor, c job.Command) error
-	// DoMany carries out commands about jobs, and checks the rights on these jobs. It calls the
-	// function told with the outcomes in pieces, in the order of the commands, once the outcomes
-	// are on disk. After an error it begins no more commands. The result begun is the number of
-	// commands whose outcomes were passed to that function or that are still in progress.
-	DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (begun int, err error)
+	// DoMany carries out commands about jobs, and checks the rights on these jobs. It calls report
+	// with the outcomes in pieces, in the order of the commands, once the outcomes are on disk.
+	// After an error it begins no more commands. n is the number of commands whose outcomes were
+	// passed to report or that are still in progress.
+	DoMany(ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error) (n int, err error)
 	// Query returns the selected jobs. The answer includes every change
 	// that was acknowledged before.
 	Query(ctx context.Context, q job.Query) (job.View, error)
@@ -61,9 +61,9 @@ type Backend interface {
 	Entitlement(ctx context.Context, uid int) (job.Entitlement, error)
 	// Payload returns a job's private part. The server checks before the call who may see it.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
-	// Measure adds the scheduler's metrics to a page. The argument users limits the users with
-	// metrics of their own.
-	Measure(ctx context.Context, p *metrics.Page, users int) error
+	// Measure adds the scheduler's metrics to a page. At most maxUsers users have metrics of their
+	// own.
+	Measure(ctx context.Context, p *metrics.Page, maxUsers int) error
 	// Events returns the events whose numbers are above after. If there are none, it waits for one,
 	// or until ctx is done. If after is -1, it returns no events at once, but the numbers of the
 	// oldest and newest event that are kept.

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// announced returns a backend with n events.
-func announced(n int) *servertest.Backend {
+// backendWithEvents returns a backend with n events.
+func backendWithEvents(n int) *servertest.Backend {
 	b := queue()
 	for i := range n {
 		b.Announce(job.Event{Kind: job.EventStarted, Job: job.ID(i + 1), Called: fmt.Sprint(i + 1), Name: "train", User: "alice", UID: new(1001), State: job.Running, Attempt: 1, GPUs: []int{0, 1}})
@@ -49,12 +49,12 @@ func TestPastEventsAreAnswered(t *testing.T) {
 		"since=1&follow=0":  "position 1, job-started 2, job-started 3, job-started 4, job-started 5",
 		"since=99&follow=0": "position 99, gap 5",
 	} {
-		status, body := ask(testServer(announced(5), nil), bob, "GET", "/v1/events?"+path, "")
+		status, body := ask(testServer(backendWithEvents(5), nil), bob, "GET", "/v1/events?"+path, "")
 		if got := shortForm(t, body); status != http.StatusOK || got != want {
 			t.Errorf("%s: %d %s, want %s", path, status, got, want)
 		}
 	}
-	b := announced(6)
+	b := backendWithEvents(6)
 	if _, body := ask(testServer(b, nil), bob, "GET", "/v1/events?since=1&follow=0", ""); shortForm(t, body) != "position 1, gap 6" {
 		t.Error(body)
 	}
@@ -112,7 +112,7 @@ func follow(t *testing.T, socket, words string) (next func() string) {
 // The server sends an event when the event is announced. A stop of the server ends the answer and
 // frees the places of the connections.
 func TestFollowing(t *testing.T) {
-	b := announced(2)
+	b := backendWithEvents(2)
 	s := testServer(b, nil)
 	socket, stop := listen(t, s)
 	next, other := follow(t, socket, "follow=1"), follow(t, socket, "follow=1&since=1")
@@ -141,7 +141,7 @@ func TestFollowing(t *testing.T) {
 }
 
 func TestFollowersAreBounded(t *testing.T) {
-	s := testServer(announced(1), nil)
+	s := testServer(backendWithEvents(1), nil)
 	for range maxUserFollowers {
 		s.limits.followers.enter(bob.uid)
 	}
@@ -178,7 +178,7 @@ func (w pausedWriter) Write(b []byte) (int, error) {
 // works. A client that reads too slowly gets a gap and is disconnected. Other clients do not wait.
 func TestSlowFollowersAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := announced(1)
+		b := backendWithEvents(1)
 		s := testServer(b, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

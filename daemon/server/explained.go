@@ -9,10 +9,10 @@ import (
 // trialPart is the share of one CPU that a user's trials of changes may use on average.
 const trialPart = 0.2
 
-// explained returns what is ahead of a job in the queue. If the caller may change the job,
-// explained also tries which changes would start the job sooner. The computing time counts against
+// explainJob returns what is ahead of a job in the queue. If the caller may change the job,
+// explainJob also tries which changes would start the job sooner. The computing time counts against
 // the user.
-func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
+func (s *Server) explainJob(r *request, v *job.JobView) (*api.Queue, error) {
 	e, err := s.backend(r.Context()).Explain(r.Context(), v.ID, r.person, r.who.MayControl(&v.Job))
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func TestTrialsAreThrottled(t *testing.T) {
 		e := b.Explained[2]
 		e.Took = 100 * time.Millisecond
 		b.Explained[2] = e
-		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 100, 100 })
+		s := limitedServer(b, func(l *config.Limits) { l.Requests, l.Burst = 100, 100 })
 		took := func(p peer) time.Duration {
 			start := time.Now()
 			for range 20 {

@@ -26,8 +26,8 @@ func (s *Server) handleGPUs(r *request) (any, error) {
 }
 
 // control returns the handler of a command that pauses, drains or resumes one GPU or all GPUs.
-// After the command, the handler answers with the reply of show.
-func control(kind job.CommandKind, show func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
+// After the command, next answers.
+func control(kind job.CommandKind, next func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
 		c := job.Command{Kind: kind}
 		in, keeps := r.body.(*api.PauseRequest)
@@ -58,7 +58,7 @@ func control(kind job.CommandKind, show func(*Server, *request) (any, error)) fu
 		if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 			return nil, err
 		}
-		return show(s, r)
+		return next(s, r)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestHalfOpenClients(t *testing.T) {
 type crowd struct {
 	t       *testing.T
 	limits  config.Limits
-	backend *faulty
+	backend *faultyBackend
 	over    chan struct{} // closed when the honest clients are done
 
 	mu     sync.Mutex // guards the fields below
@@ -54,7 +54,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	limits := config.Default().Limits
 	limits.Connections, limits.UserConns, limits.UserWaits = 12, 4, 2
 	c := &crowd{t: t, limits: limits, over: make(chan struct{}), dice: rand.New(rand.NewPCG(seed, 0)), acked: map[string]job.ID{}}
-	c.backend = &faulty{Backend: &servertest.Backend{Now: noon}, c: c}
+	c.backend = &faultyBackend{Backend: &servertest.Backend{Now: noon}, c: c}
 	return c
 }
 
@@ -252,8 +252,8 @@ func (c *crowd) dial(p peer) (net.Conn, error) {
 	}
 }
 
-// faulty is a backend that outlasts the servers. At times it is slow or unavailable.
-type faulty struct {
+// faultyBackend is a backend that outlasts the servers. At times it is slow or unavailable.
+type faultyBackend struct {
 	*servertest.Backend
 	c    *crowd
 	mood atomic.Int32
@@ -265,7 +265,7 @@ const (
 	unavailable
 )
 
-func (f *faulty) run() {
+func (f *faultyBackend) run() {
 	for {
 		select {
 		case <-time.After(f.c.randomDuration(20 * time.Second)):
@@ -277,11 +277,11 @@ func (f *faulty) run() {
 	}
 }
 
-// longestDelay is the longest delay of faulty.
+// longestDelay is the longest delay of a faultyBackend.
 const longestDelay = 10 * time.Second
 
 // trouble runs before and after each call. At times it delays the call or returns an error.
-func (f *faulty) trouble(ctx context.Context) error {
+func (f *faultyBackend) trouble(ctx context.Context) error {
 	switch f.mood.Load() {
 	case sluggish:
 		return api.Pause(ctx, f.c.randomDuration(longestDelay))
@@ -291,7 +291,7 @@ func (f *faulty) trouble(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (f *faulty) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+func (f *faultyBackend) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	if err := f.trouble(ctx); err != nil {
 		return job.Submitted{}, err
 	}
@@ -299,14 +299,14 @@ func (f *faulty) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	return out, errors.Join(err, f.trouble(ctx))
 }
 
-func (f *faulty) Query(ctx context.Context, q job.Query) (job.View, error) {
+func (f *faultyBackend) Query(ctx context.Context, q job.Query) (job.View, error) {
 	if err := f.trouble(ctx); err != nil {
 		return job.View{}, err
 	}
 	return f.Backend.Query(ctx, q)
 }
 
-func (f *faulty) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
+func (f *faultyBackend) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	if err := f.trouble(ctx); err != nil {
 		return job.JobView{}, err
 	}
@@ -342,12 +342,12 @@ func submitBody(key string) string {
 	return string(body)
 }
 
-// patient is the time limit of an honest request, which may meet several restarts and delays.
-const patient = 4 * time.Minute
+// patientTime is the time limit of an honest request, which may meet several restarts and delays.
+const patientTime = 4 * time.Minute
 
 // retry repeats a request until it gets an answer.
 func (c *crowd) retry(over http.RoundTripper, method, path, body string, out any) {
-	for began := time.Now(); time.Since(began) < patient; sleep(time.Second) {
+	for began := time.Now(); time.Since(began) < patientTime; sleep(time.Second) {
 		r, _ := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
 		resp, err := over.RoundTrip(r)
 		if err != nil {
@@ -367,7 +367,7 @@ func (c *crowd) retry(over http.RoundTripper, method, path, body string, out any
 			return
 		}
 	}
-	c.t.Errorf("%s %s has no answer after %s", method, path, patient)
+	c.t.Errorf("%s %s has no answer after %s", method, path, patientTime)
 }
 
 // completeRequest is a complete request.

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The handler list answers with the selected jobs and the GPUs.
+// handleList answers with the selected jobs and the GPUs.
 func (s *Server) handleList(r *request) (any, error) {
 	asked := r.query.(*api.ListQuery)
 	q, err := s.listQuery(r, asked)
@@ -143,14 +143,14 @@ func (s *Server) handleShow(r *request) (any, error) {
 		if err := s.limits.takeListingSlot(r); err != nil {
 			return nil, err
 		}
-		if reply.Queue, err = s.explained(r, &v); err != nil {
+		if reply.Queue, err = s.explainJob(r, &v); err != nil {
 			return nil, err
 		}
 	}
 	if r.who.MayControl(&v.Job) {
 		r.asAdmin = !r.who.Is(v.Owner)
 		reply.Messages = renderMessages(v.Notified)
-		reply.Job.Private, err = s.jobs.private(r.Context(), v)
+		reply.Job.Private, err = s.jobs.privatePart(r.Context(), v)
 	}
 	return reply, err
 }

@@ -69,10 +69,10 @@ func TestMetricsOfASchedulerThatIsDown(t *testing.T) {
 	}
 }
 
-// hung is a backend whose loop does not answer.
-type hung struct{ Backend }
+// hungBackend is a backend whose loop does not answer.
+type hungBackend struct{ Backend }
 
-func (hung) Measure(ctx context.Context, _ *metrics.Page, _ int) error {
+func (hungBackend) Measure(ctx context.Context, _ *metrics.Page, _ int) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -81,7 +81,7 @@ func (hung) Measure(ctx context.Context, _ *metrics.Page, _ int) error {
 func TestMetricsOfASchedulerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, page := ask(testServer(hung{queue()}, nil), bob, "GET", "/v1/metrics", "")
+		_, page := ask(testServer(hungBackend{queue()}, nil), bob, "GET", "/v1/metrics", "")
 		if !strings.Contains(page, "\ngpusched_up 0\n") {
 			t.Errorf("the page is\n%s", page)
 		}

@@ -16,7 +16,7 @@ import (
 func TestTheClientComesBack(t *testing.T) {
 	const submissions = 9
 	b := queue()
-	s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 5, 1, 1 })
+	s := limitedServer(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 5, 1, 1 })
 	socket, _ := listenAs(t, s, bob)
 	client := &api.Client{Socket: socket}
 	var all sync.WaitGroup

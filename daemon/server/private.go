@@ -12,10 +12,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// private returns the private part of a job. The caller must have checked the right to see it
+// privatePart returns the private part of a job. The caller must have checked the right to see it
 // (invariant 3). The private part of a task is that of its array, with the task's own parameters.
-// If the private part is lost, private returns nil, so that the rest of the job can still be shown.
-func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, error) {
+// If the private part is lost, privatePart returns nil, so that the rest of the job can still be
+// shown.
+func (f *jobFinder) privatePart(ctx context.Context, v job.JobView) (*api.Private, error) {
 	y, err := f.backend(ctx).Payload(ctx, v.PayloadID())
 	if errors.Is(err, job.ErrNoPayload) {
 		return nil, nil

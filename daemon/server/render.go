@@ -71,7 +71,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)
 	out.ExpectedStartFrom, out.ExpectedStartBy = moment(v.Start.From), moment(v.Start.By)
 	if out.StartUnknown = v.Start.Unknown; out.StartUnknown {
-		out.StartUnknownWhy = endless(v.Reasons)
+		out.StartUnknownWhy = sayEndless(v.Reasons)
 	}
 	out.Expected = job.Span(j.Expected).Ceil()
 	out.GPUMemAuto, out.GPUMemKnownBytes = j.Request.AutoMem, v.MemKnown
@@ -82,9 +82,9 @@ func renderLife(out *api.Job, v *job.JobView) {
 	}
 }
 
-// endless returns a sentence about a job whose end nobody knows and that another job waits for. The
-// sentence names the job, and says why. If there is no such job, endless returns "".
-func endless(why []job.Reason) string {
+// sayEndless returns a sentence about a job whose end nobody knows and that another job waits for.
+// The sentence names the job, and says why. If there is no such job, sayEndless returns "".
+func sayEndless(why []job.Reason) string {
 	for _, r := range why {
 		if !r.Endless.IsZero() {
 			return words.Say(r.Endless)

@@ -51,7 +51,7 @@ func tooLong(ctx context.Context, err error) error {
 	}
 }
 
-// The handler report answers with sums over the jobs of a period.
+// handleReport answers with sums over the jobs of a period.
 func (s *Server) handleReport(r *request) (any, error) {
 	in := r.query.(*api.ReportQuery)
 	q, err := parseReport(in)

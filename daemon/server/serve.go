@@ -35,7 +35,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, r.who.UID, err)
 		return
 	}
-	if l, long := reply.(streamed); long {
+	if l, long := reply.(streamedReply); long {
 		out := counter{to: w}
 		defer func() { s.limits.chargeAnswer(r.person, out.n) }() // the answer counts even if the client cuts it off
 		l.send(w, &out)

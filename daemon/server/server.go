@@ -39,13 +39,13 @@ type Options struct {
 	// service and wait a moment. KnownName does not wait. It is used in answers with many names. If
 	// KnownName is nil, UserName is used.
 	UserName, KnownName func(uid int) string
-	// UserID returns the uid of the account with this name. The argument asker is the uid that the
-	// search is charged to. The result ok is false if there is no such account. err says why it is
-	// unknown whether there is one.
+	// UserID returns the uid of the account with this name. asker is the uid that the search is
+	// charged to. ok is false if there is no such account. err says why it is unknown whether there
+	// is one.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
 	// Person returns the uid whose limits apply to a uid: the uid itself, or the owner of a
-	// subordinate uid. The result certain is false if the uid might also belong to an account that
-	// the host does not know yet. Nil means that each uid is its own person.
+	// subordinate uid. certain is false if the uid might also belong to an account that the host
+	// does not know yet. Nil means that each uid is its own person.
 	Person func(uid int) (person int, certain bool)
 	// Config returns the settings in force, and is called for each request. Nil means the defaults.
 	Config func() *config.Config
@@ -56,8 +56,8 @@ type Options struct {
 	HasMail func() bool
 	// GroupID returns the gid of a group. ok is false if there is no such group.
 	GroupID func(name string) (gid int, ok bool)
-	// Member reports whether an account is in a group today. The result known is false if the host
-	// does not know both. The server calls it at each submission, for each group with a quota.
+	// Member reports whether an account is in a group today. known is false if the host does not
+	// know both. The server calls it at each submission, for each group with a quota.
 	Member func(uid, gid int) (in, known bool)
 	// Holds reports whether an account is still in a group that one of its processes has. If the
 	// membership is unknown, Holds returns false. The server calls it at each request of a process

@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// streamed is a reply that is made while it is sent. The user is charged for the bytes that the
-// counter out counts.
-type streamed interface {
+// streamedReply is a reply that is made while it is sent. The user is charged for the bytes that
+// the counter out counts.
+type streamedReply interface {
 	send(w http.ResponseWriter, out *counter)
 }
 

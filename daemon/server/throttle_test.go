@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// limited returns a server with changed limits.
-func limited(b Backend, change func(*config.Limits)) *Server {
+// limitedServer returns a server with changed limits.
+func limitedServer(b Backend, change func(*config.Limits)) *Server {
 	l := config.Default().Limits
 	change(&l)
 	s := testServer(b, nil)
@@ -30,7 +30,7 @@ func limited(b Backend, change func(*config.Limits)) *Server {
 // Invariant 4: a user who sends too many requests is throttled. Other users and root are not.
 func TestAUserHasARateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
+		s := limitedServer(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
 		took := func(p peer, n int) time.Duration {
 			start := time.Now()
 			for range n {
@@ -61,7 +61,7 @@ func TestAUserHasARateLimit(t *testing.T) {
 func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := queue()
-		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.UserWaits = 10, 20, 3 })
+		s := limitedServer(b, func(l *config.Limits) { l.Requests, l.Burst, l.UserWaits = 10, 20, 3 })
 		s.opt.Person = func(uid int) (int, bool) {
 			if uid >= 100000 {
 				return bob.uid, true
@@ -96,7 +96,7 @@ func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 // the connection.
 func TestAFloodIsTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
+		s := limitedServer(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
 		var served, refused atomic.Int32
 		var all sync.WaitGroup
 		for range 100 { // the burst allows 20 at once, and maxDelay 10 more
@@ -130,7 +130,7 @@ func TestAListingCountsByItsSize(t *testing.T) {
 			v.ID = 10 + id
 			b.View.Jobs = append(b.View.Jobs, v)
 		}
-		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 40 })
+		s := limitedServer(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 40 })
 		_, body := ask(s, bob, "GET", "/v1/jobs", "")
 		if n := len(body) / answerUnit; n < 80 || n > 140 {
 			t.Fatalf("the listing counts %d", n)
@@ -175,7 +175,7 @@ func TestAListingThatIsCutOffCounts(t *testing.T) {
 		v.ID = 10 + id
 		b.View.Jobs = append(b.View.Jobs, v)
 	}
-	s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 100 })
+	s := limitedServer(b, func(l *config.Limits) { l.Requests, l.Burst = 10, 100 })
 	r := httptest.NewRequest("GET", "/v1/jobs", nil)
 	r = r.WithContext(context.WithValue(r.Context(), peerKey{}, bob))
 	func() {
@@ -212,7 +212,7 @@ func TestAUsersRequestsShareSlots(t *testing.T) {
 	for path, want := range map[string]int32{"/v1/jobs": maxListings, "/v1/status": maxListings, "/v1/gpus": 5} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &slowBackend{Backend: queue(), free: make(chan struct{})}
-			s := limited(b, func(l *config.Limits) { l.AtOnce = 5 })
+			s := limitedServer(b, func(l *config.Limits) { l.AtOnce = 5 })
 			var all sync.WaitGroup
 			for range 40 {
 				all.Go(func() { ask(s, bob, "GET", path, "") })
@@ -255,7 +255,7 @@ func TestUnknownNamesTakeSlots(t *testing.T) {
 	for _, path := range []string{"/v1/jobs?user=nobody-of-us", "/v1/history?user=nobody-of-us"} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &slowPast{Backend: queue(), free: make(chan struct{})}
-			s := limited(b, func(l *config.Limits) { l.AtOnce = 5 })
+			s := limitedServer(b, func(l *config.Limits) { l.AtOnce = 5 })
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() { ask(s, bob, "GET", path, "") })
@@ -282,7 +282,7 @@ func TestUnknownNamesTakeSlots(t *testing.T) {
 func TestWaitingForASlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &slowBackend{Backend: queue(), free: make(chan struct{})}
-		s := limited(b, func(l *config.Limits) { l.AtOnce = 1 })
+		s := limitedServer(b, func(l *config.Limits) { l.AtOnce = 1 })
 		go ask(s, bob, "GET", "/v1/gpus", "")
 		synctest.Wait()
 		w := reply(s, bob, "GET", "/v1/gpus", "")
@@ -296,7 +296,7 @@ func TestWaitingForASlotEnds(t *testing.T) {
 // A wait for a job takes no slot.
 func TestWaitsTakeNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := limited(queue(), func(l *config.Limits) { l.AtOnce = 2 })
+		s := limitedServer(queue(), func(l *config.Limits) { l.AtOnce = 2 })
 		for range 20 {
 			go ask(s, bob, "GET", "/v1/jobs/1/wait", "")
 		}
@@ -309,7 +309,7 @@ func TestWaitsTakeNoSlot(t *testing.T) {
 }
 
 func TestALargeSubmissionIsRefused(t *testing.T) {
-	s := limited(queue(), func(l *config.Limits) { l.RequestBytes = 100 })
+	s := limitedServer(queue(), func(l *config.Limits) { l.RequestBytes = 100 })
 	status, body := ask(s, bob, "POST", "/v1/jobs", `{"comment":"`+strings.Repeat("x", 200)+`"}`)
 	if status != http.StatusBadRequest || !strings.Contains(body, "larger than 100 bytes") {
 		t.Errorf("%d %s", status, body)
@@ -366,7 +366,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 		v.ID = 10 + id
 		back.View.Jobs = append(back.View.Jobs, v)
 	}
-	s := limited(back, func(l *config.Limits) {
+	s := limitedServer(back, func(l *config.Limits) {
 		if !on {
 			l.Requests, l.Burst, l.AtOnce = 1e6, 1e6, 1000
 		}
@@ -419,7 +419,7 @@ func TestDryRunsTakeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const one, dry = `{"name":"x","argv":["aWQ="],"dir":"Lw=="}`, `{"name":"x","argv":["aWQ="],"dir":"Lw==","dry_run":true}`
 		b := &slowTrials{Backend: queue(), free: make(chan struct{})}
-		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 100, 1000, 50 })
+		s := limitedServer(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 100, 1000, 50 })
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() { ask(s, bob, "POST", "/v1/jobs", dry) })

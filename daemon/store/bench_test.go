@@ -38,7 +38,7 @@ func benchmarkCommit(b *testing.B, batch int, next func(id job.ID) job.Record) {
 
 func BenchmarkCommit(b *testing.B) {
 	p := typicalPayload()
-	submit := func(id job.ID) job.Record { return job.Record{Job: queued(id), Payload: p} }
+	submit := func(id job.ID) job.Record { return job.Record{Job: queuedJob(id), Payload: p} }
 	start := func(id job.ID) job.Record { return job.Record{Job: runningJob(id%100 + 1)} }
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("submit/batch=%d", n), func(b *testing.B) { benchmarkCommit(b, n, submit) })
@@ -52,7 +52,7 @@ func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 	for id := 0; id < n; id += batch {
 		var records []job.Record
 		for i := range min(batch, n-id) {
-			j := queued(job.ID(id + i + 1))
+			j := queuedJob(job.ID(id + i + 1))
 			j.QueuedAt, j.Expected = j.SubmittedAt, time.Hour
 			j.Request.Shape, j.Request.Script, j.Request.Grace = fmt.Sprintf("%016x", j.ID), fmt.Sprintf("%016x", -j.ID), new(job.Span(time.Minute))
 			records = append(records, job.Record{Job: j, Payload: p})

@@ -48,7 +48,7 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			s := openNew(t)
-			commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: runningJob(2), Payload: payload()},
+			commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()}, job.Record{Job: runningJob(2), Payload: payload()},
 				job.Record{Job: endedJob(3, job.Completed), Payload: payload()}, job.Record{GPU: &job.GPUControl{UUID: "GPU-0"}},
 				job.Record{Job: array(4, 1), Payload: payload()}, job.Record{Job: taskOf(runningJob(5), 4, 3)},
 				job.Record{Usage: &job.Usage{Account: "u1001"}, Prediction: &job.Prediction{Key: "k"}, Reservation: &job.Reservation{ID: 6}})
@@ -88,10 +88,10 @@ func TestQueriesUseIndexes(t *testing.T) {
 // The file has an SQL view for people, which is easy to read.
 func TestOverview(t *testing.T) {
 	s := openNew(t)
-	held := queued(1)
+	held := queuedJob(1)
 	held.Held = "bob"
 	commit(t, s, job.Record{Job: held, Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()},
-		job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(queued(4), 3, 7)})
+		job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(queuedJob(4), 3, 7)})
 	var text string
 	err := s.read.QueryRow(`SELECT group_concat(concat_ws(' ', id, task, user, name, state, held_by, gpus, started_at, gpu_indexes, exit_code,
 		tasks, tasks_begun, tasks_live, tasks_failed), ';' ORDER BY id) FROM overview`).Scan(&text)

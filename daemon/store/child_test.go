@@ -57,7 +57,7 @@ func commitForever(path string) error {
 		for range 1 + int(id)%7 {
 			p := payload()
 			p.Argv = append(p.Argv, id.String(), strings.Repeat("x", int(id)%9000))
-			records = append(records, job.Record{Job: queued(id), Payload: p})
+			records = append(records, job.Record{Job: queuedJob(id), Payload: p})
 			if id%3 == 0 {
 				records = append(records, job.Record{Job: endedJob(id, job.Completed)})
 			}
@@ -177,7 +177,7 @@ func commitUnderFileLimit(path string) error {
 	p.Env = append(p.Env, "BIG="+strings.Repeat("x", 100_000))
 	id := job.ID(1)
 	for ; err == nil; id++ {
-		err = s.Commit(ctx, []job.Record{{Job: queued(id), Payload: p}})
+		err = s.Commit(ctx, []job.Record{{Job: queuedJob(id), Payload: p}})
 	}
 	refused := id - 1
 	if !Retryable(err) {
@@ -192,7 +192,7 @@ func commitUnderFileLimit(path string) error {
 	if err := limitFiles(1 << 40); err != nil {
 		return err
 	}
-	if err := s.Commit(ctx, []job.Record{{Job: queued(refused), Payload: p}}); err != nil {
+	if err := s.Commit(ctx, []job.Record{{Job: queuedJob(refused), Payload: p}}); err != nil {
 		return fmt.Errorf("committing after there was space again: %w", err)
 	}
 	fmt.Println(refused)

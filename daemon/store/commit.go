@@ -30,7 +30,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	// Nothing is written to a disk that has become read-only. Such a disk may accept a write
 	// without storing it. If the log then started anew over pages that were never synced, a power
 	// cut would lose acknowledged records.
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	if err := s.reserveIDs(records); err != nil {
@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), classify(s.path, err))
 	}
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	s.next = next
@@ -65,13 +65,13 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 // and after the checkpoint: just after the kernel has made a disk read-only, it reports a sync as
 // done without making it.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return err
 	}
 	if err := s.checkpoint(ctx); err != nil {
 		return err
 	}
-	return s.writable()
+	return s.checkWritable()
 }
 
 // transact writes the records and returns the counters that are stored after that.

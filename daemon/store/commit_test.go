@@ -20,29 +20,29 @@ import (
 func TestBadRecordChangesNothing(t *testing.T) {
 	t.Parallel()
 	with := func(f func(j *job.Job)) *job.Job {
-		j := queued(7)
+		j := queuedJob(7)
 		f(j)
 		return j
 	}
 	for name, bad := range map[string]job.Record{
-		"no id":                 {Job: queued(0), Payload: payload()},
+		"no id":                 {Job: queuedJob(0), Payload: payload()},
 		"unknown state":         {Job: with(func(j *job.Job) { j.State = "dreaming" }), Payload: payload()},
 		"ended without result":  {Job: with(func(j *job.Job) { j.State = job.Failed }), Payload: payload()},
 		"result before its end": {Job: with(func(j *job.Job) { j.Result = &job.Result{Outcome: job.Failed} }), Payload: payload()},
 		"attempt 0":             {Job: with(func(j *job.Job) { j.Attempt = &job.Attempt{} }), Payload: payload()},
 		"request key used":      {Job: with(func(j *job.Job) { j.Key = "k" }), Payload: payload()},
-		"NUL in an argument":    {Job: queued(7), Payload: &job.Payload{Program: contract.Program{Argv: []string{"a\x00b"}}}},
+		"NUL in an argument":    {Job: queuedJob(7), Payload: &job.Payload{Program: contract.Program{Argv: []string{"a\x00b"}}}},
 		"payload of no job":     {Payload: payload()},
-		"payload of a task":     {Job: taskOf(queued(7), 1, 3), Payload: payload()},
-		"task of no array":      {Job: taskOf(queued(7), 99, 3)},
+		"payload of a task":     {Job: taskOf(queuedJob(7), 1, 3), Payload: payload()},
+		"task of no array":      {Job: taskOf(queuedJob(7), 99, 3)},
 		"reservation 0":         {Reservation: &job.Reservation{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openNew(t)
-			first := queued(1)
+			first := queuedJob(1)
 			first.Key = "k"
 			commit(t, s, job.Record{Job: first, Payload: payload()})
-			err := s.Commit(context.Background(), []job.Record{{Job: endedJob(1, job.Completed)}, {Job: queued(5), Payload: payload()}, bad})
+			err := s.Commit(context.Background(), []job.Record{{Job: endedJob(1, job.Completed)}, {Job: queuedJob(5), Payload: payload()}, bad})
 			if !errors.Is(err, job.ErrInvalid) || Retryable(err) {
 				t.Fatalf("error %v", err)
 			}
@@ -51,7 +51,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 			if st.NextID != 2 {
 				t.Fatalf("next id %d", st.NextID)
 			}
-			commit(t, s, job.Record{Job: queued(2), Payload: payload()})
+			commit(t, s, job.Record{Job: queuedJob(2), Payload: payload()})
 			mustCheck(t, s)
 		})
 	}
@@ -62,18 +62,18 @@ func TestBadRecordChangesNothing(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
 	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=30"); err != nil {
 		t.Fatal(err)
 	}
 	var err error
 	id := job.ID(2)
 	for ; err == nil; id++ {
-		err = s.Commit(ctx, []job.Record{{Job: queued(id), Payload: typicalPayload()}})
+		err = s.Commit(ctx, []job.Record{{Job: queuedJob(id), Payload: typicalPayload()}})
 	}
 	refused := id - 1
 	for range 3 {
-		if err = s.Commit(ctx, []job.Record{{Job: queued(refused), Payload: typicalPayload()}}); !Retryable(err) {
+		if err = s.Commit(ctx, []job.Record{{Job: queuedJob(refused), Payload: typicalPayload()}}); !Retryable(err) {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := s.write.ExecContext(ctx, "PRAGMA max_page_count=1000000"); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, job.Record{Job: queued(refused), Payload: typicalPayload()})
+	commit(t, s, job.Record{Job: queuedJob(refused), Payload: typicalPayload()})
 	mustCheck(t, s)
 }
 
@@ -108,7 +108,7 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 		}
 		defer s.Close()
 		fails = asked + 2 // the first call after the sync
-		records := []job.Record{{Job: queued(1), Payload: payload()}}
+		records := []job.Record{{Job: queuedJob(1), Payload: payload()}}
 		if err := s.Commit(t.Context(), records); !errors.Is(err, syscall.EROFS) || !Retryable(err) {
 			t.Errorf("%s: error %v", tells, err)
 		}
@@ -144,7 +144,7 @@ func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := func(n job.ID) []job.Record { return []job.Record{{Job: queued(id + n), Payload: payload()}} }
+		record := func(n job.ID) []job.Record { return []job.Record{{Job: queuedJob(id + n), Payload: payload()}} }
 		commit(t, s, record(0)...)
 		for _, fails = range []error{syscall.ENOSPC, syscall.EDQUOT} {
 			commit(t, s, record(1)...)
@@ -190,7 +190,7 @@ func readOnlyDiskGetsNothing(t *testing.T, tells string) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
 	files := func() (all []byte) {
 		for _, name := range []string{path, path + "-wal", idsPath(path)} {
 			data, err := os.ReadFile(name)
@@ -203,7 +203,7 @@ func readOnlyDiskGetsNothing(t *testing.T, tells string) {
 	}
 	before := files()
 	readOnly = true
-	second := []job.Record{{Job: queued(2), Payload: payload()}}
+	second := []job.Record{{Job: queuedJob(2), Payload: payload()}}
 	for range 3 {
 		if err := s.Commit(t.Context(), second); !errors.Is(err, syscall.EROFS) || !Retryable(err) {
 			t.Errorf("error %v", err)
@@ -227,8 +227,8 @@ func readOnlyDiskGetsNothing(t *testing.T, tells string) {
 func TestNextIDOnlyGrows(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	commit(t, s, job.Record{Job: queued(41), Payload: payload()})
-	commit(t, s, job.Record{Job: queued(3), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(41), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(3), Payload: payload()})
 	for _, table := range []string{"payloads", "jobs"} {
 		if _, err := s.write.ExecContext(ctx, "DELETE FROM "+table); err != nil {
 			t.Fatal(err)
@@ -243,7 +243,7 @@ func TestNextIDOnlyGrows(t *testing.T) {
 	if err != nil || st.NextID != 42 {
 		t.Fatalf("next id %d, %v", st.NextID, err)
 	}
-	commit(t, s, job.Record{Job: queued(7), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(7), Payload: payload()})
 	if st, err = s.Load(ctx); err != nil || st.NextID != 42 {
 		t.Fatalf("next id %d, %v", st.NextID, err)
 	}
@@ -255,7 +255,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
 
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -265,7 +265,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, err := s.Job(ctx, 1)
-	requireEqual(t, err, j, *queued(1))
+	requireEqual(t, err, j, *queuedJob(1))
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
@@ -276,9 +276,9 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	}
 	defer snapshot.Rollback()
 	before, err := jobsIn(ctx, snapshot, "")
-	requireEqual(t, err, before, []job.Job{*queued(1)})
+	requireEqual(t, err, before, []job.Job{*queuedJob(1)})
 	for id := range job.ID(400) {
-		commit(t, s, job.Record{Job: queued(id + 2), Payload: payload()})
+		commit(t, s, job.Record{Job: queuedJob(id + 2), Payload: payload()})
 	}
 	after, err := jobsIn(ctx, snapshot, "")
 	requireEqual(t, err, after, before)
@@ -289,7 +289,7 @@ func TestCancelledContext(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Commit(ctx, []job.Record{{Job: queued(1), Payload: payload()}}); !errors.Is(err, context.Canceled) {
+	if err := s.Commit(ctx, []job.Record{{Job: queuedJob(1), Payload: payload()}}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if err := s.Commit(ctx, nil); err != nil {

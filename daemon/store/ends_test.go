@@ -19,7 +19,7 @@ func endRecords() (before, after []job.Record) {
 		return job.Record{Job: &e}
 	}
 	for id := job.ID(1); id <= 30; id++ {
-		j := queued(id)
+		j := queuedJob(id)
 		j.Label.Name, j.QueuedAt, j.Expected = fmt.Sprint("train-", id), epoch, time.Duration(id)*time.Minute
 		before = append(before, job.Record{Job: j, Payload: payload()})
 		by := "root"
@@ -32,7 +32,7 @@ func endRecords() (before, after []job.Record) {
 		case 20:
 			after = append(after, after[len(after)-1])
 		case 25:
-			young := queued(31)
+			young := queuedJob(31)
 			after = append(after, job.Record{Job: young, Payload: payload()}, end(young, "root"))
 		}
 		after = append(after, end(j, by))

@@ -79,7 +79,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 		return 0, err
 	}
 	err = s.withWriter(func() error {
-		if err := s.writable(); err != nil { // a read-only disk may lose writes, see Commit
+		if err := s.checkWritable(); err != nil { // a read-only disk may lose writes, see Commit
 			return err
 		}
 		return prune(ctx, s.write, now, keepPredictions)
@@ -145,16 +145,16 @@ func (s *Store) personsAbove(most int64) (persons []int) {
 	return persons
 }
 
-// expired selects the jobs that ended before a given time. It leaves out tasks of an array that has
-// not ended, because a task counts as being as old as its array. The limit per person does count
-// such tasks.
-const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
+// expiredJobs selects the jobs that ended before a given time. It leaves out tasks of an array that
+// has not ended, because a task counts as being as old as its array. The limit per person does
+// count such tasks.
+const expiredJobs = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 
 // expire removes the jobs that ended before the given time.
 func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	var ids []int64
-	err := eachRow(ctx, s.read, expired, func(rows *sql.Rows) error {
+	err := eachRow(ctx, s.read, expiredJobs, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -217,15 +217,15 @@ func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	return n, ctx.Err()
 }
 
-// removable selects, from a list of ids, the ended jobs that have no tasks, or whose tasks have all
-// ended. An array with live tasks must stay, because a task whose array is gone could never be
+// removableJobs selects, from a list of ids, the ended jobs that have no tasks, or whose tasks have
+// all ended. An array with live tasks must stay, because a task whose array is gone could never be
 // written again.
-const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value WHERE j.result IS NOT NULL" +
+const removableJobs = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value WHERE j.result IS NOT NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs t WHERE t.array_id = j.id AND t.result IS NULL))"
 
 // removeJobs deletes these jobs in one transaction, and returns the number of deleted jobs.
 func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
-	if err := s.writable(); err != nil { // a read-only disk may lose writes, see Commit
+	if err := s.checkWritable(); err != nil { // a read-only disk may lose writes, see Commit
 		return 0, err
 	}
 	tx, err := s.write.BeginTx(ctx, nil)
@@ -236,10 +236,10 @@ func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
 	list := listOf(ids)
 	removed := int64(0)
 	for _, query := range []string{
-		"DELETE FROM attempts WHERE job_id IN " + removable + " OR job_id IN (SELECT id FROM jobs WHERE array_id IN " + removable + ")",
-		"DELETE FROM payloads WHERE job_id IN " + removable,
-		"DELETE FROM jobs WHERE array_id IN " + removable,
-		"DELETE FROM jobs WHERE id IN " + removable,
+		"DELETE FROM attempts WHERE job_id IN " + removableJobs + " OR job_id IN (SELECT id FROM jobs WHERE array_id IN " + removableJobs + ")",
+		"DELETE FROM payloads WHERE job_id IN " + removableJobs,
+		"DELETE FROM jobs WHERE array_id IN " + removableJobs,
+		"DELETE FROM jobs WHERE id IN " + removableJobs,
 	} {
 		result, err := tx.ExecContext(ctx, query, list)
 		if err != nil {

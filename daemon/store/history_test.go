@@ -23,7 +23,7 @@ func TestEndStripsPayload(t *testing.T) {
 	secret.Argv = []string{"echo", strings.Repeat("x", 5000), "last"}
 	secret.Env = append(secret.Env, "TOKEN=hush")
 	secret.Limits = []contract.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}
-	commit(t, s, job.Record{Job: queued(1), Payload: secret}, job.Record{Job: queued(2), Payload: payload()}, job.Record{Job: array(3, 1), Payload: secret})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: secret}, job.Record{Job: queuedJob(2), Payload: payload()}, job.Record{Job: array(3, 1), Payload: secret})
 	commit(t, s, job.Record{Job: taskOf(runningJob(4), 3, 0)})
 	commit(t, s, job.Record{Job: endedJob(1, job.Failed)}, job.Record{Job: endedJob(2, job.Completed)}, job.Record{Job: taskOf(endedJob(4, job.Completed), 3, 0)})
 	y, err := s.Payload(ctx, 1)
@@ -77,7 +77,7 @@ func TestTaskSharesParameters(t *testing.T) {
 func TestKeepAttempts(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
 	for n := 1; n <= keepAttempts+20; n++ {
 		j := runningJob(1)
 		j.Attempt.Number = n
@@ -115,7 +115,7 @@ func TestForget(t *testing.T) {
 		records[len(records)-1].Job.ID = id
 	}
 	whole := array(701, 1)
-	records = append(records, job.Record{Job: whole, Payload: payload()}, job.Record{Job: taskOf(runningJob(702), 701, 0)}, job.Record{Job: queued(703), Payload: payload()})
+	records = append(records, job.Record{Job: whole, Payload: payload()}, job.Record{Job: taskOf(runningJob(702), 701, 0)}, job.Record{Job: queuedJob(703), Payload: payload()})
 	commit(t, s, records...)
 
 	if n, err := s.Forget(ctx, History{UserBytes: 1 << 30}, epoch); n != 0 || err != nil {

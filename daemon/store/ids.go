@@ -29,7 +29,7 @@ func lastPath(path string) string { return path + ".last" }
 // can be overwritten in place.
 const idsForm = "job %020d\nreservation %020d\n"
 
-// idsLength is the length of a text in idsForm. It is even, see writable.
+// idsLength is the length of a text in idsForm. It is even, see checkWritable.
 const idsLength = 58
 
 // recallIDs sets the next ids above all ids that were given out. The state file may be empty or an

@@ -66,8 +66,8 @@ func committing(name string, records ...job.Record) stage {
 	return stage{name, func(p *play) error { return p.s.Commit(context.Background(), records) }}
 }
 
-// folding returns a stage whose commit makes a checkpoint.
-func folding(name string, records ...job.Record) stage {
+// foldingStage returns a stage whose commit makes a checkpoint.
+func foldingStage(name string, records ...job.Record) stage {
 	return stage{name, func(p *play) error {
 		p.s.dirty = checkpointPages
 		return p.s.Commit(context.Background(), records)
@@ -83,7 +83,7 @@ var opening, closing = stage{"open", (*play).open}, stage{"close", func(p *play)
 func lifeStages() []stage {
 	big := payload()
 	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
-	keyed, moved := queued(2), runningJob(2)
+	keyed, moved := queuedJob(2), runningJob(2)
 	keyed.Key = "k"
 	moved.Request.TimeLimit = job.Span(2 * time.Hour)
 	rest := array(3, 0)
@@ -91,19 +91,19 @@ func lifeStages() []stage {
 	far := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	return []stage{
 		opening,
-		committing("submit", job.Record{Job: queued(1), Payload: big}, job.Record{Job: keyed, Payload: payload()}),
+		committing("submit", job.Record{Job: queuedJob(1), Payload: big}, job.Record{Job: keyed, Payload: payload()}),
 		committing("an array", job.Record{Job: array(3, 1), Payload: payload()}, job.Record{Job: taskOf(runningJob(4), 3, 0)}),
 		committing("controls", job.Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true}}, job.Record{Usage: &job.Usage{Account: "alice", Micro: 3, At: epoch}},
 			job.Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: far}}, job.Record{Prediction: &job.Prediction{Key: "k", At: epoch}}),
-		folding("an end", job.Record{Job: endedJob(1, job.Failed)}, job.Record{Job: runningJob(2)}),
+		foldingStage("an end", job.Record{Job: endedJob(1, job.Failed)}, job.Record{Job: runningJob(2)}),
 		committing("after the fold", job.Record{Job: moved}, job.Record{Left: &job.Leftover{Job: 1, Attempt: 1, What: job.Text("20G")}}, job.Record{Unreserve: 1}),
 		{"forget", func(p *play) error {
 			_, err := p.s.Forget(context.Background(), History{Age: time.Hour}, epoch.Add(24*time.Hour))
 			return err
 		}},
 		closing, opening,
-		committing("after the start", job.Record{Job: taskOf(endedJob(4, job.Completed), 3, 0)}, job.Record{Job: rest}, job.Record{Job: queued(5), Payload: payload()}),
-		folding("a last one", job.Record{Job: runningJob(5)}),
+		committing("after the start", job.Record{Job: taskOf(endedJob(4, job.Completed), 3, 0)}, job.Record{Job: rest}, job.Record{Job: queuedJob(5), Payload: payload()}),
+		foldingStage("a last one", job.Record{Job: runningJob(5)}),
 	}
 }
 
@@ -287,8 +287,8 @@ func (tr trial) String() string {
 	return s
 }
 
-// trials returns every fault that each of the calls can have.
-func trials(calls []stageCall) (list []trial) {
+// allTrials returns every fault that each of the calls can have.
+func allTrials(calls []stageCall) (list []trial) {
 	for n, c := range calls {
 		faults := []diskFault{faultIO}
 		switch c.Op {
@@ -384,7 +384,7 @@ type lifetime struct {
 func lifetimes(t *testing.T) map[string]lifetime {
 	return map[string]lifetime{
 		"new": {"", nil, lifeStages()},
-		"old": {oldFile(t), withNext(), []stage{opening, committing("after the change", job.Record{Job: queued(5), Payload: payload()})}},
+		"old": {oldFile(t), withNext(), []stage{opening, committing("after the change", job.Record{Job: queuedJob(5), Payload: payload()})}},
 	}
 }
 
@@ -410,7 +410,7 @@ func TestEveryCallFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk := newDisk(t, "fails-"+name)
 			states, calls := reference(t, disk, l)
-			all := trials(calls)
+			all := allTrials(calls)
 			list := sample(all, oneIn)
 			for _, tr := range list {
 				t.Run(fmt.Sprint(tr.call, tr), func(t *testing.T) { tr.run(t, newPlay(t, disk, l), l.stages, states) })

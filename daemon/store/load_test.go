@@ -22,7 +22,7 @@ func TestDone(t *testing.T) {
 	whole.Tasks.Next = 1
 	whole.State, whole.Result = job.Completed, &job.Result{Outcome: job.Completed}
 	for _, j := range []*job.Job{
-		hashed(queued(1), "a"), hashed(endedJob(2, job.Failed), "b"), hashed(endedJob(4, job.Completed), "c"), hashed(endedJob(3, job.Completed), "d"),
+		hashed(queuedJob(1), "a"), hashed(endedJob(2, job.Failed), "b"), hashed(endedJob(4, job.Completed), "c"), hashed(endedJob(3, job.Completed), "d"),
 		endedJob(5, job.Completed), whole,
 	} {
 		commit(t, s, job.Record{Job: j, Payload: payload()})
@@ -80,7 +80,7 @@ func TestLongList(t *testing.T) {
 	var want []job.Job
 	var records []job.Record
 	for id := job.ID(1); id <= 2007; id++ {
-		j := queued(id)
+		j := queuedJob(id)
 		if id%3 == 0 {
 			j = runningJob(id)
 			j.Attempt.InvocationID = fmt.Sprint(id)

@@ -42,7 +42,7 @@ func oldFile(t *testing.T) string {
 	a := array(2, 0)
 	a.Tasks.Next = 1
 	commit(t, s, job.Record{Job: endedJob(1, job.Failed), Payload: payload()}, job.Record{Job: a, Payload: payload()},
-		job.Record{Job: taskOf(endedJob(3, job.Completed), 2, 0)}, job.Record{Job: queued(4), Payload: payload()})
+		job.Record{Job: taskOf(endedJob(3, job.Completed), 2, 0)}, job.Record{Job: queuedJob(4), Payload: payload()})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

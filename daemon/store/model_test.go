@@ -68,7 +68,7 @@ func (m *model) apply(r job.Record) {
 
 // submit draws a new job.
 func (m *model) submit(t *rapid.T) job.Record {
-	j := queued(m.next + job.ID(rapid.IntRange(0, 2).Draw(t, "gap")))
+	j := queuedJob(m.next + job.ID(rapid.IntRange(0, 2).Draw(t, "gap")))
 	j.Owner.UID = rapid.IntRange(1001, 1003).Draw(t, "uid")
 	j.Owner.User = rapid.SampledFrom([]string{"kate", "liam", strconv.Itoa(j.Owner.UID)}).Draw(t, "user")
 	j.Label.Name = rapid.SampledFrom([]string{"train", "eval", "größe"}).Draw(t, "name")
@@ -111,8 +111,8 @@ func (m *model) advance(t *rapid.T, old job.Job) job.Record {
 	return job.Record{Job: &j}
 }
 
-// live returns the jobs that have not ended, by id.
-func (m *model) live() []job.Job {
+// liveJobs returns the jobs that have not ended, by id.
+func (m *model) liveJobs() []job.Job {
 	list := []job.Job{}
 	for _, j := range m.jobs {
 		if j.Result == nil {
@@ -123,8 +123,8 @@ func (m *model) live() []job.Job {
 	return list
 }
 
-// ended returns the ended jobs that match a query.
-func (m *model) ended(q job.Query) []job.Job {
+// endedJobs returns the ended jobs that match a query.
+func (m *model) endedJobs(q job.Query) []job.Job {
 	list := []job.Job{}
 	for _, j := range m.jobs {
 		if j.Result != nil && q.Matches(&j) {
@@ -146,7 +146,7 @@ func (m *model) ended(q job.Query) []job.Job {
 // draw draws one record that is valid in the model, and applies it to the model.
 func (m *model) draw(t *rapid.T) job.Record {
 	var r job.Record
-	live := m.live()
+	live := m.liveJobs()
 	switch n := rapid.IntRange(0, 9).Draw(t, "kind"); {
 	case n == 0:
 		r.GPU = &job.GPUControl{UUID: rapid.SampledFrom([]string{"GPU-1", "GPU-2"}).Draw(t, "gpu"), Paused: rapid.Bool().Draw(t, "paused"), By: "root"}
@@ -169,7 +169,7 @@ func (m *model) draw(t *rapid.T) job.Record {
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
-	same(t, err, st.Jobs, m.live())
+	same(t, err, st.Jobs, m.liveJobs())
 	same(t, nil, st.NextID, m.next)
 	for _, g := range st.GPUs {
 		same(t, nil, g, m.gpus[g.UUID])
@@ -203,7 +203,7 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		{UID: &uid, Choice: job.Choice{Name: "größe", States: []job.State{job.Completed}}}, {Choice: job.Choice{Like: "*r?ß*"}},
 		{Choice: job.Choice{Tags: map[string]string{"k": "v"}}}, {Choice: job.Choice{Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}} {
 		list, err := s.Ended(ctx, f)
-		same(t, err, list, m.ended(f))
+		same(t, err, list, m.endedJobs(f))
 	}
 	if err := s.Check(ctx); err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func TestLostNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			far := stage{"the next ids", func(p *play) error {
-				return p.s.Commit(context.Background(), []job.Record{{Job: queued(1700), Payload: payload()}})
+				return p.s.Commit(context.Background(), []job.Record{{Job: queuedJob(1700), Payload: payload()}})
 			}}
 			l.stages = append(slices.Clone(l.stages), far, closing, opening)
 			disk := newDisk(t, "names-"+name)
@@ -135,16 +135,16 @@ func TestNameOfTheDirectory(t *testing.T) {
 	s.Close()
 }
 
-// unfolded returns the files of a store without a last checkpoint. The log has the end of a job,
-// which the state file lacks.
-func unfolded(t *testing.T) (files map[string][]byte) {
+// unfoldedFiles returns the files of a store without a last checkpoint. The log has the end of a
+// job, which the state file lacks.
+func unfoldedFiles(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
 	commit(t, s, job.Record{Job: runningJob(1), Payload: payload()})
 	if err := s.checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, job.Record{Job: endedJob(1, job.Completed)}, job.Record{Job: queued(2), Payload: payload()})
+	commit(t, s, job.Record{Job: endedJob(1, job.Completed)}, job.Record{Job: queuedJob(2), Payload: payload()})
 	files = map[string][]byte{}
 	for _, suffix := range []string{"", "-wal", ".ids"} {
 		data, err := os.ReadFile(s.path + suffix)
@@ -162,7 +162,7 @@ func unfolded(t *testing.T) (files map[string][]byte) {
 func TestLostNamesOfSetAside(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t, newDisk(t, "names-aside"), lifetime{})
-	files := unfolded(t)
+	files := unfoldedFiles(t)
 	for suffix, data := range files {
 		if err := os.WriteFile(p.path+suffix, data, 0o600); err != nil {
 			t.Fatal(err)

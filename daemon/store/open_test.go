@@ -76,7 +76,7 @@ func TestFilesArePrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	s := openNew(t)
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		st, err := os.Stat(s.path + suffix)
 		if err != nil || st.Mode().Perm() != 0o600 {
@@ -100,7 +100,7 @@ func TestPathIsNotInterpreted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openAt(t, filepath.Join(dir, "state.db"))
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
 	if st, err := os.Stat(filepath.Join(dir, "state.db")); err != nil || st.Size() == 0 {
 		t.Fatalf("%v, %v", st, err)
 	}
@@ -159,7 +159,7 @@ func TestReadOnly(t *testing.T) {
 	commit(t, s, job.Record{Job: endedJob(2, job.Failed), Payload: payload()})
 	list, err := r.Ended(context.Background(), job.Query{})
 	requireEqual(t, err, list, []job.Job{*endedJob(2, job.Failed), *endedJob(1, job.Completed)})
-	if err := r.Commit(context.Background(), []job.Record{{Job: queued(3), Payload: payload()}}); err == nil {
+	if err := r.Commit(context.Background(), []job.Record{{Job: queuedJob(3), Payload: payload()}}); err == nil {
 		t.Fatal("a read-only store took a record")
 	}
 	if _, err := Open(context.Background(), filepath.Join(t.TempDir(), "none.db"), Options{ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {

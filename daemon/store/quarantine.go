@@ -28,7 +28,7 @@ func (d disk) quarantine(path string, now time.Time) (string, error) {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
 	defer unlock(lock)
-	to, err := d.unused(path + asideMark + now.UTC().Format(asideTime))
+	to, err := d.unusedPath(path + asideMark + now.UTC().Format(asideTime))
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
@@ -58,8 +58,8 @@ func (d disk) moveAway(from, to string) error {
 	return err
 }
 
-// unused returns path if no file has it, or else a similar path that no file has.
-func (d disk) unused(path string) (string, error) {
+// unusedPath returns path if no file has it, or else a similar path that no file has.
+func (d disk) unusedPath(path string) (string, error) {
 	for n := 1; n < 1000; n++ {
 		to := path
 		if n > 1 {

@@ -149,9 +149,9 @@ func TestOldCopyPutBack(t *testing.T) {
 		}
 		s = openAt(t, path)
 		for id := job.ID(11); id < tt.later; id += 500 {
-			commit(t, s, job.Record{Job: queued(id), Payload: payload()})
+			commit(t, s, job.Record{Job: queuedJob(id), Payload: payload()})
 		}
-		commit(t, s, job.Record{Job: queued(tt.later), Payload: payload()})
+		commit(t, s, job.Record{Job: queuedJob(tt.later), Payload: payload()})
 		if tt.killed {
 			path = copyOf(t, path)
 		} else if err := s.Close(); err != nil {
@@ -200,7 +200,7 @@ func TestOldDirectoryPutBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = open()
-		commit(t, s, job.Record{Job: queued(13), Payload: payload()})
+		commit(t, s, job.Record{Job: queuedJob(13), Payload: payload()})
 		if err := errors.Join(s.Close(), os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(old)), c.lost(further)); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestOldDirectoryPutBack(t *testing.T) {
 		if err != nil || st.NextID != c.want {
 			t.Errorf("%s: goes on at %d: %v", name, st.NextID, err)
 		}
-		commit(t, s, job.Record{Job: queued(c.want), Payload: payload()})
+		commit(t, s, job.Record{Job: queuedJob(c.want), Payload: payload()})
 		s.Close()
 	}
 }
@@ -224,7 +224,7 @@ func TestPowerCutThatDamages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, job.Record{Job: queued(310), Payload: payload()})
+	commit(t, s, job.Record{Job: queuedJob(310), Payload: payload()})
 	st, err := s.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestFileOfIDsIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = openAt(t, path)
-		commit(t, s, job.Record{Job: queued(11), Payload: payload()})
+		commit(t, s, job.Record{Job: queuedJob(11), Payload: payload()})
 		if data, err := os.ReadFile(idsPath(path)); err != nil || !strings.HasPrefix(string(data), "job 00000000000000001012\n") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}

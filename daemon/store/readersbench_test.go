@@ -48,7 +48,7 @@ func submitBeside(b *testing.B, s *Store, readers int) {
 	p := typicalPayload()
 	for b.Loop() {
 		begun := time.Now()
-		commit(b, s, job.Record{Job: queued(s.next.job), Payload: p})
+		commit(b, s, job.Record{Job: queuedJob(s.next.job), Payload: p})
 		took = append(took, time.Since(begun))
 	}
 	stop()

@@ -134,7 +134,7 @@ func TestPayloadIsByteExact(t *testing.T) {
 		{Program: contract.Program{Argv: []string{"printf", "%s\n", "$HOME ${X} $$ %n %%", "a\nb", "\xff\xfe", string(all), ""}, Dir: "/tmp/\xe4", EnvMode: contract.EnvLogin}},
 	} {
 		id := job.ID(i + 1)
-		commit(t, s, job.Record{Job: queued(id), Payload: &p})
+		commit(t, s, job.Record{Job: queuedJob(id), Payload: &p})
 		got, err := s.Payload(context.Background(), id)
 		requireEqual(t, err, got, p)
 	}

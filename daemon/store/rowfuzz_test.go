@@ -14,7 +14,7 @@ import (
 // that decodes to the same result.
 func FuzzJobRow(f *testing.F) {
 	e := encoder{}
-	for _, j := range []*job.Job{queued(1), runningJob(2), endedJob(3, job.Failed), array(4, 1), taskOf(runningJob(5), 4, 3)} {
+	for _, j := range []*job.Job{queuedJob(1), runningJob(2), endedJob(3, job.Failed), array(4, 1), taskOf(runningJob(5), 4, 3)} {
 		f.Add(listJSON(&e, j.Owner.Groups), formatTime(j.SubmittedAt), e.json(&j.Label), e.json(&j.Request), e.json(&j.Life), e.json(j.Result), int64(1))
 	}
 	f.Add(`["lab"]`, "9999-12-31T23:59:59-12:00", `{"tags":{"k":"v"}}`, `{"begin":"9999-12-31T23:59:59-12:00"}`, `{"tasks":{}}`, "{}", int64(-1))

@@ -39,8 +39,8 @@ func mustCheck(t testing.TB, s *Store) {
 
 var epoch = time.Date(2026, 3, 4, 5, 6, 7, 80, time.UTC)
 
-// queued returns a new job just after its submission.
-func queued(id job.ID) *job.Job {
+// queuedJob returns a new job just after its submission.
+func queuedJob(id job.ID) *job.Job {
 	return &job.Job{
 		ID: id, Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"},
 		Request:     job.Request{GPUMilli: 1000, MemBytes: 1 << 30, TimeLimit: job.Span(time.Hour)},
@@ -59,7 +59,7 @@ func payload() *job.Payload {
 
 // runningJob returns the same job as queued, after its start on one GPU.
 func runningJob(id job.ID) *job.Job {
-	j := queued(id)
+	j := queuedJob(id)
 	j.State = job.Running
 	j.Attempt = &job.Attempt{
 		Number: 1, GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "GPU-0", Index: 0, Minor: 0}}}, BootID: "boot", InvocationID: "inv",
@@ -81,7 +81,7 @@ func endedJob(id job.ID, how job.State) *job.Job {
 
 // array returns an array of ten tasks. nLive is the number of tasks that are live jobs.
 func array(id job.ID, nLive int) *job.Job {
-	j := queued(id)
+	j := queuedJob(id)
 	j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}
 	j.Tasks = &job.Tasks{Next: nLive, Live: nLive}
 	return j

@@ -67,7 +67,7 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	if q.Array == 0 && !(all && 0 < q.Ended && q.Ended <= fewEnded) {
 		return s.search(ctx, &along, &which, q.Ended)
 	}
-	clause, args := along.combine(&which, job.Cursor{}, job.Cursor{}).newest(q.Ended)
+	clause, args := along.combine(&which, job.Cursor{}, job.Cursor{}).newestClause(q.Ended)
 	if all && q.Array == 0 {
 		return jobsFrom(ctx, s.read, clause, args...)
 	}
@@ -120,7 +120,7 @@ func (s *Store) searchSome(
 		return nil, to, err
 	}
 	defer tx.Rollback()
-	clause, args := index.combine(&filter{}, cursor, job.Cursor{}).newest(1)
+	clause, args := index.combine(&filter{}, cursor, job.Cursor{}).newestClause(1)
 	at := ""
 	err = tx.QueryRowContext(ctx, "SELECT j.changed_at, j.id FROM jobs j "+clause+fmt.Sprintf(" OFFSET %d", s.long.rows-1), args...).Scan(&at, &to.ID)
 	d := decoder{}
@@ -131,7 +131,7 @@ func (s *Store) searchSome(
 		return nil, to, err
 	}
 	var ids []int64
-	clause, args = index.combine(match, cursor, to).newest(room)
+	clause, args = index.combine(match, cursor, to).newestClause(room)
 	err = eachRow(ctx, tx, "SELECT j.id FROM jobs j "+clause, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
@@ -158,8 +158,8 @@ func (f *filter) combine(o *filter, before, from job.Cursor) *filter {
 	return both
 }
 
-// newest returns the clause that selects the newest ended jobs. If most is 0, it selects all.
-func (f *filter) newest(most int) (string, []any) {
+// newestClause returns the clause that selects the newest ended jobs. If most is 0, it selects all.
+func (f *filter) newestClause(most int) (string, []any) {
 	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
 	if most > 0 {
 		clause += fmt.Sprintf(" LIMIT %d", most)

@@ -26,7 +26,7 @@ func hold(t *testing.T, db *sql.DB, a access) {
 // Invariant 5: the reads of a submission or a start do not wait for other readers.
 func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	s := openNew(t)
-	j := queued(1)
+	j := queuedJob(1)
 	j.Key = "k"
 	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: endedJob(2, job.Completed)})
 	hold(t, s.read, reading)

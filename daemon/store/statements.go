@@ -60,9 +60,9 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 }
 
 // upsert returns a statement that inserts a row, or updates the row that is already there. A row is
-// already there if the first columns of fixed have the same values; the argument keys is their
-// number. The update sets all columns except the fixed ones.
-func upsert(table, columns string, keys int, fixed ...string) string {
+// already there if the first columns of fixed have the same values; nKeys is their number. The
+// update sets all columns except the fixed ones.
+func upsert(table, columns string, nKeys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {
 		marks = append(marks, "?")
@@ -71,7 +71,7 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 		}
 	}
 	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + strings.Join(marks, ", ") + ") ON CONFLICT (" +
-		strings.Join(fixed[:keys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
+		strings.Join(fixed[:nKeys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 // fixedOfJob are the columns of jobs that the first record of a job fixes. The first of them is the

@@ -13,8 +13,8 @@ import (
 func TestTasks(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
-	commit(t, s, job.Record{Job: array(7, 3), Payload: payload()}, job.Record{Job: taskOf(runningJob(12), 7, 3)}, job.Record{Job: taskOf(queued(9), 7, 5)},
-		job.Record{Job: taskOf(queued(10), 7, 0)}, job.Record{Job: queued(11), Payload: payload()})
+	commit(t, s, job.Record{Job: array(7, 3), Payload: payload()}, job.Record{Job: taskOf(runningJob(12), 7, 3)}, job.Record{Job: taskOf(queuedJob(9), 7, 5)},
+		job.Record{Job: taskOf(queuedJob(10), 7, 0)}, job.Record{Job: queuedJob(11), Payload: payload()})
 	mustCheck(t, s)
 	id, err := s.Task(ctx, 7, 3)
 	requireEqual(t, err, id, 12)
@@ -22,7 +22,7 @@ func TestTasks(t *testing.T) {
 		id, err := s.Task(ctx, name.Array, name.Index)
 		requireEqual(t, err, id, 0)
 	}
-	if err := s.Commit(ctx, []job.Record{{Job: taskOf(queued(13), 7, 3)}}); !errors.Is(err, job.ErrInvalid) {
+	if err := s.Commit(ctx, []job.Record{{Job: taskOf(queuedJob(13), 7, 3)}}); !errors.Is(err, job.ErrInvalid) {
 		t.Fatalf("a task became a job twice: %v", err)
 	}
 }
@@ -42,7 +42,7 @@ func TestEnds(t *testing.T) {
 		j.State, j.Result = job.Cancelled, &job.Result{Outcome: job.Cancelled}
 		return j
 	}
-	commit(t, s, job.Record{Job: queued(1), Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()},
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()},
 		job.Record{Job: first, Payload: payload()}, job.Record{Job: again}, job.Record{Job: unstarted, Payload: payload()},
 		job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(endedJob(6, job.Failed), 5, 0)}, job.Record{Job: endedArray(5)},
 		job.Record{Job: endedArray(7), Payload: payload()}, job.Record{Job: runningJob(8), Payload: payload()})

@@ -53,7 +53,7 @@ func newInstance(ctx context.Context, s *Supervisor) (*instance, error) {
 	if err != nil {
 		return nil, settingsError{err}
 	}
-	s.use(cfg, from)
+	s.applySettings(cfg, from)
 	in := &instance{Supervisor: s, startedWith: cfg, countCPUs: host.CPUs}
 	if err := in.open(ctx); err != nil {
 		in.close()
@@ -108,7 +108,7 @@ func (s *instance) open(ctx context.Context) error {
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
 		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit,
-		Scheduled: scheduled, Reboot: s.reboot(),
+		Scheduled: scheduledEnd, Reboot: s.reboot(),
 		Source: s.source, Kernel: kernel,
 		Driver: func() gpu.DriverVersions { return driver.Installed("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
@@ -179,8 +179,8 @@ func (s *instance) reboot() func(ctx context.Context, why string) error {
 	return systemd.Reboot
 }
 
-// scheduled returns the end of the machine that logind has scheduled.
-func scheduled(ctx context.Context) (job.MachineEnd, error) {
+// scheduledEnd returns the shutdown of the machine that logind has scheduled.
+func scheduledEnd(ctx context.Context) (job.MachineEnd, error) {
 	how, at, err := systemd.ScheduledShutdown(ctx)
 	return job.MachineEnd{At: at, How: how}, err
 }

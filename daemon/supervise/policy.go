@@ -31,7 +31,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 		ExtraDevices:  func(more []string) []cgroup.Device { return cgroup.StatNodes(slices.Concat(g.ExtraDevices, more)) },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
 		DriverCheck:   g.DriverCheck, AlertUnit: g.AlertUnit, CheckUnit: g.CheckUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
-		Inhibit: inhibited[cfg.Daemon.Inhibit],
+		Inhibit: inhibitedActions[cfg.Daemon.Inhibit],
 	}, nil
 }
 
@@ -75,8 +75,9 @@ var strangers = map[config.Strangers]site.Strangers{
 	config.StrangersShow: site.ShowStrangers, config.StrangersTell: site.TellStrangers, config.StrangersEnd: site.EndStrangers,
 }
 
-// inhibited has the list for logind that belongs to each setting: what is prevented while jobs run.
-var inhibited = map[config.Inhibit]string{
+// inhibitedActions has the list for logind that belongs to each setting: what is prevented while
+// jobs run.
+var inhibitedActions = map[config.Inhibit]string{
 	config.InhibitSleep: "sleep:idle", config.InhibitShutdown: "shutdown:sleep:idle",
 }
 

@@ -22,7 +22,7 @@ import (
 type prover struct {
 	Program string // gpusched-nvml
 	Scope   units.Scope
-	Units   oneshots
+	Units   oneshotRunner
 	Root    string // directory of /dev and /usr; "" except in tests
 }
 
@@ -79,7 +79,7 @@ func (p *prover) groups(minor int) (gids []uint32) {
 // verdict returns what the end of a test says about its GPU. If systemd could not execute the
 // program, or the kernel or an administrator ended it, it says nothing.
 func verdict(s *units.Status) (gpu.Proof, string) {
-	told := printable(s.StatusText)
+	told := printableLine(s.StatusText)
 	switch s.Result {
 	case units.ResultSuccess:
 		return gpu.ProofWell, told

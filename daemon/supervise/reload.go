@@ -141,7 +141,7 @@ func (s *instance) reload() bool {
 	for _, c := range config.Changes(*s.cfg.Load(), cfg) {
 		s.log.Info("a setting has changed", "setting", c.Key, "value", cmp.Or(c.Now, "none"), "value-before", cmp.Or(c.Before, "none"))
 	}
-	s.use(cfg, from)
+	s.applySettings(cfg, from)
 	s.daemon.Reload(settings)
 	s.log.Info("the configuration is reloaded")
 	return true

@@ -26,7 +26,7 @@ type sender struct {
 	Dir     string // directory of gpusched-notify's inputs; only root may write to it
 	Program string // absolute path of gpusched-notify
 	Host    string // name of the machine, shown to people
-	Units   oneshots
+	Units   oneshotRunner
 	Scope   units.Scope // which systemd runs the units
 
 	// Bars returns why the site's present settings forbid a message. It returns the zero Message if
@@ -38,8 +38,8 @@ type sender struct {
 	Render func(*job.JobView) api.Job
 }
 
-// oneshots is the part of systemd that runs a unit to its end.
-type oneshots interface {
+// oneshotRunner is the part of systemd that runs a unit to its end.
+type oneshotRunner interface {
 	RunOneshot(ctx context.Context, name string, props []units.Property) (units.Status, error)
 }
 
@@ -136,14 +136,14 @@ func outcome(s *units.Status) (why job.Message, again bool) {
 	case s.Result == units.ResultExitCode && s.MainStatus == contract.MessageRefused:
 		again = false
 	}
-	if told := printable(s.StatusText); told != "" {
+	if told := printableLine(s.StatusText); told != "" {
 		return job.Text(told), again
 	}
 	return job.Say("detail/notify-unit", s.Result), again
 }
 
-// printable returns the text as one line that is safe to show.
-func printable(s string) string {
+// printableLine returns the text as one line that is safe to show.
+func printableLine(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxTold)], "")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if job.Printable(string(r)) {

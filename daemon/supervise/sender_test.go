@@ -62,8 +62,8 @@ func newSender(t *testing.T) (*sender, *postman) {
 
 const siteURL = "https://chat.inner.example.org:8443/hooks/secret"
 
-// owed returns a message about the end of one of alice's jobs.
-func owed(wish job.Notify) (job.Notification, *job.Job) {
+// owedMessage returns a message about the end of one of alice's jobs.
+func owedMessage(wish job.Notify) (job.Notification, *job.Job) {
 	j := &job.Job{ID: 7, State: job.Completed, Result: &job.Result{Outcome: job.Completed}}
 	j.Owner = job.Owner{UID: 1001, GID: 1002, User: "alice"}
 	j.Label.Name, j.Request.Notify = "<!channel>", []job.Notify{{}, wish}
@@ -87,7 +87,7 @@ func TestWhoSends(t *testing.T) {
 		{job.Notify{Way: job.NotifyWebhook, Webhook: "chat"}, "", siteURL, true},
 	} {
 		s, m := newSender(t)
-		n, j := owed(c.wish)
+		n, j := owedMessage(c.wish)
 		if why, again := s.Deliver(t.Context(), n, j, c.to); !why.IsZero() || again || m.runs != 1 {
 			t.Fatalf("%+v: %v", c.wish, why)
 		}
@@ -133,7 +133,7 @@ func TestUsersAreTold(t *testing.T) {
 // chat channel. All tries have the same id.
 func TestWebhookBody(t *testing.T) {
 	s, m := newSender(t)
-	n, j := owed(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
+	n, j := owedMessage(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
 	s.Deliver(t.Context(), n, j, "")
 	first := m.given.ID
 	n.Tries, n.Next = 1, time.Unix(50, 0)
@@ -156,14 +156,14 @@ func TestSettingsOfNow(t *testing.T) {
 	s, m := newSender(t)
 	var asked job.Notify
 	s.Bars = func(n *job.Notify) job.Message { asked = *n; return job.Say("detail/notify-url") }
-	n, j := owed(job.Notify{Way: job.NotifyWebhook})
+	n, j := owedMessage(job.Notify{Way: job.NotifyWebhook})
 	why, again := s.Deliver(t.Context(), n, j, "https://example.org/mine")
 	if why.Code != "detail/notify-url" || again || m.runs != 0 || asked.Way != job.NotifyWebhook || asked.To != "https://example.org/mine" {
 		t.Errorf("%v, again %t, %d units; asked about %+v", why, again, m.runs, asked)
 	}
 	s, m = newSender(t)
 	s.Webhook = func(string) string { return "" } // the webhook exists, but now has no URL
-	n, j = owed(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
+	n, j = owedMessage(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
 	if why, again := s.Deliver(t.Context(), n, j, ""); why.Code != "detail/notify-webhook" || again || m.runs != 0 {
 		t.Errorf("a webhook without a URL: %v, again %t, %d units", why, again, m.runs)
 	}
@@ -200,7 +200,7 @@ func TestOutcome(t *testing.T) {
 func TestNoUnit(t *testing.T) {
 	s, m := newSender(t)
 	m.err = errors.New("systemd does not answer")
-	n, j := owed(job.Notify{Way: job.NotifyMail})
+	n, j := owedMessage(job.Notify{Way: job.NotifyMail})
 	if why, again := s.Deliver(t.Context(), n, j, ""); why.Text != "systemd does not answer" || !again {
 		t.Errorf("%v, again %t", why, again)
 	}

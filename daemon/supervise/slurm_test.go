@@ -65,7 +65,7 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	put(conf, "include /proc/version\n")
 	expect("spoilt", 0, "1", job.Degraded, "not below /etc", "/dev/nvidia1", "gpus.only")
 	cfg.GPUs.Slurm = config.SlurmAllow
-	s.Supervisor.use(cfg, config.Snapshot{})
+	s.Supervisor.applySettings(cfg, config.Snapshot{})
 	put(conf, "Name=gpu File=/dev/nvidia[0-1]\n")
 	expect("allowed", 1, "-", job.Healthy, "both may use the same one")
 	if n := strings.Count(log.String(), "Slurm's GPUs have changed"); n != 3 {

@@ -84,7 +84,7 @@ func New(o Options) *Supervisor {
 		state: &stateFile{path: filepath.Join(o.State, "state.db"), lastIDs: o.Cache, log: o.Log}, tally: metrics.NewTally(),
 		verbose: server.NewVerbosity(o.Level),
 	}
-	s.use(config.Default(), config.Snapshot{})
+	s.applySettings(config.Default(), config.Snapshot{})
 	s.person = host.NewSubordinates("/etc/subuid", s.names.KnownID, s.names.Named).Person
 	s.names.Persons(s.person)
 	s.server = server.New(server.Options{
@@ -105,9 +105,9 @@ var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// use applies the settings of everything except the scheduler. It looks up the groups in these
-// settings at once, so that no request has to wait for that.
-func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
+// applySettings applies the settings of everything except the scheduler. It looks up the groups in
+// these settings at once, so that no request has to wait for that.
+func (s *Supervisor) applySettings(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
 		s.names.KnownGroup(name)
 	}

@@ -12,7 +12,7 @@ import (
 // Installed reads the versions below root, "" for this machine. It looks for the libraries where
 // distributions install them, in the order in which the loader of a job would find them.
 func Installed(root string) gpu.DriverVersions {
-	v := gpu.DriverVersions{Loaded: loaded(root)}
+	v := gpu.DriverVersions{Loaded: loadedVersion(root)}
 	for _, library := range []string{"libcuda.so.1", "libnvidia-ml.so.1"} {
 		for _, dir := range libraryDirs() {
 			target, err := filepath.EvalSymlinks(root + dir + "/" + library)
@@ -47,8 +47,8 @@ func libraryDirs() []string {
 	}
 }
 
-// loaded returns the version of the kernel module; "" if none is loaded or it can't be read.
-func loaded(root string) string {
+// loadedVersion returns the version of the kernel module; "" if none is loaded or it can't be read.
+func loadedVersion(root string) string {
 	if text, err := os.ReadFile(root + "/sys/module/nvidia/version"); err == nil {
 		return strings.TrimSpace(string(text))
 	}

@@ -27,12 +27,12 @@ func (l *Library) reader(index int, look bool) *reader {
 	return &reader{
 		look: look,
 		nv:   l.nv, has: l.has, words: l.errorText, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, below: l.opts.Below,
-		known: l.slots[index].known, out: blank(index),
+		known: l.slots[index].known, out: blankDevice(index),
 	}
 }
 
-// blank returns a GPU about which nothing is known.
-func blank(index int) gpu.Device {
+// blankDevice returns a GPU about which nothing is known.
+func blankDevice(index int) gpu.Device {
 	return gpu.Device{
 		Index: index, Minor: -1, NUMANode: -1, Health: gpu.HealthOK,
 		UtilGPUPercent: -1, TempC: -1, PowerMilliW: -1,

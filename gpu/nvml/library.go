@@ -104,7 +104,7 @@ func (l *Library) ensure() (gpu.Problem, error) {
 	if err := l.load(); err != nil {
 		return gpu.ProblemLibraryMissing, err
 	}
-	if names := l.has.missing(); names != "" {
+	if names := l.has.missingNames(); names != "" {
 		l.needsRestart = true
 		return gpu.ProblemUnsupported, errors.New("the library lacks " + names)
 	}

@@ -47,7 +47,7 @@ func TestAPanicAffectsOneGPU(t *testing.T) {
 	for n := range has {
 		has[n] = "there"
 	}
-	r := &reader{has: has, out: blank(3)} // without a library, the first call panics
+	r := &reader{has: has, out: blankDevice(3)} // without a library, the first call panics
 	d := r.readAll()
 	if d.Health != gpu.HealthError || d.Index != 3 || !strings.Contains(d.HealthDetail, "reading the driver's answer") {
 		t.Errorf("got %+v", d)

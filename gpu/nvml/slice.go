@@ -45,7 +45,7 @@ func (r *reader) slices(dev nvml.Device) (list []gpu.Device) {
 // of what is not read here is the same for the whole GPU.
 func (r *reader) slice(dev nvml.Device) (d gpu.Device, there bool) {
 	s := *r
-	s.out = blank(r.out.Index)
+	s.out = blankDevice(r.out.Index)
 	o := &s.out
 	o.Minor, o.PCI, o.TempC = r.out.Minor, r.out.PCI, r.out.TempC
 	o.NUMANode, o.CPUs = r.out.NUMANode, r.out.CPUs
@@ -103,7 +103,7 @@ func readCap(path string) (int, error) {
 // knownSlices returns the GPU's slices as they are known, in the state of the GPU.
 func (k card) knownSlices(d gpu.Device) (list []gpu.Device) {
 	for _, s := range k.slices {
-		o := blank(d.Index)
+		o := blankDevice(d.Index)
 		o.UUID, o.Name, o.Slice = s.UUID, s.Name, s.Slice
 		o.Minor, o.PCI = d.Minor, d.PCI
 		o.NUMANode, o.CPUs = d.NUMANode, d.CPUs

@@ -16,8 +16,8 @@ type slot struct {
 	needsWhole bool      // the last complete reading failed, or there was none: the next must be complete
 }
 
-// busy reports whether an earlier reading is still under way.
-func (s *slot) busy() bool {
+// isBusy reports whether an earlier reading is still under way.
+func (s *slot) isBusy() bool {
 	if s.running == nil {
 		return false
 	}
@@ -33,7 +33,7 @@ func (s *slot) busy() bool {
 // begin starts a reading in its own goroutine, which lives until its last call into the driver
 // returns. If an earlier reading is still running, begin starts nothing and returns false.
 func (s *slot) begin(r *reader, now time.Time) bool {
-	if s.busy() {
+	if s.isBusy() {
 		return false
 	}
 	answer := make(chan card, 1)
@@ -54,7 +54,7 @@ func (s *slot) collect(index int, expired <-chan struct{}) card {
 	case d := <-s.running:
 		return s.done(d)
 	default:
-		return s.hung(index)
+		return s.hungCard(index)
 	}
 }
 
@@ -70,10 +70,10 @@ func (s *slot) done(d card) card {
 	return s.restoreIdentity(d.Device)
 }
 
-// hung returns the GPU as not well, because its reading has not returned.
-func (s *slot) hung(index int) card {
+// hungCard returns the GPU as not well, because its reading has not returned.
+func (s *slot) hungCard(index int) card {
 	s.needsWhole = s.needsWhole || s.whole
-	d := blank(index)
+	d := blankDevice(index)
 	d.Health = gpu.HealthError
 	d.HealthDetail = fmt.Sprintf("a call into the driver hangs since %s", s.started.UTC().Format(time.RFC3339))
 	return s.restoreIdentity(d)

@@ -60,7 +60,7 @@ func (l *Library) readDevices(s *gpu.Snapshot, look bool) error {
 		if fresh[i] {
 			c = slot.collect(i, expired)
 		} else {
-			c = slot.hung(i)
+			c = slot.hungCard(i)
 		}
 		if sliced = append(sliced, c.slices...); len(c.slices) == 0 {
 			s.Devices = append(s.Devices, c.Device)
@@ -84,7 +84,7 @@ func (l *Library) resize(n int) {
 	slots := make([]*slot, n)
 	for i := range slots {
 		slots[i] = &slot{needsWhole: true} // until the GPU was read completely
-		if i < len(l.slots) && l.slots[i].busy() {
+		if i < len(l.slots) && l.slots[i].isBusy() {
 			slots[i] = l.slots[i]
 		}
 	}
@@ -136,9 +136,9 @@ func (l *Library) Count() (int, error) {
 
 func (l *Library) busy() bool {
 	for _, s := range l.slots {
-		if s.busy() {
+		if s.isBusy() {
 			return true
 		}
 	}
-	return l.topology.busy()
+	return l.topology.isBusy()
 }

@@ -58,50 +58,50 @@ type entry struct {
 
 func entries() [needs]entry {
 	return [needs]entry{
-		needInit:            {newest("nvmlInit", "v2"), ""},
-		needShutdown:        {newest("nvmlShutdown"), ""},
-		needCount:           {newest("nvmlDeviceGetCount", "v2"), ""},
-		needHandle:          {newest("nvmlDeviceGetHandleByIndex", "v2"), ""},
-		needUUID:            {newest("nvmlDeviceGetUUID"), ""},
-		needName:            {newest("nvmlDeviceGetName"), ""},
-		needMinor:           {newest("nvmlDeviceGetMinorNumber"), ""},
-		needPCI:             {newest("nvmlDeviceGetPciInfo", "v3", "v2"), ""},
-		needMemory1:         {newest("nvmlDeviceGetMemoryInfo"), ""},
+		needInit:            {newestNames("nvmlInit", "v2"), ""},
+		needShutdown:        {newestNames("nvmlShutdown"), ""},
+		needCount:           {newestNames("nvmlDeviceGetCount", "v2"), ""},
+		needHandle:          {newestNames("nvmlDeviceGetHandleByIndex", "v2"), ""},
+		needUUID:            {newestNames("nvmlDeviceGetUUID"), ""},
+		needName:            {newestNames("nvmlDeviceGetName"), ""},
+		needMinor:           {newestNames("nvmlDeviceGetMinorNumber"), ""},
+		needPCI:             {newestNames("nvmlDeviceGetPciInfo", "v3", "v2"), ""},
+		needMemory1:         {newestNames("nvmlDeviceGetMemoryInfo"), ""},
 		needMemory2:         {[]string{"nvmlDeviceGetMemoryInfo_v2"}, "reserved memory, which otherwise counts as used"},
-		needMemoryNode:      {newest("nvmlDeviceGetNumaNodeId"), "whether the kernel manages a GPU's memory"},
-		needCompute:         {newest("nvmlDeviceGetComputeRunningProcesses", "v3", "v2"), "which processes compute"},
-		needGraphics:        {newest("nvmlDeviceGetGraphicsRunningProcesses", "v3", "v2"), "which processes draw"},
-		needMPS:             {newest("nvmlDeviceGetMPSComputeRunningProcesses", "v3", "v2"), "which processes compute through MPS"},
-		needUtil:            {newest("nvmlDeviceGetUtilizationRates"), "utilisation"},
-		needTemp:            {newest("nvmlDeviceGetTemperature"), "temperature"},
-		needPower:           {newest("nvmlDeviceGetPowerUsage"), "power"},
-		needEnergy:          {newest("nvmlDeviceGetTotalEnergyConsumption"), "the driver's count of energy, which is estimated from the power instead"},
-		needMode:            {newest("nvmlDeviceGetComputeMode"), "compute mode"},
-		needMIG:             {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
-		needMostSlices:      {newest("nvmlDeviceGetMaxMigDeviceCount"), "which slices a GPU in MIG mode has"},
-		needSlice:           {newest("nvmlDeviceGetMigDeviceHandleByIndex"), "the slices of GPUs in MIG mode"},
-		needGPUInstance:     {newest("nvmlDeviceGetGpuInstanceId"), "which GPU instance a slice is in"},
-		needComputeInstance: {newest("nvmlDeviceGetComputeInstanceId"), "which compute instance a slice is"},
-		needRows:            {newest("nvmlDeviceGetRemappedRows"), "whether bad memory rows wait for a reset"},
-		needFields:          {newest("nvmlDeviceGetFieldValues"), "whether a GPU is well again after an error"},
-		needCPUs:            {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are near a GPU, if the kernel does not say"},
-		needNodes:           {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, if the kernel does not say"},
-		needAncestor:        {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},
-		needNVLink:          {newest("nvmlDeviceGetNvLinkState"), "how many NVLinks join two GPUs"},
-		needNVLinkEnd:       {newest("nvmlDeviceGetNvLinkRemoteDeviceType"), "how many NVLinks lead to NVSwitches"},
-		needNVLinkPCI:       {newest("nvmlDeviceGetNvLinkRemotePciInfo", "v2"), "how many NVLinks lead straight to another GPU"},
-		needP2P:             {newest("nvmlDeviceGetP2PStatus"), "whether two GPUs can really use their NVLinks"},
-		needDriver:          {newest("nvmlSystemGetDriverVersion"), "version of the driver"},
-		needVersion:         {newest("nvmlSystemGetNVMLVersion"), "version of the library"},
+		needMemoryNode:      {newestNames("nvmlDeviceGetNumaNodeId"), "whether the kernel manages a GPU's memory"},
+		needCompute:         {newestNames("nvmlDeviceGetComputeRunningProcesses", "v3", "v2"), "which processes compute"},
+		needGraphics:        {newestNames("nvmlDeviceGetGraphicsRunningProcesses", "v3", "v2"), "which processes draw"},
+		needMPS:             {newestNames("nvmlDeviceGetMPSComputeRunningProcesses", "v3", "v2"), "which processes compute through MPS"},
+		needUtil:            {newestNames("nvmlDeviceGetUtilizationRates"), "utilisation"},
+		needTemp:            {newestNames("nvmlDeviceGetTemperature"), "temperature"},
+		needPower:           {newestNames("nvmlDeviceGetPowerUsage"), "power"},
+		needEnergy:          {newestNames("nvmlDeviceGetTotalEnergyConsumption"), "the driver's count of energy, which is estimated from the power instead"},
+		needMode:            {newestNames("nvmlDeviceGetComputeMode"), "compute mode"},
+		needMIG:             {newestNames("nvmlDeviceGetMigMode"), "whether MIG is on"},
+		needMostSlices:      {newestNames("nvmlDeviceGetMaxMigDeviceCount"), "which slices a GPU in MIG mode has"},
+		needSlice:           {newestNames("nvmlDeviceGetMigDeviceHandleByIndex"), "the slices of GPUs in MIG mode"},
+		needGPUInstance:     {newestNames("nvmlDeviceGetGpuInstanceId"), "which GPU instance a slice is in"},
+		needComputeInstance: {newestNames("nvmlDeviceGetComputeInstanceId"), "which compute instance a slice is"},
+		needRows:            {newestNames("nvmlDeviceGetRemappedRows"), "whether bad memory rows wait for a reset"},
+		needFields:          {newestNames("nvmlDeviceGetFieldValues"), "whether a GPU is well again after an error"},
+		needCPUs:            {newestNames("nvmlDeviceGetCpuAffinity"), "which CPUs are near a GPU, if the kernel does not say"},
+		needNodes:           {newestNames("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, if the kernel does not say"},
+		needAncestor:        {newestNames("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},
+		needNVLink:          {newestNames("nvmlDeviceGetNvLinkState"), "how many NVLinks join two GPUs"},
+		needNVLinkEnd:       {newestNames("nvmlDeviceGetNvLinkRemoteDeviceType"), "how many NVLinks lead to NVSwitches"},
+		needNVLinkPCI:       {newestNames("nvmlDeviceGetNvLinkRemotePciInfo", "v2"), "how many NVLinks lead straight to another GPU"},
+		needP2P:             {newestNames("nvmlDeviceGetP2PStatus"), "whether two GPUs can really use their NVLinks"},
+		needDriver:          {newestNames("nvmlSystemGetDriverVersion"), "version of the driver"},
+		needVersion:         {newestNames("nvmlSystemGetNVMLVersion"), "version of the library"},
 		needCUDA:            {[]string{"nvmlSystemGetCudaDriverVersion_v2"}, "version of CUDA"},
-		needErrorString:     {newest("nvmlErrorString"), "the driver's messages in words"},
-		needOf535:           {newest("nvmlDeviceGetConfComputeMemSizeInfo"), "nothing, it only identifies the driver"},
-		needOf535Fixed:      {newest("nvmlDeviceGetRunningProcessDetailList"), "nothing, it only identifies the driver"},
+		needErrorString:     {newestNames("nvmlErrorString"), "the driver's messages in words"},
+		needOf535:           {newestNames("nvmlDeviceGetConfComputeMemSizeInfo"), "nothing, it only identifies the driver"},
+		needOf535Fixed:      {newestNames("nvmlDeviceGetRunningProcessDetailList"), "nothing, it only identifies the driver"},
 	}
 }
 
-// newest returns the names name_vN … name_v2, name.
-func newest(name string, versions ...string) []string {
+// newestNames returns the names name_vN … name_v2, name.
+func newestNames(name string, versions ...string) []string {
 	var names []string
 	for _, v := range versions {
 		names = append(names, name+"_"+v)
@@ -137,8 +137,8 @@ func (has symbols) any(n need) bool {
 	return has[n] != ""
 }
 
-// missing lists the required functions that the library lacks.
-func (has symbols) missing() string {
+// missingNames lists the required functions that the library lacks.
+func (has symbols) missingNames() string {
 	var names []string
 	for n, e := range entries() {
 		if e.loss == "" && !has.any(need(n)) {

@@ -17,8 +17,8 @@ type topology struct {
 	since   time.Time       // beginning of the last survey
 }
 
-// busy reports whether a survey is still under way. If it has ended, its result is stored.
-func (t *topology) busy() bool {
+// isBusy reports whether a survey is still under way. If it has ended, its result is stored.
+func (t *topology) isBusy() bool {
 	if t.running == nil {
 		return false
 	}
@@ -45,8 +45,8 @@ func (t *topology) covers(devices []gpu.Device) bool {
 	return true
 }
 
-// among returns the links between GPUs whose identity has not changed.
-func (t *topology) among(devices []gpu.Device) []gpu.Link {
+// linksAmong returns the links between GPUs whose identity has not changed.
+func (t *topology) linksAmong(devices []gpu.Device) []gpu.Link {
 	same := make(map[int]bool, len(devices))
 	for _, d := range devices {
 		uuid, ok := t.of[d.Index]
@@ -66,12 +66,12 @@ func (t *topology) among(devices []gpu.Device) []gpu.Link {
 func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu.Link {
 	t := &l.topology
 	well := wellOf(devices)
-	if t.busy() || len(well) < 2 {
-		return t.among(devices)
+	if t.isBusy() || len(well) < 2 {
+		return t.linksAmong(devices)
 	}
 	known := t.covers(devices)
 	if known && (len(well) < len(devices) || l.opts.Now().Sub(t.since) < l.opts.TopologyEvery) {
-		return t.among(devices)
+		return t.linksAmong(devices)
 	}
 	t.begin(l.survey(devices), well, l.opts.Now())
 	if !known {
@@ -81,7 +81,7 @@ func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu
 		case <-expired:
 		}
 	}
-	return t.among(devices)
+	return t.linksAmong(devices)
 }
 
 // begin starts a survey in its own goroutine, which lives until its last call into the driver

@@ -72,7 +72,7 @@ func start(o Options, log *childLog) (*child, error) {
 	c.closeLog = func() { _ = stderr.Close() }
 	go func() {
 		defer close(c.logClosed)
-		c.lastLine = log.copy(stderr, c.pid)
+		c.lastLine = log.logLines(stderr, c.pid)
 	}()
 	return c, nil
 }

@@ -33,8 +33,8 @@ func newChildLog(log *slog.Logger) *childLog {
 	return &childLog{log: log, now: time.Now, tokens: logBurst}
 }
 
-// copy logs the lines of r until its end, and returns the last one that is not empty.
-func (l *childLog) copy(r io.Reader, pid int) (last string) {
+// logLines logs the lines of r until its end, and returns the last one that is not empty.
+func (l *childLog) logLines(r io.Reader, pid int) (last string) {
 	lines := bufio.NewReaderSize(r, maxLogLine)
 	for {
 		line, err := lines.ReadSlice('\n')

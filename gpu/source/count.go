@@ -13,8 +13,8 @@ import (
 // GPUs that nobody else uses.
 const countInterval = time.Minute
 
-// count holds the time of the last count, and the result channel of the running one, or nil.
-type count struct {
+// lastCount holds the time of the last count, and the result channel of the running one, or nil.
+type lastCount struct {
 	last time.Time
 	n    chan int
 }

@@ -52,7 +52,7 @@ type Source struct {
 	child     *child // nil if no child is running
 	abandoned []*child
 	backoff   backoff
-	count     count
+	count     lastCount
 
 	mu      sync.Mutex // guards the following fields
 	closed  bool

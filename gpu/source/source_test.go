@@ -133,7 +133,7 @@ func TestUnkillableChildren(t *testing.T) {
 	s.now = func() time.Time { return time.Unix(0, 0).Add(time.Duration(s.backoff.failures) * time.Hour) } // no back-off
 	var hung []*child
 	s.spawn = func(Options, *childLog) (*child, error) {
-		hung = append(hung, unkillable(t))
+		hung = append(hung, startUnkillable(t))
 		return hung[len(hung)-1], nil
 	}
 	for range MaxAbandoned {
@@ -153,8 +153,8 @@ func TestUnkillableChildren(t *testing.T) {
 	}
 }
 
-// unkillable reads its input and never ends.
-func unkillable(t *testing.T) *child {
+// startUnkillable reads its input and never ends.
+func startUnkillable(t *testing.T) *child {
 	t.Helper()
 	var p pipes
 	if err := p.open(exec.Command("none")); err != nil {

@@ -97,7 +97,7 @@ func script(s *Spec) string {
 // fault of the job. It returns "" if nothing suggests that.
 func whyAway(path, home, table string) string {
 	for _, path := range pathAndTargets(path) {
-		if at := unmounted(path, table, mounted); at != "" {
+		if at := unmountedPoint(path, table, mounted); at != "" {
 			return "nothing is mounted at " + at
 		}
 	}
@@ -213,10 +213,10 @@ func mountedByHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmounted returns the mount point above the path that the table lists, if nothing is mounted at
-// that mount point and its directory is empty; otherwise "". Both tables spell paths in the same
+// unmountedPoint returns the mount point above the path that the table lists, if nothing is mounted
+// at that mount point and its directory is empty; otherwise "". Both tables spell paths in the same
 // way.
-func unmounted(path, table, mounted string) string {
+func unmountedPoint(path, table, mounted string) string {
 	should, err := os.ReadFile(table)
 	is, err2 := os.ReadFile(mounted)
 	if err != nil || err2 != nil {

@@ -20,11 +20,11 @@ func TestAway(t *testing.T) {
 	for path, want := range map[string]string{
 		"/data": "/data", "/data/alice/run": "/data", "/database": "", "/home/alice/gone": "", "/commented": "", "/": "", "/scratch": "", "/usb/x": "",
 	} {
-		if got := unmounted(path, table, mounts); got != want {
+		if got := unmountedPoint(path, table, mounts); got != want {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
-	if unmounted("/data", filepath.Join(dir, "none"), mounts) != "" {
+	if unmountedPoint("/data", filepath.Join(dir, "none"), mounts) != "" {
 		t.Error("without a table")
 	}
 	for home, want := range map[string]bool{"": false, "/": false, "/nonexistent": false, dir: false, filepath.Join(dir, "none"): true} {
@@ -77,11 +77,11 @@ func TestAway(t *testing.T) {
 	}
 	write(t, own, 0o644, "nas:/d "+link+" nfs defaults 0 0\n")
 	for info, want := range map[string]string{"23 22 0:40 / " + at + " rw - nfs nas:/d rw\n": "", "": link} {
-		if write(t, mounts, 0o644, info); unmounted(link+"/x", own, mounts) != want {
+		if write(t, mounts, 0o644, info); unmountedPoint(link+"/x", own, mounts) != want {
 			t.Errorf("%q: not %q", info, want)
 		}
 	}
-	if write(t, filepath.Join(at, "file"), 0o644, "x"); unmounted(link+"/x", own, mounts) != "" {
+	if write(t, filepath.Join(at, "file"), 0o644, "x"); unmountedPoint(link+"/x", own, mounts) != "" {
 		t.Error("what is there is not what should be mounted")
 	}
 	inHome := command(t, "/home/a/run")

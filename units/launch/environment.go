@@ -32,12 +32,12 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 }
 
 // commandEnvironment returns the Environment after entering the conda and virtual environment of
-// the job's set-up. The result front is what these environments put in front of PATH. If the set-up
-// has modules, the caller must add that after them.
+// the job's set-up. front is what these environments put in front of PATH. If the set-up has
+// modules, the caller must add that after them.
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)
-	e.temporary()
+	e.makeTemporary()
 	for _, line := range e.say {
 		os.Stderr.WriteString("gpusched: " + line + "\n")
 	}

@@ -69,9 +69,9 @@ func tryExec(path string, argv, env []string, exec func(string, []string, []stri
 // maxArgument is the kernel's limit for one argument or variable, with its final NUL.
 const maxArgument = 32 * 4096
 
-// foreseen returns the error with which the kernel would refuse a program, as far as this process
-// can find it without trying.
-func foreseen(path string, argv, env []string) error {
+// foreseeError returns the error with which the kernel would refuse a program, as far as this
+// process can find it without trying.
+func foreseeError(path string, argv, env []string) error {
 	for _, list := range [][]string{argv, env} {
 		for _, s := range list {
 			if strings.IndexByte(s, 0) >= 0 {

@@ -77,7 +77,7 @@ func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 	foreign := ""
 	if proof == unix.EPERM || s.RequireFilter {
 		var err error
-		if foreign, err = n.foreign(s); err != nil {
+		if foreign, err = n.foreignNode(s); err != nil {
 			return false, &Failure{Step: contract.StepFilter, What: "the device filter can't be proven: " +
 				devDir + " is unreadable", Err: err}
 		}
@@ -145,8 +145,8 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 	return nil
 }
 
-// foreign returns the first GPU node that does not belong to the job but is open to it.
-func (n nodes) foreign(s *Spec) (string, error) {
+// foreignNode returns the first GPU node that does not belong to the job but is open to it.
+func (n nodes) foreignNode(s *Spec) (string, error) {
 	names, err := n.list(devDir)
 	if err != nil {
 		return "", err

@@ -54,8 +54,8 @@ func grant(fd, uid int) error {
 	return err
 }
 
-// granted returns the user who may read the file according to its access control list.
-func granted(path string) (uid int, ok bool) {
+// grantedUser returns the user who may read the file according to its access control list.
+func grantedUser(path string) (uid int, ok bool) {
 	var list [256]byte
 	n, err := unix.Lgetxattr(path, aclName, list[:])
 	if err != nil {

@@ -24,7 +24,7 @@ func TestKept(t *testing.T) {
 	if data, err := Kept(dir, 8, 1); err != nil || data != nil {
 		t.Errorf("of another job: %q, %v", data, err)
 	}
-	if uid, ok := granted(Path(dir, 7, 1) + keptSuffix); ok && uid != os.Geteuid() {
+	if uid, ok := grantedUser(Path(dir, 7, 1) + keptSuffix); ok && uid != os.Geteuid() {
 		t.Errorf("user %d may read it", uid)
 	}
 	if err := Sweep(dir, func(int64, int) bool { return false }); err != nil {

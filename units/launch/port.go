@@ -87,13 +87,13 @@ func valueOf(env []string, name string) string {
 
 // portFree reports whether a TCP port of this machine is free on every address.
 func portFree(port int) bool {
-	return bindable(unix.AF_INET, &unix.SockaddrInet4{Port: port}) &&
-		bindable(unix.AF_INET6, &unix.SockaddrInet6{Port: port})
+	return canBind(unix.AF_INET, &unix.SockaddrInet4{Port: port}) &&
+		canBind(unix.AF_INET6, &unix.SockaddrInet6{Port: port})
 }
 
-// bindable takes the port for a moment. Errors that prevent the test, such as a missing IPv6, do
-// not make the port count as taken.
-func bindable(family int, addr unix.Sockaddr) bool {
+// canBind takes the port for a moment. Errors that prevent the test, such as a missing IPv6, do not
+// make the port count as taken.
+func canBind(family int, addr unix.Sockaddr) bool {
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return true

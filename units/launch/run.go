@@ -43,7 +43,7 @@ func (r *run) run() *Failure {
 		return &Failure{Step: contract.StepSpec, What: "its private instructions could not be read", Err: err,
 			Next: "an administrator should see 'gpusched health'; then submit the job again"}
 	}
-	if f := valid(s); f != nil {
+	if f := checkSpec(s); f != nil {
 		return f
 	}
 	if r.stage == afterSetup || r.stage == afterSetupExposed {
@@ -71,8 +71,8 @@ func (r *run) run() *Failure {
 	return r.command(s, filtered)
 }
 
-// valid refuses a spec that no daemon would write.
-func valid(s *Spec) *Failure {
+// checkSpec refuses a spec that no daemon would write.
+func checkSpec(s *Spec) *Failure {
 	what := ""
 	switch {
 	case len(s.Argv) == 0:
@@ -120,7 +120,7 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 // execSilent replaces this process by the command, which can't send messages. If that fails, the
 // service manager gets only the exit status, so execSilent first checks what it can.
 func (r *run) execSilent(path string, argv, env []string) error {
-	if err := foreseen(path, argv, env); err != nil {
+	if err := foreseeError(path, argv, env); err != nil {
 		return err
 	}
 	r.reportBegun(silence)

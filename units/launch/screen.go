@@ -16,7 +16,7 @@ func (s *Spec) hasHolder() bool { return s.TTY || s.Screen != "" }
 func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	argv := withCUDA(s, filtered)
 	if s.hasHolder() {
-		if path, err := execute(argv, env, foreseen); err != nil && s.Screen != "" {
+		if path, err := execute(argv, env, foreseeError); err != nil && s.Screen != "" {
 			return execFailure(argv, path, err)
 		}
 		argv = append(r.holder(s), argv...)

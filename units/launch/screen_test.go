@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bound creates a socket that listens until the end of the test.
-func bound(t *testing.T, path string) (fd int) {
+// boundSocket creates a socket that listens until the end of the test.
+func boundSocket(t *testing.T, path string) (fd int) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -33,9 +33,9 @@ func sockets(t *testing.T, dir string) {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"1.dead", "2.other", "dead", ".dead", "x3.dead", "4.dead.more", "elsewhere"} {
-		unix.Close(bound(t, at(name)))
+		unix.Close(boundSocket(t, at(name)))
 	}
-	alive := bound(t, at("5.dead"))
+	alive := boundSocket(t, at("5.dead"))
 	t.Cleanup(func() { unix.Close(alive) })
 	for _, name := range []string{"6.dead", "7.dead"} {
 		if err := unix.Mkfifo(at(name), 0o600); err != nil {

@@ -9,10 +9,10 @@ import (
 // tempPatience is the time that a file system has to answer whether it contains a directory.
 const tempPatience = time.Second
 
-// temporary creates the directories for temporary files that the submitter's variables name. A
-// session or shell may have removed them at its end. If a directory can't be created, temporary
+// makeTemporary creates the directories for temporary files that the submitter's variables name. A
+// session or shell may have removed them at its end. If a directory can't be created, makeTemporary
 // unsets its variable.
-func (e *environment) temporary() {
+func (e *environment) makeTemporary() {
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		dir := e.get(name)
 		if dir == "" {

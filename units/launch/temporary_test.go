@@ -19,7 +19,7 @@ func TestTemporary(t *testing.T) {
 	for _, kv := range []string{"A=" + lost, "TMPDIR=" + gone, "TMP=" + lost, "TEMP=" + file} {
 		e.put(kv)
 	}
-	e.temporary()
+	e.makeTemporary()
 	if got := e.variables(); !slices.Equal(got, []string{"A=" + lost, "TMPDIR=" + gone}) {
 		t.Errorf("%q", got)
 	}

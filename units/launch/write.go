@@ -125,7 +125,7 @@ func heldBy(dir string, uid int) (held int64, err error) {
 		if err != nil || st.Size() <= smallBytes { // after an error: the file has just been removed
 			continue
 		}
-		if of, ok := granted(filepath.Join(dir, e.Name())); ok && of == uid {
+		if of, ok := grantedUser(filepath.Join(dir, e.Name())); ok && of == uid {
 			held += st.Size()
 		}
 	}

@@ -141,7 +141,7 @@ func checkPrivate(t *testing.T, path string, uid int) {
 	if err := unix.Lstat(path, &st); err != nil {
 		t.Fatal(err)
 	}
-	got, ok := granted(path)
+	got, ok := grantedUser(path)
 	// With an access list the group's bits are its mask.
 	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o640 || !ok || got != uid {
 		t.Errorf("%s belongs to %d with mode %o, and %d may read it (%t)", path, st.Uid, st.Mode, got, ok)

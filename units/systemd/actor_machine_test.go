@@ -22,13 +22,13 @@ import (
 // the launcher of the units.
 const actorPrefix = "/unit:"
 
-// stubbornWord is the argument, after actorPrefix, that calls stubborn.
+// stubbornWord is the argument, after actorPrefix, that calls actStubborn.
 const stubbornWord = "stubborn"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], actorPrefix) {
 		if os.Args[1] == actorPrefix+stubbornWord {
-			os.Exit(stubborn())
+			os.Exit(actStubborn())
 		}
 		var b unittest.Behaviour
 		if err := json.Unmarshal([]byte(strings.TrimPrefix(os.Args[1], actorPrefix)), &b); err != nil {

@@ -130,7 +130,7 @@ func TestMachineStartsInUpheaval(t *testing.T) {
 // startOnce takes one unit through its life like a daemon, and returns the number of lost answers.
 func startOnce(ctx context.Context, t *testing.T, m *Manager, id int64) (lost int64) {
 	name := units.Name(id)
-	file := shared(t) + "/runs"
+	file := sharedDir(t) + "/runs"
 	if err := os.WriteFile(file+".sh", []byte("echo run >>"+file+"; exit 5"), 0o755); err != nil {
 		t.Error(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// optional reports whether a unit can do without a property, if an older systemd does not know it.
-// No optional property isolates a job, limits it or keeps its result.
-func optional(name string) bool {
+// isOptional reports whether a unit can do without a property, if an older systemd does not know
+// it. No optional property isolates a job, limits it or keeps its result.
+func isOptional(name string) bool {
 	switch name {
 	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
 		"IgnoreSIGPIPE", "CPUAffinity", "ExecReload", "ExecStopPost", "CPUAccounting",
@@ -57,7 +57,7 @@ func (c *compat) drop(message string, props []units.Property) bool {
 		return false
 	}
 	name, _, _ := strings.Cut(rest, ",")
-	if !optional(name) || !slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == name }) {
+	if !isOptional(name) || !slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == name }) {
 		return false
 	}
 	c.mu.Lock()

@@ -27,10 +27,10 @@ const (
 
 func TestMachineConformance(t *testing.T) {
 	conformance(t, bench{
-		New:        func(t *testing.T) tested { return connect(t) },
+		New:        func(t *testing.T) testedManager { return connect(t) },
 		Properties: unitProperties,
 		Settled:    func(s units.Status) { waitActor(t, s) },
-		Processes:  func(_ tested, s units.Status) int { return countProcesses(t, s) },
+		Processes:  func(_ testedManager, s units.Status) int { return countProcesses(t, s) },
 	})
 }
 

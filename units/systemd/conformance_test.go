@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// tested has the methods of Manager that a daemon needs. The suite tests them.
-type tested interface {
+// testedManager has the methods of Manager that a daemon needs. The suite tests them.
+type testedManager interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
 	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
@@ -26,7 +26,7 @@ type tested interface {
 // bench is what the suite needs of the implementation under test.
 type bench struct {
 	// New returns a manager without any unit of a job. It registers its cleanup with t.
-	New func(t *testing.T) tested
+	New func(t *testing.T) testedManager
 	// Properties returns the properties of a unit whose main process behaves like this.
 	Properties func(id int64, b unittest.Behaviour) []units.Property
 	// Settled waits until the main process of a started unit, which does not end by itself, has
@@ -34,7 +34,7 @@ type bench struct {
 	Settled func(s units.Status)
 	// Processes returns the number of processes in the control group of a status; 0 if the group is
 	// gone.
-	Processes func(m tested, s units.Status) int
+	Processes func(m testedManager, s units.Status) int
 }
 
 // patience is the time without a change after which the suite fails. Only a failure takes that
@@ -48,13 +48,13 @@ func TestMemoryConformance(t *testing.T) {
 		return behaviours[props[0].Value.(string)]
 	}}
 	conformance(t, bench{
-		New: func(*testing.T) tested { return unittest.New(s) },
+		New: func(*testing.T) testedManager { return unittest.New(s) },
 		Properties: func(_ int64, b unittest.Behaviour) []units.Property {
 			key := string(rune('a' + len(behaviours)))
 			behaviours[key] = b
 			return []units.Property{{Name: "Description", Value: key}}
 		},
-		Processes: func(m tested, s units.Status) int { return m.(*unittest.Systemd).Processes(s.Name) },
+		Processes: func(m testedManager, s units.Status) int { return m.(*unittest.Systemd).Processes(s.Name) },
 	})
 }
 
@@ -93,7 +93,7 @@ func conformance(t *testing.T, b bench) {
 type stage struct {
 	*testing.T
 	bench bench
-	m     tested
+	m     testedManager
 	ctx   context.Context
 }
 

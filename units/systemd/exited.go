@@ -78,17 +78,17 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	if !execStatus(p, &s) {
 		return s, false
 	}
-	s.Spent, err = l.spent(ctx, p, &s, group)
+	s.Spent, err = l.isSpent(ctx, p, &s, group)
 	return s, err == nil
 }
 
 // ourDropIn is the only drop-in of the package for the units of jobs.
 const ourDropIn = "/gpujob-.service.d/10-gpusched.conf"
 
-// spent is properties.spent for a unit whose properties were not all read. If the site has no
+// isSpent is properties.isSpent for a unit whose properties were not all read. If the site has no
 // drop-in, the properties at the unit's start say where its processes are and that its stop runs
 // nothing.
-func (l *link) spent(ctx context.Context, p properties, s *units.Status, group string) (bool, error) {
+func (l *link) isSpent(ctx context.Context, p properties, s *units.Status, group string) (bool, error) {
 	theirs := func(path string) bool {
 		return path != "/usr/lib/systemd/system"+ourDropIn && path != "/lib/systemd/system"+ourDropIn
 	}

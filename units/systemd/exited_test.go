@@ -322,7 +322,7 @@ func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
 				return []any{objectPath(job1)}, nil
 			case "GetAll":
 				state := map[bool]string{false: "frozen", true: "running"}[thawed]
-				return loaded(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/x", "FreezerState": state}), nil
+				return loadedUnit(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/x", "FreezerState": state}), nil
 			}
 			return starter(method, args)
 		})

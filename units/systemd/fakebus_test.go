@@ -245,8 +245,8 @@ func (b *fakeBus) countCalls(method string) int {
 	return n
 }
 
-// loaded returns the answer of GetAll for a unit in this state.
-func loaded(active, sub string, more map[string]any) []any {
+// loadedUnit returns the answer of GetAll for a unit in this state.
+func loadedUnit(active, sub string, more map[string]any) []any {
 	props := map[string]dbus.Variant{
 		"LoadState": dbus.MakeVariant(units.LoadLoaded), "ActiveState": dbus.MakeVariant(active), "SubState": dbus.MakeVariant(sub),
 		"ActiveEnterTimestampMonotonic": dbus.MakeVariant(uint64(1)), "InvocationID": dbus.MakeVariant([]byte{0xab, 0xcd}),

@@ -27,7 +27,7 @@ func TestFreezeThatNeverEnds(t *testing.T) {
 			case "StartTransientUnit":
 				time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, args[0].(string), 1, jobDone) })
 			case "GetAll":
-				return loaded(units.ActiveActive, units.SubRunning, map[string]any{"FreezerState": "freezing"}), nil
+				return loadedUnit(units.ActiveActive, units.SubRunning, map[string]any{"FreezerState": "freezing"}), nil
 			}
 			return starter(method, args)
 		})
@@ -90,7 +90,7 @@ func TestFreezeThatIsRefused(t *testing.T) {
 						return nil, errNoReply
 					case "GetAll":
 						state := c.states[min(max(orders, 1), len(c.states))-1]
-						return loaded(units.ActiveActive, c.sub, map[string]any{"FreezerState": state}), nil
+						return loadedUnit(units.ActiveActive, c.sub, map[string]any{"FreezerState": state}), nil
 					}
 					return starter(method, args)
 				})

@@ -27,7 +27,7 @@ import (
 // run starts a unit whose main process is a shell with this script.
 func run(t *testing.T, m *Manager, id int64, script string, change func(*units.Spec)) units.Status {
 	t.Helper()
-	file := filepath.Join(shared(t), "script")
+	file := filepath.Join(sharedDir(t), "script")
 	if err := os.WriteFile(file, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func run(t *testing.T, m *Manager, id int64, script string, change func(*units.S
 	return status
 }
 
-// shared returns a directory that every account may enter.
-func shared(t *testing.T) string {
+// sharedDir returns a directory that every account may enter.
+func sharedDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "units")
 	if err != nil {
@@ -98,7 +98,7 @@ func TestMachineIdentity(t *testing.T) {
 // driver, opening it fails with ENXIO.
 func TestMachineDeviceFilter(t *testing.T) {
 	m := connect(t)
-	dir := shared(t)
+	dir := sharedDir(t)
 	opened := func(minor uint32) string { return filepath.Join(dir, fmt.Sprint("node", minor)) }
 	for _, minor := range []uint32{0, 1, contract.CtlMinor, contract.ProbeMinor} {
 		if err := unix.Mknod(opened(minor), unix.S_IFCHR|0o666, int(unix.Mkdev(contract.NvidiaMajor, minor))); err != nil {

@@ -30,7 +30,7 @@ func starter(method string, _ []any) ([]any, *dbus.Error) {
 	case "StartTransientUnit":
 		return []any{jobPath(1)}, nil
 	case "GetAll":
-		return loaded(units.ActiveActive, units.SubRunning, nil), nil
+		return loadedUnit(units.ActiveActive, units.SubRunning, nil), nil
 	case "Get":
 		return []any{dbus.MakeVariant(units.ActiveActivating)}, nil
 	case "GetUnit":
@@ -116,7 +116,7 @@ func TestLostJobSignal(t *testing.T) {
 func TestStartOfAUnitThatStops(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			stops := loaded(units.ActiveDeactivating, "stop-sigterm", map[string]any{"MainPID": uint32(77), "ActiveEnterTimestampMonotonic": uint64(0)})
+			stops := loadedUnit(units.ActiveDeactivating, "stop-sigterm", map[string]any{"MainPID": uint32(77), "ActiveEnterTimestampMonotonic": uint64(0)})
 			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
 				switch method {
 				case "GetAll":

@@ -70,8 +70,7 @@ func (n *Notifier) Status(text string) {
 	n.send("STATUS="+oneLine(text), 0)
 }
 
-// Extend makes the manager wait this much longer for Ready, from now on. The argument text is the
-// reason.
+// Extend makes the manager wait this much longer for Ready, from now on. text is the reason.
 func (n *Notifier) Extend(by time.Duration, text string) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", by.Microseconds(), oneLine(text)), 0)
 }

@@ -24,8 +24,8 @@ func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	}{
 		{"forgotten", nil, 0, ""},
 		{"forgotten a little later", nil, 2, ""},
-		{"processes", loaded(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/gpujobs.slice/x"}), 1000, units.ErrProcesses.Error()},
-		{"kept by somebody", loaded(units.ActiveInactive, units.SubDead, nil), 1000, "systemd keeps it"},
+		{"processes", loadedUnit(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/gpujobs.slice/x"}), 1000, units.ErrProcesses.Error()},
+		{"kept by somebody", loadedUnit(units.ActiveInactive, units.SubDead, nil), 1000, "systemd keeps it"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var b *fakeBus

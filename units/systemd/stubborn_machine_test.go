@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// stubborn asks systemd for another hour whenever it is told to end.
-func stubborn() int {
+// actStubborn asks systemd for another hour whenever it is told to end.
+func actStubborn() int {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
 	if _, err := daemon.SdNotify(false, "STATUS=listening"); err != nil {

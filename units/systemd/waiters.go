@@ -15,7 +15,7 @@ type waiters struct {
 	unit map[string]map[*waiter]struct{}
 }
 
-// waiter is one caller. The field woken means that something happened and the caller must check
+// A waiter is one caller. A token in woken means that something happened and the caller must check
 // again.
 type waiter struct {
 	woken chan struct{} // holds at most one token

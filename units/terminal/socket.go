@@ -61,15 +61,15 @@ func Listen(job string) (int, error) {
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)
-		if listed || look == tries || !errors.Is(err, ErrNone) {
+		if listed || look == maxTries || !errors.Is(err, ErrNone) {
 			return f, err
 		}
 	}
 }
 
-// tries is the number of times that the kernel is asked for its sockets. The kernel may omit some
-// sockets while others are opened and closed.
-const tries = 5
+// maxTries is the number of times that the kernel is asked for its sockets. The kernel may omit
+// some sockets while others are opened and closed.
+const maxTries = 5
 
 // dialListed asks the kernel for its sockets once. It also reports whether there was a socket that
 // may be the terminal.

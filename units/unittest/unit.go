@@ -25,8 +25,8 @@ type Behaviour struct {
 	Extends  bool // it asks for another hour to end (EXTEND_TIMEOUT_USEC), and ignores SIGTERM
 }
 
-// deaf reports whether the main process survives SIGTERM.
-func (b Behaviour) deaf() bool { return b.Deaf || b.Extends }
+// isDeaf reports whether the main process survives SIGTERM.
+func (b Behaviour) isDeaf() bool { return b.Deaf || b.Extends }
 
 // unit is one unit that systemd has.
 type unit struct {
@@ -185,7 +185,7 @@ func (s *Systemd) endStopped(u *unit, result string) {
 // signal sends a signal to all processes of u.
 func (s *Systemd) signal(u *unit, signal int) {
 	sig := syscall.Signal(signal)
-	if u.processes == 0 || u.processesStay || isHarmless(sig) || u.behaviour.deaf() && sig != syscall.SIGKILL {
+	if u.processes == 0 || u.processesStay || isHarmless(sig) || u.behaviour.isDeaf() && sig != syscall.SIGKILL {
 		return
 	}
 	if u.running() {

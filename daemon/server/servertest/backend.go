@@ -121,7 +121,7 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 		return job.Submitted{}, job.Refuse("forbidden/priority")
 	}
 	b.received = append(b.received, s)
-	v := b.submitted(s)
+	v := b.newJob(s)
 	if dryRun {
 		return job.Submitted{JobView: v, Unit: b.Unit}, nil
 	}
@@ -143,9 +143,9 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 	return job.Submitted{JobView: v}, nil
 }
 
-// submitted returns the new job. A held job and an array wait.
-// Any other job starts on the GPUs in Place, or waits if there are none.
-func (b *Backend) submitted(s job.Submission) job.JobView {
+// newJob returns the new job. A held job and an array wait. Any other job starts on the GPUs in
+// Place, or waits if there are none.
+func (b *Backend) newJob(s job.Submission) job.JobView {
 	v := job.JobView{Job: job.Job{
 		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, State: job.Queued,
 		SubmittedAt: b.Now, ChangedAt: b.Now,

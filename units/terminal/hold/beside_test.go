@@ -113,8 +113,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// The holder puts its prefix (the parameter before of Main) in front of the job's command and of
-// extra commands.
+// The holder puts Main's prefix in front of the job's command and of extra commands.
 func TestBefore(t *testing.T) {
 	t.Setenv(beforeEnv, "1")
 	h := start(t, "sh", "-c", "read x; echo main $BEFORE")

@@ -99,7 +99,7 @@ func TestDeafClients(t *testing.T) {
 	}
 }
 
-// The holder passes on to the command only the signals that the parameter aimed of Main lists.
+// The holder passes on to the command only the signals that Main is told to pass on.
 func TestAimedSignals(t *testing.T) {
 	t.Setenv(aimedEnv, "10,15")
 	h := start(t, "sh", "-c", `trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; trap 'echo wrong' USR2

@@ -170,8 +170,8 @@ func (h *holder) drop(c *client) {
 }
 
 // attach adds a client and gives it the last output. It returns false if the job has ended or there
-// are too many clients. It starts the client's writer itself, so that the method end waits for
-// every writer.
+// are too many clients. It starts the client's writer itself, so that tellEnd waits for every
+// writer.
 func (h *holder) attach(c *client, write func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

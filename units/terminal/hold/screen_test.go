@@ -30,8 +30,8 @@ func newScreens(t *testing.T) screens {
 	return screens{t, dir}
 }
 
-// sessions returns the existing sockets.
-func (s screens) sessions() []string {
+// socketNames returns the existing sockets.
+func (s screens) socketNames() []string {
 	names, _ := filepath.Glob(s.dir + "/*")
 	return names
 }
@@ -74,7 +74,7 @@ func TestScreen(t *testing.T) {
 	if got := h.journal.String(); !strings.Contains(got, "screen 24 80\nword\ngot word\n") {
 		t.Errorf("the journal has %q", got)
 	}
-	if left := s.sessions(); len(left) > 0 {
+	if left := s.socketNames(); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }
@@ -95,7 +95,7 @@ func TestScreenEnds(t *testing.T) {
 		s := newScreens(t)
 		h := start(t, "sh", "-c", `echo on; read x; exit 4`)
 		s.until("it runs", func() bool { return strings.Contains(s.content(), "on") })
-		socket := s.sessions()[0]
+		socket := s.socketNames()[0]
 		pid, _, _ := strings.Cut(filepath.Base(socket), ".")
 		for _, sig := range []string{"-USR1", "-USR2", "-INT", "-HUP"} {
 			if err := exec.Command("kill", sig, pid).Run(); err != nil {
@@ -110,7 +110,7 @@ func TestScreenEnds(t *testing.T) {
 		}
 		say(t, h.greet(terminal.Greeting{}), terminal.Data, "\n")
 		h.ends("exit status 4")
-		if left := s.sessions(); len(left) != 1 {
+		if left := s.socketNames(); len(left) != 1 {
 			t.Errorf("left for the end of the unit: %q", left)
 		}
 	})
@@ -118,14 +118,14 @@ func TestScreenEnds(t *testing.T) {
 		s := newScreens(t)
 		h := start(t, "sh", "-c", `trap "" TERM; echo on; read x; exit 5`)
 		s.until("it runs", func() bool { return strings.Contains(s.content(), "on") })
-		pid, _, _ := strings.Cut(filepath.Base(s.sessions()[0]), ".")
+		pid, _, _ := strings.Cut(filepath.Base(s.socketNames()[0]), ".")
 		if err := exec.Command("kill", "-TERM", pid).Run(); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.Process.Signal(syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
-		s.until("the session has ended", func() bool { return len(s.sessions()) == 0 })
+		s.until("the session has ended", func() bool { return len(s.socketNames()) == 0 })
 		say(t, h.greet(terminal.Greeting{}), terminal.Data, "\n")
 		h.ends("exit status 5")
 	})
@@ -156,7 +156,7 @@ func TestScreenThatIsNotToBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		start(t, "sh", "-c", "exit 6").ends("exit status 6")
-		if left := s.sessions(); len(left) > 0 {
+		if left := s.socketNames(); len(left) > 0 {
 			t.Errorf("left behind: %q", left)
 		}
 	})
