@@ -80,6 +80,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	if b.last.problem == "" || e.Driver.Loaded != "" {
 		b.last.versions = e.Driver // the problem may be due to an upgrade of the driver
 	}
+	b.last.differed = b.last.differed || b.DriverDiffers()
 	for _, d := range b.devices {
 		d.present = false
 	}
@@ -101,6 +102,10 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 		if d.present {
 			d.noteLoad(b.policy.LoadWindow, now)
 		}
+	}
+	if b.last.differed && !b.DriverDiffers() {
+		b.last.differed = false
+		driverAgrees(b)
 	}
 	b.confirmRecovery(e.Number)
 	b.findLost(now)

@@ -54,6 +54,7 @@ type sampleFacts struct {
 	cuda    string
 
 	versions gpu.DriverVersions
+	differed bool // an upgraded driver was not loaded, and no good sample came since it is
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {

@@ -193,3 +193,17 @@ func (b *inventory) cudaFails(d *device) bool {
 	f := b.controls[d.UUID].Fault
 	return f.Boot == b.boot() && f.OfCUDA()
 }
+
+// driverAgrees tests the GPUs again on which CUDA failed because an upgraded driver was not loaded.
+// Now it is, or the upgrade was undone.
+func driverAgrees(b *Book) {
+	for _, d := range b.devices {
+		g := b.controls[d.UUID]
+		if !b.cudaFails(d) || g.Fault.Recovery != string(gpu.RecoverReboot) {
+			continue
+		}
+		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.kernelSeq, g.Fault.Seq)})
+		b.recordControl(g)
+		b.wantProof(d)
+	}
+}
