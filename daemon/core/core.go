@@ -193,7 +193,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Signalled:
 		c.warningSent(e, now)
 	case Listed:
-		c.list(e, now)
+		c.reconcile(e, now)
 	case Leaving:
 		c.noteShutdown(!e.Not, now)
 		c.noteAlive(now)

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// course describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m". Times
+// printCourse describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m". Times
 // count from now, and "?" is an unknown time.
-func (w *world) course() string {
+func (w *world) printCourse() string {
 	f := w.core.Prospect(w.now)
 	if other := w.core.Prospect(w.now); !w.closed() && other != f {
 		w.faults = append(w.faults, "a course is made anew though nothing has changed")
@@ -58,7 +58,7 @@ func TestCourse(t *testing.T) {
 	submit("carol", nil, 2)
 	expect := func(what, want string) {
 		t.Helper()
-		if got := w.course(); got != want {
+		if got := w.printCourse(); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", what, got, want)
 		}
 	}

@@ -77,7 +77,7 @@ func (q *queue) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sch
 		}
 		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.GraceTime().Duration()))
 	} else {
-		r.Notice, r.End = q.notice(j), sched.At(q.estimates.ExpectedEnd(l, now))
+		r.Notice, r.End = q.noticeTime(j), sched.At(q.estimates.ExpectedEnd(l, now))
 	}
 	r.Expected = q.estimates.Of(l).Total(j.Served + tracked.RanFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {

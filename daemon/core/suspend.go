@@ -154,9 +154,9 @@ func (c *lifecycle) storeKept(l *tracked.Job) {
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
-// limit handles a change of a job that has a unit: only the time limit may change. Ordinary users
-// must stay within the site's limits.
-func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
+// changeLimit handles a change of a job that has a unit: only the time limit may change. Ordinary
+// users must stay within the site's limits.
+func (c *Core) changeLimit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j, ch := l.Job, e.What.Change
 	if ch == nil {
 		return job.Refuse("usage/no-change")

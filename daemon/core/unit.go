@@ -177,8 +177,8 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	c.reinspect(l)
 }
 
-// list compares all live jobs with the units in a listing.
-func (c *Core) list(e Listed, now time.Time) {
+// reconcile compares all live jobs with the units in a listing.
+func (c *Core) reconcile(e Listed, now time.Time) {
 	if c.systemd.leaving() {
 		return
 	}

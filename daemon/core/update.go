@@ -195,8 +195,8 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 	return sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &s.Request)
 }
 
-// change replaces a job's request. The job loses the precedence that owe gave it. An array whose
-// tasks are all jobs is not in the queue, so its place does not change.
+// change replaces a job's request. The job loses the precedence that markOwed gave it. An array
+// whose tasks are all jobs is not in the queue, so its place does not change.
 func (c *Core) change(to *changedJob, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.State == job.Queued

@@ -184,15 +184,15 @@ func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	if j.IsSuspended() {
 		c.resumeJob(l, now)
 	}
-	j.WarnsAt, j.StopAt = now, now.Add(c.queue.notice(j))
+	j.WarnsAt, j.StopAt = now, now.Add(c.queue.noticeTime(j))
 	c.warn(l, now)
 	return true
 }
 
-// notice returns how long before its stop a job learns that it is to be preempted. That is the time
-// for which the job asked, but at most the site's longest grace, or one time slice if the site has
-// no such limit.
-func (q *queue) notice(j *job.Job) time.Duration {
+// noticeTime returns how long before its stop a job learns that it is to be preempted. That is the
+// time for which the job asked, but at most the site's longest grace, or one time slice if the site
+// has no such limit.
+func (q *queue) noticeTime(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0
 	}

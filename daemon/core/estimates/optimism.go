@@ -36,9 +36,9 @@ func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	u.lengths = keep * (u.lengths + gpus*float64(ran)*float64(ran))
 }
 
-// factor compares this user's jobs with those of all users: it returns how many times further they
-// outran their estimates. If that is less than Outlier, it returns 1.
-func (u *optimism) factor(all *optimism) float64 {
+// outrunFactor compares this user's jobs with those of all users: it returns how many times further
+// they outran their estimates. If that is less than Outlier, it returns 1.
+func (u *optimism) outrunFactor(all *optimism) float64 {
 	usual := (all.ran + leastForeseen) / (all.foreseen + leastForeseen)
 	own := (u.ran + usual*leastForeseen) / (u.foreseen + leastForeseen)
 	if own < Outlier*usual {
@@ -53,6 +53,6 @@ func (u *optimism) correct(expected time.Duration, all *optimism) time.Duration 
 	if u == nil || u.ran <= 0 {
 		return expected
 	}
-	more := time.Duration(min(float64(expected)*u.factor(all), u.lengths/u.ran))
+	more := time.Duration(min(float64(expected)*u.outrunFactor(all), u.lengths/u.ran))
 	return max(expected, more)
 }

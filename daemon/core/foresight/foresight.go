@@ -74,7 +74,7 @@ func (f *Foresight) CourseWhile(goOn func() bool) *job.Course {
 	for i := range stays {
 		for _, grant := range stays[i].Grants {
 			g := &out.GPUs[grant.GPU]
-			g.Stays = append(g.Stays, s.stay(&stays[i], grant.Milli))
+			g.Stays = append(g.Stays, s.describeStay(&stays[i], grant.Milli))
 		}
 	}
 	for i := range out.GPUs {
@@ -86,8 +86,8 @@ func (f *Foresight) CourseWhile(goOn func() bool) *job.Course {
 	return out
 }
 
-// stay returns a job's stay, including its names for people.
-func (s *Scene) stay(of *sched.Stay, milli int) job.Stay {
+// describeStay returns a job's stay, including its names for people.
+func (s *Scene) describeStay(of *sched.Stay, milli int) job.Stay {
 	out := s.Jobs[of.Job]
 	out.Kind, out.Milli = job.StayPlanned, milli
 	out.From, out.Late = of.From.Time(), timeOf(of.Late)

@@ -66,8 +66,8 @@ func (o *box) nextReady(now time.Time) (m *job.Notification, next time.Time) {
 	return nil, next
 }
 
-// spare returns the newest message that is not being sent, or nil.
-func (o *box) spare() *job.Notification {
+// newestUnsent returns the newest message that is not being sent, or nil.
+func (o *box) newestUnsent() *job.Notification {
 	for _, m := range slices.Backward(o.owed) {
 		if m != o.sending {
 			return m
@@ -135,7 +135,7 @@ func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 		own.owed, b.changed = append(own.owed, &n), true
 		return []job.Notification{n}
 	}
-	victim := most.spare()
+	victim := most.newestUnsent()
 	if len(own.owed) >= len(most.owed) || victim == nil {
 		return []job.Notification{giveUp(n, full, now)}
 	}
