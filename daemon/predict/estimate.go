@@ -53,9 +53,9 @@ func (e *Estimate) totalTime(elapsed time.Duration, chance float64) time.Duratio
 	elapsed = max(elapsed, 0)
 	switch {
 	case e.Spread <= 0:
-		return overrun(e.Median, elapsed)
+		return doubleUntil(e.Median, elapsed)
 	case elapsed >= longestRun:
-		return overrun(longestRun, elapsed)
+		return doubleUntil(longestRun, elapsed)
 	}
 	tail := e.tail(float64(elapsed))
 	if tail < minTail {
@@ -73,8 +73,8 @@ func (e *Estimate) tail(run float64) float64 {
 	return math.Erfc(math.Log(run/float64(e.Median))/e.Spread/math.Sqrt2) / 2
 }
 
-// overrun returns an expected run time, doubled until it is longer than the run time so far.
-func overrun(expected, elapsed time.Duration) time.Duration {
+// doubleUntil returns an expected run time, doubled until it is longer than the run time so far.
+func doubleUntil(expected, elapsed time.Duration) time.Duration {
 	expected = max(expected, time.Second)
 	for expected <= elapsed {
 		if expected > math.MaxInt64/2 {
@@ -88,7 +88,7 @@ func overrun(expected, elapsed time.Duration) time.Duration {
 // Remaining returns how much longer a job is expected to run. expected is the run time that was
 // expected when it started, and elapsed is how long it has run.
 func Remaining(expected, elapsed time.Duration) time.Duration {
-	return overrun(expected, elapsed) - elapsed
+	return doubleUntil(expected, elapsed) - elapsed
 }
 
 // Effort returns how much run time jobs of the kind cost for each job that ends. Each of these jobs
@@ -99,7 +99,7 @@ func Remaining(expected, elapsed time.Duration) time.Duration {
 // grows with the time that the job has run.
 func (e *Estimate) Effort(elapsed, slice time.Duration) time.Duration {
 	if e.Spread <= 0 {
-		return overrun(e.Median, elapsed) - elapsed
+		return doubleUntil(e.Median, elapsed) - elapsed
 	}
 	effort := e.trials.effort(elapsed, max(slice, time.Second))
 	return time.Duration(min(max(effort, float64(time.Second)), float64(longestRun)))

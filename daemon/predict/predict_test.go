@@ -183,7 +183,7 @@ func TestOverrun(t *testing.T) {
 		{10 * minute, 0, 10 * minute}, {10 * minute, 9 * minute, 10 * minute}, {10 * minute, 10 * minute, 20 * minute},
 		{10 * minute, 75 * minute, 80 * minute}, {0, 0, time.Second},
 	} {
-		if got := overrun(c[0], c[1]); got != c[2] {
+		if got := doubleUntil(c[0], c[1]); got != c[2] {
 			t.Errorf("expected %s, ran %s: %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
