@@ -64,7 +64,7 @@ func Run(t Trace, o Options) (*Outcome, error) {
 		if !more {
 			break
 		}
-		if err := e.instant(at); err != nil {
+		if err := e.runInstant(at); err != nil {
 			return nil, fmt.Errorf("at %s: %w", e.date().Format(time.DateTime), err)
 		}
 	}
@@ -156,9 +156,9 @@ func ceil(d time.Duration) time.Duration { return (d + tick - 1).Truncate(tick) 
 // between them, the scheduler counts as stuck.
 const maxIdleTicks = 100_000
 
-// instant advances the clock and handles the events of that instant: ends, arrivals, and a tick if
-// the core has requested one.
-func (e *engine) instant(at time.Duration) error {
+// runInstant advances the clock and handles the events of that instant: ends, arrivals, and a tick
+// if the core has requested one.
+func (e *engine) runInstant(at time.Duration) error {
 	e.ledger.advance(at, e.machine.milli, e.arrived)
 	e.now = at
 	idle := true

@@ -72,11 +72,11 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubled returns a trace of five users whose jobs need one GPU. About one of spacing jobs belongs
-// to user double, and requests milli thousandths of a GPU. The jobs of the four other users request
-// one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they would together need about
-// eight GPUs. All jobs are preemptible.
-func doubled(seed uint64, spacing, milli int) sim.Trace {
+// doubledTrace returns a trace of five users whose jobs need one GPU. About one of spacing jobs
+// belongs to user double, and requests milli thousandths of a GPU. The jobs of the four other users
+// request one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they would together need
+// about eight GPUs. All jobs are preemptible.
+func doubledTrace(seed uint64, spacing, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
 	for at := time.Duration(0); at < 8*24*time.Hour; at += 10 * time.Minute {
@@ -101,7 +101,7 @@ func TestAskingMoreDoesNotPay(t *testing.T) {
 		for _, gpus := range []int{1, 2, 5} {
 			end := time.Duration(0)
 			for seed := range uint64(2) {
-				end += endsOf(t, doubled(seed, one, gpus*1000)) / 2
+				end += endsOf(t, doubledTrace(seed, one, gpus*1000)) / 2
 			}
 			t.Logf("one job in %d asks %d GPUs and ends after %s", one, gpus, end.Round(time.Minute))
 			if honest = max(honest, end); end < honest {

@@ -63,8 +63,8 @@ func (e *engine) measure(jobs []JobOutcome) Metrics {
 	if m.FullNodeJobs > 0 {
 		m.FullNodeWait /= m.FullNodeJobs
 	}
-	m.MeanCompletion, m.P50Completion, m.P99Completion = spread(completions)
-	m.MeanWait, m.P50Wait, m.P99Wait = spread(waits)
+	m.MeanCompletion, m.P50Completion, m.P99Completion = summarize(completions)
+	m.MeanWait, m.P50Wait, m.P99Wait = summarize(waits)
 	m.MaxWait = slices.Max(waits)
 	m.Jain = jain(perUser)
 	all := float64(e.opt.GPUs) * 1000 * m.Makespan * 1e6
@@ -72,17 +72,17 @@ func (e *engine) measure(jobs []JobOutcome) Metrics {
 	return m
 }
 
-// spread returns the mean, the median and the 99th percentile. It sorts the list.
-func spread(list []float64) (mean, p50, p99 float64) {
+// summarize returns the mean, the median and the 99th percentile. It sorts the list.
+func summarize(list []float64) (mean, p50, p99 float64) {
 	slices.Sort(list)
 	for _, v := range list {
 		mean += v / float64(len(list))
 	}
-	return mean, rank(list, 50), rank(list, 99)
+	return mean, nearestRank(list, 50), nearestRank(list, 99)
 }
 
-// rank returns a percentile of a sorted list by the nearest-rank method.
-func rank(sorted []float64, percent int) float64 {
+// nearestRank returns a percentile of a sorted list by the nearest-rank method.
+func nearestRank(sorted []float64, percent int) float64 {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
@@ -90,7 +90,7 @@ func rank(sorted []float64, percent int) float64 {
 func jain(lists map[string][]float64) float64 {
 	var means []float64
 	for _, list := range lists {
-		mean, _, _ := spread(list)
+		mean, _, _ := summarize(list)
 		means = append(means, mean)
 	}
 	slices.Sort(means) // so that the sum does not depend on the order of a map

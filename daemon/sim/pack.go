@@ -31,7 +31,7 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 	out := &Packed{Jobs: len(jobs), Arrived: float64(asked) / float64(p.GPUs*1000)}
 	for e.arrived < len(e.jobs) {
 		at, _ := e.next()
-		if err := e.instant(at); err != nil {
+		if err := e.runInstant(at); err != nil {
 			return nil, fmt.Errorf("after %d jobs: %w", e.arrived, err)
 		}
 	}

@@ -159,7 +159,7 @@ func (r *row) openb() (Job, time.Time) {
 }
 
 func (r *row) own() (Job, time.Time) {
-	at := read(r, instant, "submit")
+	at := read(r, parseInstant, "submit")
 	j := Job{User: r.text("user"), Kind: r.text("kind"), Run: read(r, seconds, "duration")}
 	j.GPUMilli = read(r, job.ParseGPUs, "gpus")
 	if r.text("limit") != "" {
@@ -174,8 +174,8 @@ func (r *row) own() (Job, time.Time) {
 	return j, at
 }
 
-// instant parses seconds, or a date with a time.
-func instant(s string) (time.Time, error) {
+// parseInstant parses seconds, or a date with a time.
+func parseInstant(s string) (time.Time, error) {
 	for _, layout := range []string{time.DateTime, time.RFC3339} {
 		if at, err := time.Parse(layout, s); err == nil {
 			return at, nil

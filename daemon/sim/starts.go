@@ -155,7 +155,7 @@ func middle(list []float64) (p50, p90 float64) {
 		return 0, 0
 	}
 	slices.Sort(list)
-	return rank(list, 50), rank(list, 90)
+	return nearestRank(list, 50), nearestRank(list, 90)
 }
 
 // MeanStarts returns the mean figures of several runs, or nil if no starts were asked for.
