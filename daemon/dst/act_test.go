@@ -31,10 +31,10 @@ func (w *World) request(e *Entry) bool {
 		w.try(c)
 	case cancel:
 		w.sendCommand(e, func(c *job.Command, d *dice) {
-			if s := w.subs[e.Job]; s.s.Request.Array != nil && d.percent(50) {
+			if s := w.subs[e.Job]; s.s.Request.Array != nil && d.chance(50) {
 				c.Task = new(d.n(6))
 			}
-			if d.percent(30) {
+			if d.chance(30) {
 				c.Grace = new(pick(d, 0, job.Span(time.Second)))
 			}
 		})
@@ -79,7 +79,7 @@ func (w *World) change(c *job.Command, d *dice) {
 			c.Change.Retries = new(d.n(3))
 		case 4:
 			c.Change.ArrayLimit = new(d.n(3))
-			if d.percent(30) {
+			if d.chance(30) {
 				c.Change.MaxFailures = new(d.n(3))
 			}
 		case 5, 6:
@@ -125,7 +125,7 @@ var root = job.Actor{UID: 0, User: "root", Admin: true}
 func (w *World) control(e *Entry) {
 	d := w.roll("control", e.Pick)
 	what := job.Command{Kind: job.CommandKind(e.Kind), GPU: d.n(max(len(w.gpus), 1)), Reason: "the plan"}
-	if d.percent(50) {
+	if d.chance(50) {
 		what.Until = w.wall().Add(d.between(0, 3*time.Minute))
 	}
 	w.order(e, root, what)
@@ -154,10 +154,10 @@ func (w *World) reload(e *Entry) {
 	s.Policy.MaxRunning = d.n(6)
 	s.Policy.StaleAfter = pick(d, 16*time.Second, 20*time.Second, time.Minute)
 	s.Policy.CleaningTimeout = pick(d, time.Second, 30*time.Second)
-	if len(w.gpus) > 1 && d.percent(50) {
+	if len(w.gpus) > 1 && d.chance(50) {
 		s.Policy.OnlyGPUs = []int{d.n(len(w.gpus))}
 	}
-	if d.percent(50) {
+	if d.chance(50) {
 		s.Policy.Usage, s.Policy.Quotas = drawWatch(d), drawQuotas(d)
 	}
 	daemon := w.daemon
@@ -308,7 +308,7 @@ func (w *World) onGPU(e *Entry, d *dice) {
 		w.put(&stray{Process: gpu.Process{Kind: kind, UsedBytes: bytes, UID: uid, Comm: "python"}}, e.For, g)
 	case xid:
 		pid := 0
-		if len(g.processes) > 0 && d.percent(70) {
+		if len(g.processes) > 0 && d.chance(70) {
 			pid = pick(d, g.processes...).PID
 		}
 		w.kernel.write(g, pick(d, 13, 31, 43, 45, 48, 63, 79, 94, 109), pid)
@@ -360,7 +360,7 @@ func (w *World) reboot(d *dice) {
 	for _, g := range w.gpus {
 		g.ghost, g.lost, g.missing = 0, false, false
 	}
-	if d.percent(30) {
+	if d.chance(30) {
 		w.shuffle(d)
 	}
 	w.userspace()

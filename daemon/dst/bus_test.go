@@ -54,7 +54,7 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 		_ = w.sleep(ctx, d.shortTime(time.Millisecond))
 		return none, lost
 	}
-	if w.isOn(lostCalls) && d.percent(30) {
+	if w.isOn(lostCalls) && d.chance(30) {
 		w.count("lost call")
 		_ = w.sleep(ctx, d.shortTime(time.Second))
 		return none, lost
@@ -62,7 +62,7 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 	var got T
 	var err error
 	answered, epoch, bell := false, b.broken, w.bell(l)
-	back, dropped := d.shortTime(time.Millisecond), w.isOn(lostAnswers) && d.percent(30)
+	back, dropped := d.shortTime(time.Millisecond), w.isOn(lostAnswers) && d.chance(30)
 	if dropped {
 		w.count("lost answer")
 	}
@@ -92,11 +92,11 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
 	at := max(w.Elapsed+d.shortTime(200*time.Microsecond), b.busy, l.last)
-	if w.doom > 0 && d.percent(50) { // the delay makes some calls outlive their callers
+	if w.doom > 0 && d.chance(50) { // the delay makes some calls outlive their callers
 		at += d.between(0, 20*time.Millisecond)
 	}
 	l.last = at
-	late, reboots := d.percent(50), w.reboots
+	late, reboots := d.chance(50), w.reboots
 	reach := func() {
 		b.overtake(what)
 		if w.reboots == reboots {
@@ -108,7 +108,7 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w.agenda.add(at, func() {
 		if l.over && late && !w.healed {
 			w.count("call of a dead process")
-			if d.percent(50) {
+			if d.chance(50) {
 				b.overdue = append(b.overdue, overdueCall{what, reach})
 			} else {
 				w.after(d.between(0, 10*time.Second), reach)
@@ -363,7 +363,7 @@ func (b *bus) forwardHints() {
 		case ch := <-b.sys.Changes():
 			b.calls++
 			d := b.w.roll("hint "+ch.Name, b.calls)
-			if b.w.isOn(busGone) && !ch.Resync || b.w.isOn(lostSignals) && d.percent(50) {
+			if b.w.isOn(busGone) && !ch.Resync || b.w.isOn(lostSignals) && d.chance(50) {
 				b.w.count("lost signal")
 				continue
 			}

@@ -64,31 +64,31 @@ var users = []job.Owner{{UID: 1001, GID: 1001, User: "alice"}, {UID: 1002, GID: 
 func (w *World) newSubmission(e *Entry) *submission {
 	d := w.roll("submit", e.Pick)
 	s := job.Submission{
-		Owner: pick(d, users...), Label: job.Label{Name: fmt.Sprintf("j%d", e.Num)}, Admin: d.percent(30),
+		Owner: pick(d, users...), Label: job.Label{Name: fmt.Sprintf("j%d", e.Num)}, Admin: d.chance(30),
 		Payload: job.Payload{Program: contract.Program{Argv: []string{"true"}, EnvMode: contract.EnvClean, Dir: "/"}},
 	}
-	if d.percent(20) {
+	if d.chance(20) {
 		s.Payload.Argv = append(s.Payload.Argv, strings.Repeat("x", d.n(20_000)))
 	}
 	r := &s.Request
 	r.GPUMilli = pick(d, 0, 250, 500, 500, 1000, 1000, 1000, 1500, 2000, 3000)
 	r.MemBytes, r.CPUs = int64(d.n(20))*gib, pick(w.roll("cpus", e.Pick), 0, 0, 0, 1, 4, 9)
-	if r.GPUMilli > 0 && d.percent(40) && !w.unified {
+	if r.GPUMilli > 0 && d.chance(40) && !w.unified {
 		r.GPUMemBytes = pick(d, int64(1+d.n(40))*gib, 20*gib, 40*gib)
 	}
-	if d.percent(40) {
+	if d.chance(40) {
 		r.TimeLimit = job.Span(pick(d, d.between(time.Second, 20*time.Second), d.between(time.Second, 5*time.Minute)))
 	}
 	if s.Admin {
 		r.Priority.Number = d.n(3) - 1
 	}
-	if d.percent(80) {
+	if d.chance(80) {
 		s.Key = fmt.Sprintf("key-%d", e.Num)
 	}
-	if d.percent(20) {
+	if d.chance(20) {
 		s.Request.Grace = new(job.Span(pick(d, 0, time.Second, time.Minute)))
 	}
-	s.Request.Requeue = new(d.percent(50))
+	s.Request.Requeue = new(d.chance(50))
 	w.drawOptions(r, d, e)
 	w.drawNotify(r, e)
 	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // the owner's groups at this moment
@@ -123,7 +123,7 @@ func (w *World) drawOptions(r *job.Request, d *dice, e *Entry) {
 	case 8:
 		r.WarnSignal = warning
 	}
-	if warned := w.roll("warned", e.Pick); r.WarnSignal != 0 || (r.Preemptible || r.OnTimeout != "") && warned.percent(50) {
+	if warned := w.roll("warned", e.Pick); r.WarnSignal != 0 || (r.Preemptible || r.OnTimeout != "") && warned.chance(50) {
 		r.WarnSignal, r.WarnBefore = warning, job.Span(warned.between(0, 10*time.Second))
 	}
 }
@@ -134,7 +134,7 @@ func (w *World) try(c *submission) {
 	d := w.roll("try", uint64(c.num), uint64(c.tries))
 	patience := pick(d, d.between(0, 10*time.Millisecond), d.between(0, time.Second), time.Minute, time.Hour)
 	again := func() {
-		if c.s.Key != "" && c.tries < 10 && !d.percent(5) {
+		if c.s.Key != "" && c.tries < 10 && !d.chance(5) {
 			w.after(d.shortTime(time.Second), func() { w.try(c) })
 		}
 	}
@@ -165,14 +165,14 @@ func (w *World) sendCommand(e *Entry, details func(*job.Command, *dice)) {
 	d := w.roll("command", e.Pick)
 	who := root
 	switch {
-	case d.percent(60):
+	case d.chance(60):
 		who = job.Actor{UID: c.s.Owner.UID, User: c.s.Owner.User}
-	case d.percent(20):
+	case d.chance(20):
 		who = job.Actor{UID: 1004, User: "mallory"}
 	}
 	what := job.Command{Kind: job.CommandKind(e.Kind), Job: c.id}
 	details(&what, d)
-	if many := w.roll("many", e.Pick); what.Kind != job.CommandUpdate && many.percent(30) {
+	if many := w.roll("many", e.Pick); what.Kind != job.CommandUpdate && many.chance(30) {
 		w.orderMany(e, who, what, many)
 		return
 	}
@@ -188,10 +188,10 @@ func (w *World) changeInLine(id job.ID) {
 	}
 	d, e := w.roll("in line", uint64(id), uint64(w.Elapsed)), &Entry{Kind: update, For: time.Minute}
 	who, what := job.Actor{UID: j.Owner.UID, User: j.Owner.User}, job.Command{Kind: job.CommandUpdate, Job: id}
-	if j.Task != nil && d.percent(50) {
+	if j.Task != nil && d.chance(50) {
 		what.Job = j.Task.Array
 	}
-	if what.Change = new(job.Change); d.percent(50) {
+	if what.Change = new(job.Change); d.chance(50) {
 		what.Change.MemBytes = new(int64(1+d.n(8)) * gib)
 	} else {
 		w.change(&what, d)

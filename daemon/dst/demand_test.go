@@ -17,10 +17,10 @@ type demand struct {
 func drawDemand(d *dice, lasts time.Duration) demand {
 	m := demand{grows: -1, rests: lasts, pause: d.between(time.Second, 2*time.Minute),
 		work: d.between(time.Second, time.Minute)}
-	if d.percent(50) {
+	if d.chance(50) {
 		m.grows, m.to = d.between(0, lasts), int64(10+d.n(70))*gib
 	}
-	if d.percent(50) {
+	if d.chance(50) {
 		m.rests = d.between(0, lasts)
 	}
 	return m

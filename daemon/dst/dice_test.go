@@ -34,8 +34,8 @@ func mix(x uint64) uint64 {
 // n returns a number from 0 to n-1.
 func (d *dice) n(n int) int { return int(d.pcg.Uint64() % uint64(max(n, 1))) }
 
-// percent returns true with this probability.
-func (d *dice) percent(p int) bool { return d.n(100) < p }
+// chance returns true with this probability.
+func (d *dice) chance(p int) bool { return d.n(100) < p }
 
 func (d *dice) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(d.pcg.Uint64()%uint64(hi-lo+1))

@@ -85,15 +85,15 @@ func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	w.mayDie(l)
 	s.under = nil
 	switch {
-	case w.isOn(diskFull) && d.percent(90):
+	case w.isOn(diskFull) && d.chance(90):
 		w.count("full disk")
 		return errFull
-	case w.isOn(diskUnsure) && d.percent(50):
+	case w.isOn(diskUnsure) && d.chance(50):
 		if w.planted.lyingDisk {
 			return nil
 		}
 		w.count("failed fsync")
-		if d.percent(50) {
+		if d.chance(50) {
 			s.write(records)
 			s.there = true
 		}
@@ -238,7 +238,7 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 // open opens the state file for a starting daemon.
 func (s *disk) open() (job.Restored, error) {
 	s.doubt, s.there = nil, false // the process that would have repeated the commit is dead
-	if s.w.isOn(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
+	if s.w.isOn(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).chance(30) {
 		return job.Restored{}, errFull
 	}
 	if s.file != nil {
@@ -256,7 +256,7 @@ func (s *disk) read(ctx context.Context, what string) error {
 		return err
 	}
 	w.mayDie(l)
-	if w.isOn(diskReads) && d.percent(40) {
+	if w.isOn(diskReads) && d.chance(40) {
 		w.count("failed read")
 		return fmt.Errorf("%s: %w", what, errRead)
 	}

@@ -79,7 +79,7 @@ const sector = 512
 // tornContents returns the contents of a file of which only some changed sectors were written.
 func tornContents(before, after []byte, d *dice) []byte {
 	size := len(before)
-	if len(after) > size && d.percent(80) {
+	if len(after) > size && d.chance(80) {
 		size += d.n(len(after) - size + 1)
 	}
 	out := make([]byte, size)
@@ -87,7 +87,7 @@ func tornContents(before, after []byte, d *dice) []byte {
 	share := pick(d, 0, 10, 50, 90, 100)
 	for at := 0; at < min(size, len(after)); at += sector {
 		end := min(at+sector, size, len(after))
-		if !bytes.Equal(out[at:end], after[at:end]) && d.percent(share) {
+		if !bytes.Equal(out[at:end], after[at:end]) && d.chance(share) {
 			if d.n(20) == 0 {
 				end = at + d.n(end-at)
 			}

@@ -22,7 +22,7 @@ func (w *World) shutdown(d *dice) {
 		r, takes, code := w.runs[name], d.shortTime(100*time.Millisecond), pick(d, 0, 0, 1, 143)
 		w.after(d.between(0, last), func() { w.sweep(name, r, takes, code) })
 	}
-	off, soft, outlives := d.percent(15), d.percent(50), d.percent(50)
+	off, soft, outlives := d.chance(15), d.chance(50), d.chance(50)
 	w.after(last, func() {
 		if w.reboots == reboots && w.stopDaemon != nil && !(off && outlives) {
 			w.stopDaemon()

@@ -90,13 +90,13 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	if w.isOn(sourceSlow) {
 		took = d.between(0, 12*time.Second)
 	}
-	if w.isOn(sourceDies) && d.percent(70) || took > 10*time.Second {
+	if w.isOn(sourceDies) && d.chance(70) || took > 10*time.Second {
 		w.count("no sample")
 		_ = w.sleep(ctx, min(took, 10*time.Second))
 		return gpu.Snapshot{}, errChild
 	}
 	before := d.between(0, took)
-	if w.isOn(linger) && d.percent(30) { // a busy driver answers late, with old data
+	if w.isOn(linger) && d.chance(30) { // a busy driver answers late, with old data
 		before, took = 0, d.between(0, 9*time.Second)
 	}
 	if err := w.sleep(ctx, before); err != nil {

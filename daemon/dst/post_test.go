@@ -43,7 +43,7 @@ func newPost() postLog {
 // drawNotify draws the messages that a job asks for.
 func (w *World) drawNotify(r *job.Request, e *Entry) {
 	d := w.roll("notify", e.Pick)
-	if !d.percent(30) {
+	if !d.chance(30) {
 		return
 	}
 	for range 1 + d.n(2) {
@@ -89,7 +89,7 @@ func (w *World) write(key messageKey) *letter {
 			x.reaches, x.why = false, job.Text("no such user")
 		case 3: // the unit is stopped at its time limit, and nobody knows what it had done before
 			w.count("message that hangs")
-			x.reaches, x.why, x.again, took = d.percent(50), job.Text("it took too long"), true, 2*time.Minute
+			x.reaches, x.why, x.again, took = d.chance(50), job.Text("it took too long"), true, 2*time.Minute
 		case 4: // the try takes longer than the daemon waits
 			took = 10 * time.Minute
 		case 5:

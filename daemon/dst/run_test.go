@@ -78,10 +78,10 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}, dead: w.bus.dead}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.drawBehaviour(r, d)
-	if w.isOn(startsFail) && d.percent(95) {
+	if w.isOn(startsFail) && d.chance(95) {
 		w.count("start that fails as all do")
 		r.kept, r.behaviour = true, unittest.Behaviour{NotStart: pick(d, 217, 226)}
-		if d.percent(50) {
+		if d.chance(50) {
 			step := pick(d, contract.StepFilter, contract.StepAway)
 			r.behaviour = unittest.Behaviour{Launch: step, Code: step.ExitStatus()}
 		}
@@ -100,9 +100,9 @@ func (w *World) newRun(name string, props []units.Property) *run {
 func (w *World) drawBehaviour(r *run, d *dice) {
 	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute),
 		d.between(0, 10*time.Minute))
-	r.deaf = d.percent(10)
+	r.deaf = d.chance(10)
 	answer := w.roll("answer", uint64(r.job), uint64(r.attempt))
-	r.answers, r.saves = pick(answer, 0, 0, 1, 75), answer.percent(60)
+	r.answers, r.saves = pick(answer, 0, 0, 1, 75), answer.chance(60)
 	r.demand = drawDemand(w.roll("demand", uint64(r.job), uint64(r.attempt)), r.lasts)
 	b := &r.behaviour
 	switch d.n(20) {
@@ -119,11 +119,11 @@ func (w *World) drawBehaviour(r *run, d *dice) {
 	case 5:
 		b.NotStart = 217
 	case 6:
-		r.refused = d.percent(50)
+		r.refused = d.chance(50)
 	case 7:
 		b.Orphan = true
 	case 8:
-		b.Stopping = d.percent(30) // once the unit is gone nobody knows how the command ended
+		b.Stopping = d.chance(30) // once the unit is gone nobody knows how the command ended
 	}
 	b.Deaf = r.deaf
 }
@@ -270,7 +270,7 @@ func (w *World) clear(name string, r *run) {
 	}
 	w.count("lingering memory")
 	d := w.roll("linger", uint64(pid))
-	if d.percent(50) {
+	if d.chance(50) {
 		w.onProcess(pid, func(p *gpu.Process) { p.Dead, p.Unit = true, "" })
 	}
 	w.after(d.between(0, 2*time.Minute), off)

@@ -53,7 +53,7 @@ func (s *shrinker) fails(p Plan) bool {
 	return r.Failed() && invariantOf(r.Breaches[0]) == s.want
 }
 
-// without returns the plan p without the entries for which leave returns true, if that plan still
+// without returns the plan p without the entries for which omit returns true, if that plan still
 // fails. Otherwise it returns p.
 func (s *shrinker) without(p Plan, omit func(int, Entry) bool) Plan {
 	less := p

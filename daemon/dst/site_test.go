@@ -43,7 +43,7 @@ func (w *World) settings() daemon.Settings {
 	if w.isCrowded() {
 		s.Policy.StartsInFlight = 1
 	}
-	if d.percent(30) { // a short half-life, so that use both counts and decays within the day
+	if d.chance(30) { // a short half-life, so that use both counts and decays within the day
 		s.Policy.Sched.HalfLife = 20 * time.Minute
 		s.Policy.Quotas.Default.GPUHours = 1
 	}
@@ -51,7 +51,7 @@ func (w *World) settings() daemon.Settings {
 }
 
 // isCrowded reports whether the site starts one unit at a time, so that other starts must wait.
-func (w *World) isCrowded() bool { return w.roll("crowded").percent(25) }
+func (w *World) isCrowded() bool { return w.roll("crowded").chance(25) }
 
 func drawWatch(d *dice) site.UsagePolicy {
 	return site.UsagePolicy{
@@ -66,7 +66,7 @@ func drawWatch(d *dice) site.UsagePolicy {
 func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
 	for _, name := range []string{"class", "lab"} {
 		d := w.roll("member of "+name, uint64(uid))
-		if d.percent(20) && w.Elapsed > d.between(0, 10*time.Minute) {
+		if d.chance(20) && w.Elapsed > d.between(0, 10*time.Minute) {
 			in = append(in, name)
 		}
 	}
@@ -75,7 +75,7 @@ func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
 
 // drawQuotas draws quotas. Each of them is large enough for any single job.
 func drawQuotas(d *dice) job.Quotas {
-	if d.percent(60) {
+	if d.chance(60) {
 		return job.Quotas{}
 	}
 	q := func() job.Quota {

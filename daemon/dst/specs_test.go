@@ -41,7 +41,7 @@ type specKey struct {
 // Write implements daemon.Specs.
 func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 	s.w.mayDie(s.w.current.life)
-	if s.w.isOn(diskFull) && s.w.roll("spec", uint64(s.w.Elapsed)).percent(30) {
+	if s.w.isOn(diskFull) && s.w.roll("spec", uint64(s.w.Elapsed)).chance(30) {
 		return "", errFull
 	}
 	s.got[specKey{id, spec.Attempt}] = true

@@ -107,11 +107,11 @@ func (w *World) leaveUnit(name string, r *run, lasts time.Duration, d *dice) {
 		}
 	}
 	s := &stray{Process: gpu.Process{Kind: gpu.KindCompute, UsedBytes: gib / 2, UID: r.uid, Comm: "python"}, run: r,
-		stubborn: d.percent(30)}
-	if d.percent(50) {
+		stubborn: d.chance(30)}
+	if d.chance(50) {
 		s.Unit = name
 	}
-	if d.percent(30) {
+	if d.chance(30) {
 		s.UID += subordinates
 	}
 	w.put(s, lasts, on...)

@@ -81,8 +81,8 @@ func newWorld(p Plan) *World {
 	w.bus, w.disk = newBus(w), newDisk(w)
 	w.kernel, w.tracked = &kernel{w: w}, newJudge()
 	d := w.roll("driver")
-	w.tellsUse, w.reserved = d.percent(60), pick[uint64](d, 0, 328, 700, 700, 1200, 2288)
-	w.counted, w.untold, w.unified = d.percent(50), d.percent(8), d.percent(6)
+	w.tellsUse, w.reserved = d.chance(60), pick[uint64](d, 0, 328, 700, 700, 1200, 2288)
+	w.counted, w.untold, w.unified = d.chance(50), d.chance(8), d.chance(6)
 	w.makeGPUs(p.GPUs)
 	return w
 }
@@ -177,7 +177,7 @@ func (w *World) restartDaemon() {
 // note is daemon.Options.Tell, which adds a sentence to a job's journal.
 func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 	d := w.roll("note", uint64(w.Elapsed))
-	if w.isOn(lostCalls) && d.percent(50) {
+	if w.isOn(lostCalls) && d.chance(50) {
 		return errNote
 	}
 	return w.sleep(ctx, d.shortTime(10*time.Millisecond))
