@@ -53,7 +53,7 @@ func ParseAimed(s string) (n int, main bool, err error) {
 // ParseSignal reads USR1, SIGUSR1, 10, and forms such as RT34, which SignalName prints.
 func ParseSignal(s string) (int, error) {
 	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")
-	for n := 1; n <= contract.MaxSignal && ascii(s); n++ {
+	for n := 1; n <= contract.MaxSignal && isASCII(s); n++ {
 		if name == SignalName(n) || s == strconv.Itoa(n) {
 			return n, nil
 		}

@@ -55,7 +55,7 @@ func FuzzParseSignal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseSignal(SignalName(n)); n < 1 || n > contract.MaxSignal || !ascii(text) || again != n || err != nil {
+		if again, err := ParseSignal(SignalName(n)); n < 1 || n > contract.MaxSignal || !isASCII(text) || again != n || err != nil {
 			t.Fatalf("%q is %d, again %d, %v", text, n, again, err)
 		}
 	})

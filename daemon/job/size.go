@@ -30,7 +30,7 @@ func ParseSize(s string) (int64, error) {
 		num, unit = s[:i], strings.ToUpper(strings.TrimPrefix(s[i:], " "))
 	}
 	scale, known := sizeUnits[unit]
-	known = known && ascii(s) && !strings.HasSuffix(s, " ")
+	known = known && isASCII(s) && !strings.HasSuffix(s, " ")
 	v, err := strconv.ParseFloat(num, 64)
 	if err == nil && i < 0 {
 		return 0, bareSize(s, v)
