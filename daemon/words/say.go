@@ -45,7 +45,7 @@ func Error(err error) string {
 	case errors.As(err, &refusal):
 		return Say(refusal.Message)
 	case errors.As(err, &problems):
-		return lines(problems)
+		return joinLines(problems)
 	}
 	return err.Error()
 }
@@ -130,7 +130,7 @@ func spell(a any) any {
 	case job.Message:
 		return Say(v)
 	case job.Problems:
-		return lines(v)
+		return joinLines(v)
 	case job.Reason:
 		return Reason(v)
 	case job.Result:
@@ -141,8 +141,8 @@ func spell(a any) any {
 	return a
 }
 
-// lines returns all problems, each on a line of its own.
-func lines(list job.Problems) string {
+// joinLines returns all problems, each on a line of its own.
+func joinLines(list job.Problems) string {
 	said := make([]string, len(list))
 	for i, m := range list {
 		said[i] = Say(m)

@@ -14,7 +14,7 @@ func Strangers(s *job.Strangers, now time.Time) string {
 	var gpus, processes []string
 	belongs := " has belonged"
 	for _, g := range s.GPUs {
-		gpus = append(gpus, fmt.Sprintf("GPU %d%s to job %s of %s since %s", g.Index, belongs, g.Called, cleanText(g.User), clock(g.Since, now)))
+		gpus = append(gpus, fmt.Sprintf("GPU %d%s to job %s of %s since %s", g.Index, belongs, g.Called, cleanText(g.User), timeOfDay(g.Since, now)))
 		belongs = ""
 	}
 	for _, p := range s.Processes {
@@ -34,7 +34,7 @@ func Strangers(s *job.Strangers, now time.Time) string {
 		what = job.FormatSize(s.Bytes) + " of " + strings.NewReplacer("it", "its", "them", "their").Replace(what) + " memory"
 	}
 	if !s.Ends.IsZero() {
-		then := fmt.Sprintf(" at %s. Please queue", clock(s.Ends, now))
+		then := fmt.Sprintf(" at %s. Please queue", timeOfDay(s.Ends, now))
 		ask = strings.NewReplacer("Please end", "gpusched ends", ", and queue", then).Replace(ask)
 	}
 	return joinParts(gpus) + ". Your " + fmt.Sprintf(use, joinParts(processes)) + what + ". " + ask + " the work: gpusched run -- COMMAND"
@@ -49,8 +49,8 @@ func joinParts(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// clock returns a time of day, with its date if that is not today.
-func clock(t, now time.Time) string {
+// timeOfDay returns a time of day, with its date if that is not today.
+func timeOfDay(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04")
