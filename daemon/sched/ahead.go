@@ -102,7 +102,7 @@ func (f *footprint) competesWith(o *footprint) bool {
 
 // compare returns the reason why the job at cursor c goes before the job at cursor target.
 func (p *pass) compare(c, target *cursor) Ahead {
-	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(target)}
+	a := Ahead{ID: c.entry.ID, Its: p.merits(c), Own: p.merits(target)}
 	x, o := &c.rank, &target.rank
 	switch {
 	case a.Its.Priority.Class != a.Own.Priority.Class:
@@ -123,8 +123,8 @@ func (p *pass) compare(c, target *cursor) Ahead {
 	return a
 }
 
-// weigh returns the values by which a job is ranked, rounded for people.
-func (p *pass) weigh(c *cursor) job.Merits {
+// merits returns the values by which a job is ranked, rounded for people.
+func (p *pass) merits(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
 		Priority: b.priority, Score: c.rank.score,

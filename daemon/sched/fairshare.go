@@ -23,9 +23,9 @@ func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
 // week.
 const evenPart = 1.0 / (7 * 24)
 
-// excess returns how far the account's use is above its fair part of the sum, relative to that
+// excessUse returns how far the account's use is above its fair part of the sum, relative to that
 // part: -1 if the account used nothing, 0 if it used exactly its part.
-func (s *totals) excess(a *Account, even float64) float64 {
+func (s *totals) excessUse(a *Account, even float64) float64 {
 	entitled := float64(a.weight()) / float64(s.share)
 	return (float64(a.used)+even*entitled)/(float64(s.used)+even)/entitled - 1
 }
@@ -120,12 +120,12 @@ func (a *Account) exponent(top *totals, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {
 		if g.Share > 0 {
-			sum += top.excess(g, even) + g.within.excess(a, even)
+			sum += top.excessUse(g, even) + g.within.excessUse(a, even)
 			n++
 		}
 	}
 	if n == 0 {
-		return top.excess(a, even)
+		return top.excessUse(a, even)
 	}
 	return sum / n
 }
