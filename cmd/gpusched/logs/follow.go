@@ -23,8 +23,8 @@ const (
 	followedAtOnce = 16
 )
 
-// This type prints the output of jobs as it comes.
-type following struct {
+// A follower prints the output of jobs as it comes.
+type follower struct {
 	*Printer
 	named []api.Job
 	slots chan struct{} // holds one value for each reader of the journal
@@ -38,14 +38,14 @@ type following struct {
 
 // FollowJobs prints the output of the jobs until all of them have ended.
 func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
-	f := &following{Printer: p, named: named, slots: make(chan struct{}, followedAtOnce),
+	f := &follower{Printer: p, named: named, slots: make(chan struct{}, followedAtOnce),
 		jobs: map[string]api.Job{}, changed: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
 	first, ended := true, cli.MostEnded // how many ended tasks of an array to ask for; all in the first look
 	for {
-		list, live, err := f.look(ctx, ended)
+		list, live, err := f.listJobs(ctx, ended)
 		if err != nil {
 			stop()
 			all.Wait()
@@ -53,10 +53,10 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 		}
 		for _, j := range f.publish(list) {
 			if first && j.State.Terminal() { // jobs that had already ended are printed in order
-				f.fail(f.followJob(ctx, j), stop)
+				f.recordError(f.followJob(ctx, j), stop)
 				continue
 			}
-			all.Go(func() { f.fail(f.followJob(ctx, j), stop) })
+			all.Go(func() { f.recordError(f.followJob(ctx, j), stop) })
 		}
 		first = false
 		if ctx.Err() != nil || !live && ended == cli.MostEnded {
@@ -75,7 +75,7 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 }
 
 // pause waits until it is time for the next look.
-func (f *following) pause(ctx context.Context) {
+func (f *follower) pause(ctx context.Context) {
 	if j := f.named[0]; len(f.named) == 1 && j.Array == nil {
 		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // the next look will report an error
 		return
@@ -83,13 +83,13 @@ func (f *following) pause(ctx context.Context) {
 	Pause(ctx, followPoll)
 }
 
-// look lists the jobs, with tasks in place of arrays. The result live reports whether any has not
-// ended.
-func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
+// listJobs lists the jobs, with tasks in place of arrays. The result running says whether any has
+// not ended.
+func (f *follower) listJobs(ctx context.Context, ended int) (list []api.Job, running bool, err error) {
 	ids := cli.Joined(f.named, ",", cli.NameOfJob)
 	reply, err := api.List(ctx, f.Client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
 	for _, j := range reply.Jobs {
-		live = live || !atRest(j)
+		running = running || !atRest(j)
 		if j.Array == nil {
 			list = append(list, j)
 			continue
@@ -103,7 +103,7 @@ func (f *following) look(ctx context.Context, ended int) (list []api.Job, live b
 	if err != nil {
 		return nil, true, f.unlessTransient(ctx, err)
 	}
-	return list, live, nil
+	return list, running, nil
 }
 
 // atRest reports whether a job will start nothing more unless a user acts on it.
@@ -113,7 +113,7 @@ func atRest(j api.Job) bool {
 
 // unlessTransient returns nil for an error that may go away when the scheduler has restarted.
 // Output can be read without the scheduler.
-func (f *following) unlessTransient(ctx context.Context, err error) error {
+func (f *follower) unlessTransient(ctx context.Context, err error) error {
 	var e *api.Error
 	if ctx.Err() == nil && errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable) {
 		Pause(ctx, followPoll)
@@ -123,7 +123,7 @@ func (f *following) unlessTransient(ctx context.Context, err error) error {
 }
 
 // publish stores the jobs' states, for which await waits. It returns the jobs that are new.
-func (f *following) publish(list []api.Job) (fresh []api.Job) {
+func (f *follower) publish(list []api.Job) (fresh []api.Job) {
 	f.jobsMu.Lock()
 	defer f.jobsMu.Unlock()
 	for _, j := range list {
@@ -138,7 +138,7 @@ func (f *following) publish(list []api.Job) (fresh []api.Job) {
 }
 
 // await waits until its last argument returns true for the job. Then it returns the job.
-func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
+func (f *follower) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
 	for {
 		f.jobsMu.Lock()
 		j, changed := f.jobs[name], f.changed
@@ -154,9 +154,9 @@ func (f *following) await(ctx context.Context, name string, ok func(api.Job) boo
 	}
 }
 
-// This method records an error. If several jobs are followed, it also prints the error, and the
+// recordError records an error. If several jobs are followed, it also prints the error, and the
 // other jobs are still followed.
-func (f *following) fail(err error, stop func()) {
+func (f *follower) recordError(err error, stop func()) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -174,13 +174,13 @@ func (f *following) fail(err error, stop func()) {
 
 // followJob prints the output of a job until the job ends. It begins with the requested attempt, or
 // else with the job's last attempt.
-func (f *following) followJob(ctx context.Context, j api.Job) error {
+func (f *follower) followJob(ctx context.Context, j api.Job) error {
 	if err := f.unreadable(ctx, j); err != nil {
 		return err
 	}
 	name, live := cli.NameOfJob(j), !j.State.Terminal()
 	some, done := false, 0
-	for over := false; !over; over = f.over(j, done) {
+	for over := false; !over; over = f.allPrinted(j, done) {
 		if err := f.awaitStart(ctx, name, done); err != nil {
 			return err
 		}
@@ -197,31 +197,31 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// followFrom prints the attempts whose numbers are higher than done. The result last is the number
-// of the last printed attempt.
-func (f *following) followFrom(ctx context.Context, name string, done int) (some bool, last int, err error) {
+// followFrom prints the attempts with numbers higher than shown. It returns the number of the last
+// printed attempt.
+func (f *follower) followFrom(ctx context.Context, name string, shown int) (some bool, last int, err error) {
 	if err := f.takeSlot(ctx); err != nil {
-		return false, done, err
+		return false, shown, err
 	}
 	defer func() { <-f.slots }()
 	reply, err := api.Show(ctx, f.Client, name, api.JobQuery{})
 	if err != nil {
-		return false, done, err
+		return false, shown, err
 	}
-	list, err := f.remaining(reply, done)
+	list, err := f.remaining(reply, shown)
 	if err != nil {
-		return false, done, err
+		return false, shown, err
 	}
-	if last = done; reply.Job.State.Terminal() { // the last attempt may have failed before it started
-		last = max(done, reply.Job.Attempt)
+	if last = shown; reply.Job.State.Terminal() { // the last attempt may have failed before it started
+		last = max(shown, reply.Job.Attempt)
 	}
 	for _, at := range list {
-		if done > 0 && !f.Attended || f.Attempt == cli.EveryAttempt {
-			f.heading(reply.Job, at)
+		if shown > 0 && !f.Attended || f.Attempt == cli.EveryAttempt {
+			f.printHeading(reply.Job, at)
 		}
 		printed, err := f.followOne(ctx, reply.Job, at)
 		if err != nil {
-			return false, done, err
+			return false, shown, err
 		}
 		some, last = some || printed, max(last, at.Number)
 	}
@@ -230,7 +230,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 
 // unlessPrinted returns an addition to the final line of a job that printed nothing. The addition
 // explains why there is no output. For other jobs it is "".
-func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
+func (f *follower) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
 	if some {
 		return ""
 	}
@@ -241,32 +241,32 @@ func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) str
 	return ", and " + f.nothingPrinted(ctx, j, last, j.Manager == "")
 }
 
-func (f *following) jobNow(name string) api.Job {
+func (f *follower) jobNow(name string) api.Job {
 	f.jobsMu.Lock()
 	defer f.jobsMu.Unlock()
 	return f.jobs[name]
 }
 
-// This method reports whether all attempts with higher numbers than done have been printed.
-func (f *following) over(j api.Job, done int) bool {
-	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
+// allPrinted reports whether all attempts with higher numbers than the given one have been printed.
+func (f *follower) allPrinted(j api.Job, printed int) bool {
+	return f.Attempt > 0 && printed > 0 || j.State.Terminal() && printed >= j.Attempt
 }
 
-// remaining returns the attempts that must still be printed. Their numbers are higher than done.
-func (f *following) remaining(reply api.JobReply, done int) ([]api.Attempt, error) {
-	if done > 0 || f.Attended { // run and submit --wait show every attempt
-		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
+// remaining returns the attempts that must still be printed. Their numbers are higher than printed.
+func (f *follower) remaining(reply api.JobReply, printed int) ([]api.Attempt, error) {
+	if printed > 0 || f.Attended { // run and submit --wait show every attempt
+		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= printed }), nil
 	}
 	return f.attempts(reply)
 }
 
-// awaitStart waits until an attempt with a higher number than done has started, or the job has
+// awaitStart waits until an attempt with a higher number than printed has started, or the job has
 // ended.
-func (f *following) awaitStart(ctx context.Context, name string, done int) error {
+func (f *follower) awaitStart(ctx context.Context, name string, printed int) error {
 	ready := func(j api.Job) bool {
-		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > done
+		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > printed
 	}
-	if j := f.jobNow(name); !ready(j) && done == 0 {
+	if j := f.jobNow(name); !ready(j) && printed == 0 {
 		// If earlier attempts exist, don't wait: their output can be printed.
 		if reply, err := api.Show(ctx, f.Client, name, api.JobQuery{}); err != nil || len(cli.Begun(reply)) > 0 {
 			return err
@@ -280,7 +280,7 @@ func (f *following) awaitStart(ctx context.Context, name string, done int) error
 }
 
 // takeSlot waits for a slot. The caller frees the slot by receiving from the channel slots.
-func (f *following) takeSlot(ctx context.Context) error {
+func (f *follower) takeSlot(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}:
 		return nil
@@ -296,7 +296,7 @@ func (f *following) takeSlot(ctx context.Context) error {
 }
 
 // followOne prints the output of one attempt until the attempt ends.
-func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (some bool, err error) {
+func (f *follower) followOne(ctx context.Context, j api.Job, at api.Attempt) (some bool, err error) {
 	past := func(j api.Job) bool { return j.Attempt != at.Number || !j.State.Live() }
 	if past(j) {
 		return true, f.copyAttempt(ctx, j, at)
@@ -325,7 +325,7 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 }
 
 // sayLate tells the user, once, that not all jobs are followed at the same time.
-func (f *following) sayLate() {
+func (f *follower) sayLate() {
 	f.jobsMu.Lock()
 	said := f.saidLate
 	f.saidLate = true

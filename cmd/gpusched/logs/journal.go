@@ -28,7 +28,7 @@ const LastSystemUID = 999
 // read it.
 func JournalReadable(a *cli.App, j api.Job) error {
 	switch {
-	case a.UID == 0 || openable(a, "*/system.journal"):
+	case a.UID == 0 || canRead(a, "*/system.journal"):
 		return nil
 	case !a.Owns(&j):
 		return cli.Refuse(api.CodeForbidden, "root and the members of the groups systemd-journal and adm can read it too",
@@ -49,8 +49,8 @@ func JournalReadable(a *cli.App, j api.Job) error {
 // journald creates a user's file when it logs the first line for the user. If there is no readable
 // file, journalctl fails.
 func HasJournal(a *cli.App) bool {
-	return a.UID == 0 || openable(a, "*/system.journal") ||
-		openable(a, fmt.Sprintf("*/user-%d.journal", a.UID)) || openable(a, fmt.Sprintf("*/user-%d@*.journal", a.UID))
+	return a.UID == 0 || canRead(a, "*/system.journal") ||
+		canRead(a, fmt.Sprintf("*/user-%d.journal", a.UID)) || canRead(a, fmt.Sprintf("*/user-%d@*.journal", a.UID))
 }
 
 // awaitJournal waits until a readable journal file exists or ctx is done.
@@ -92,7 +92,7 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	stop()
 	<-exited // the first reader has ended; newer entries may exist
 	if ctx.Err() == nil && HasJournal(a) {
-		if err := RunJournal(ctx, t.Path, t.rest(), each); err != nil {
+		if err := RunJournal(ctx, t.Path, t.restArguments(), each); err != nil {
 			return err
 		}
 	}
@@ -139,12 +139,12 @@ type JournalTail struct {
 // following returns the arguments that make journalctl print the entries that were not passed on
 // yet, and then new ones as they come.
 func (t *JournalTail) following() []string {
-	return append([]string{"--follow", "--no-tail"}, t.rest()...)
+	return append([]string{"--follow", "--no-tail"}, t.restArguments()...)
 }
 
-// rest returns the arguments that make journalctl print only the entries that were not passed on
-// yet. journalctl does not accept a cursor together with a time.
-func (t *JournalTail) rest() []string {
+// restArguments returns the arguments that make journalctl print only the entries that were not
+// passed on yet. journalctl does not accept a cursor together with a time.
+func (t *JournalTail) restArguments() []string {
 	if t.cursor == "" {
 		return t.Which
 	}
@@ -152,8 +152,8 @@ func (t *JournalTail) rest() []string {
 	return append([]string{"--after-cursor=" + t.cursor}, which...)
 }
 
-// This function reports whether the user can read any journal file that matches the pattern.
-func openable(a *cli.App, pattern string) bool {
+// canRead reports whether the user can read any journal file that matches the pattern.
+func canRead(a *cli.App, pattern string) bool {
 	for _, dir := range a.JournalDirs {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern))
 		for _, file := range files {
@@ -194,8 +194,8 @@ const (
 func OutOfReach(a *cli.App) bool {
 	switch uid := a.UID; {
 	case uid >= firstDynamicUID && uid <= lastDynamicUID:
-		return !openable(a, "*/system.journal")
-	case uid < firstContainerUID || uid > lastContainerUID || openable(a, "*/system.journal"):
+		return !canRead(a, "*/system.journal")
+	case uid < firstContainerUID || uid > lastContainerUID || canRead(a, "*/system.journal"):
 		return false
 	}
 	out, err := exec.Command("journalctl", "--version").Output()

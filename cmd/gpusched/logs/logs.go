@@ -73,8 +73,8 @@ func OrLast(ids []string) []string {
 	return ids
 }
 
-// This method replaces arrays with their tasks that have become jobs, and applies --failed.
-func (p *Printer) selected(ctx context.Context, named []api.Job) (list []api.Job, err error) {
+// selectJobs replaces arrays with their tasks that have become jobs, and applies --failed.
+func (p *Printer) selectJobs(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	seen := map[string]bool{}
 	for _, j := range named {
 		some := []api.Job{j}
@@ -103,7 +103,7 @@ func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Jo
 // copyAll prints what each job has printed so far. It prints errors and goes on, and returns the
 // first.
 func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
-	list, err := p.selected(ctx, named)
+	list, err := p.selectJobs(ctx, named)
 	switch {
 	case err != nil:
 		return err
@@ -152,7 +152,7 @@ func (p *Printer) copyJob(ctx context.Context, j api.Job) error {
 	}
 	for _, at := range list {
 		if p.Attempt == cli.EveryAttempt {
-			p.heading(reply.Job, at)
+			p.printHeading(reply.Job, at)
 		}
 		if err := p.copyAttempt(ctx, reply.Job, at); err != nil {
 			return err

@@ -226,9 +226,9 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// copyUntil prints a job's file while the file grows. The argument over, a channel, is closed when
-// the job has ended.
-func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
+// copyUntil prints a job's file while the file grows. The channel ended is closed when the job has
+// ended.
+func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, ended <-chan error) error {
 	var f *os.File
 	var last time.Time
 	for {
@@ -251,8 +251,8 @@ func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over 
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-over:
-			if over, last = nil, time.Now(); err != nil {
+		case err := <-ended:
+			if ended, last = nil, time.Now(); err != nil {
 				return err
 			}
 		case <-time.After(filePoll):
@@ -261,8 +261,8 @@ func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over 
 }
 
 // OutputByEngine prints the output of another engine's job until ctx is done. For a job of gpusched
-// itself it does nothing, and done is false.
-func OutputByEngine(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (done bool, err error) {
+// itself it does nothing, and the result handled is false.
+func OutputByEngine(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (handled bool, err error) {
 	if a.Other() == nil {
 		return false, nil
 	}

@@ -53,7 +53,7 @@ func (p *Printer) stream(j api.Job) *WatchedWriter {
 		w = term.TextOnly(w)
 	}
 	if p.Many {
-		w = &labelled{w: w, label: p.label(j)}
+		w = &labelWriter{w: w, label: p.label(j)}
 	}
 	return &WatchedWriter{W: w, Last: time.Now()}
 }
@@ -79,8 +79,8 @@ func (p *Printer) Say(format string, args ...any) {
 	p.Err.W.Flush()
 }
 
-// This method prints the line that precedes an attempt's output, if several attempts are printed.
-func (p *Printer) heading(j api.Job, at api.Attempt) {
+// printHeading prints the line that precedes an attempt's output, if several attempts are printed.
+func (p *Printer) printHeading(j api.Job, at api.Attempt) {
 	label := ""
 	if p.Many {
 		label = p.label(j)
@@ -102,7 +102,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	out := p.stream(j)
 	lines := p.joiner(out)
 	asked := time.Since(at.EndedAt) < behindMax
-	whole := asked && p.complete(ctx, j)
+	whole := asked && p.isComplete(ctx, j)
 	for {
 		if HasJournal(p.App) {
 			_, err := p.readJournal(ctx, j, at, lines)
@@ -118,7 +118,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 			break
 		}
 		if !asked {
-			asked, whole = true, p.complete(ctx, j)
+			asked, whole = true, p.isComplete(ctx, j)
 			continue
 		}
 		if Pause(ctx, JournalPoll); ctx.Err() != nil {
@@ -143,8 +143,8 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	return nil
 }
 
-// This method reports whether the journal contains everything that a job printed.
-func (p *Printer) complete(ctx context.Context, j api.Job) bool {
+// isComplete reports whether the journal contains everything that a job printed.
+func (p *Printer) isComplete(ctx context.Context, j api.Job) bool {
 	if p.behind.Load() || !Printed(ctx, p.App, j) {
 		p.behind.Store(true)
 		return false
@@ -202,9 +202,9 @@ func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, 
 	return out.Wrote, err
 }
 
-// This type puts a label before each line. It passes on whole lines. If a line is longer than
+// A labelWriter puts a label before each line. It passes on whole lines. If a line is longer than
 // maxPiece, it is passed on in pieces of that length.
-type labelled struct {
+type labelWriter struct {
 	w     io.Writer
 	label string
 	rest  []byte // the beginning of an unfinished line
@@ -213,7 +213,7 @@ type labelled struct {
 
 const maxPiece = 1 << 20
 
-func (l *labelled) Write(b []byte) (int, error) {
+func (l *labelWriter) Write(b []byte) (int, error) {
 	var lines []byte
 	for rest := b; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))

@@ -65,8 +65,8 @@ func outputOf(ctx context.Context, a *cli.App, host string, line []string, mu *s
 	out, said := &lineWriter{mu: mu, to: a.Out}, &lineWriter{mu: mu, to: a.Err}
 	cmd.Stdout, cmd.Stderr = out, said
 	err = remote.Run(ctx, cmd)
-	out.end()
-	said.end()
+	out.finishLine()
+	said.finishLine()
 	return afar.SSHEnded(ctx, a, cli.HostName(host), err)
 }
 
@@ -111,8 +111,8 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	return len(p), cmp.Or(err, l.to.W.Flush())
 }
 
-// end ends the last line if it is unfinished.
-func (l *lineWriter) end() {
+// finishLine ends the last line if it is unfinished.
+func (l *lineWriter) finishLine() {
 	if len(l.rest) > 0 {
 		_, _ = l.Write([]byte("\n"))
 	}

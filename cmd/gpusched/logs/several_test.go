@@ -50,8 +50,8 @@ func TestLinesOfSeveralMachinesDoNotMix(t *testing.T) {
 			t.Errorf("%q: %d, %v", step.text, n, err)
 		}
 	}
-	x.end()
-	y.end()
+	x.finishLine()
+	y.finishLine()
 	if want := "b:1: hi\na:1: hello\nb:1: there\n"; text.String() != want {
 		t.Errorf("%q, want %q", text.String(), want)
 	}

@@ -26,13 +26,13 @@ const logDelay = 3 * time.Second
 // ownLog opens the log of the caller's running job at the start of the attempt. It returns nil if
 // the journal must be read instead. Unlike the journal, a log contains text before its line ends,
 // such as a progress bar.
-func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
+func (f *follower) ownLog(ctx context.Context, j api.Job, attempt api.Attempt) *os.File {
 	if j.UID != f.UID || PathOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
 		return nil
 	}
 	for {
-		file, err := f.OpenLog(j, at)
-		since := time.Since(at.PlacedAt)
+		file, err := f.OpenLog(j, attempt)
+		since := time.Since(attempt.PlacedAt)
 		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDelay || ctx.Err() != nil {
 			return file
 		}
@@ -51,7 +51,7 @@ func PathOf(j api.Job) string {
 
 // OpenLog opens the log of the caller's job at the start of the attempt. If the attempt is not in
 // the log, the error is os.ErrNotExist.
-func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
+func (p *Printer) OpenLog(j api.Job, attempt api.Attempt) (*os.File, error) {
 	path := PathOf(j)
 	if j.UID != p.UID || path == "" {
 		return nil, os.ErrNotExist
@@ -63,7 +63,7 @@ func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !seekAttempt(file, cli.NameOfJob(j), at, p.Lines) {
+	if !seekAttempt(file, cli.NameOfJob(j), attempt, p.Lines) {
 		file.Close()
 		return nil, os.ErrNotExist
 	}
@@ -115,25 +115,25 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 // attemptMark is the beginning of the line that announces an attempt in a log.
 var attemptMark = []byte("\ngpusched: attempt ")
 
-// beforeNextAttempt returns the text before the job's next attempt. The result again reports
-// whether the text contains a next attempt.
-func beforeNextAttempt(text []byte, name string) (own []byte, again bool) {
-	before, _, again := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
-	if i := bytes.LastIndex(before, attemptMark); again && i >= 0 {
+// beforeNextAttempt returns the text before the job's next attempt. The result found says whether
+// the text contains a next attempt.
+func beforeNextAttempt(text []byte, name string) (own []byte, found bool) {
+	before, _, found := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
+	if i := bytes.LastIndex(before, attemptMark); found && i >= 0 {
 		return text[:i], true
 	}
 	return text, false
 }
 
-// lastLines returns the offset at which the last n lines of text[begin:] begin.
-func lastLines(text []byte, begin, n int) int {
-	at := len(bytes.TrimSuffix(text[begin:], []byte("\n"))) + begin
+// lastLines returns the offset at which the last n lines of text[start:] begin.
+func lastLines(text []byte, start, n int) int {
+	at := len(bytes.TrimSuffix(text[start:], []byte("\n"))) + start
 	for ; n > 0; n-- {
-		i := bytes.LastIndexByte(text[begin:at], '\n')
+		i := bytes.LastIndexByte(text[start:at], '\n')
 		if i < 0 {
-			return begin
+			return start
 		}
-		at = begin + i
+		at = start + i
 	}
 	return at + 1
 }
@@ -153,11 +153,11 @@ func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	return n > 0, err
 }
 
-// followLog prints a log while it grows. It ends when the argument over, a channel, is closed; by
-// then, the log has all output. It also ends when the job's next attempt writes to the same file.
-// The scheduler's messages to the job are only in the journal, so followLog prints them from there.
-func (f *following) followLog(
-	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
+// followLog prints a log while it grows. It ends when the channel ended is closed; by then, the log
+// has all output. It also ends when the job's next attempt writes to the same file. The scheduler's
+// messages to the job are only in the journal, so followLog prints them from there.
+func (f *follower) followLog(
+	ctx context.Context, j api.Job, at api.Attempt, file *os.File, ended <-chan struct{},
 ) (bool, error) {
 	defer file.Close()
 	reading, stop := context.WithCancel(ctx)
@@ -189,7 +189,7 @@ func (f *following) followLog(
 		select {
 		case <-ctx.Done():
 			return some, ctx.Err()
-		case <-over:
+		case <-ended:
 			last = true
 		case <-time.After(JournalPoll):
 		}
@@ -197,18 +197,17 @@ func (f *following) followLog(
 }
 
 // copyNew copies text that was added to a log. It begins at the attempt's start, if that is in the
-// text, and ends at the job's next attempt. The result again reports whether it found a next
-// attempt.
-func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
+// text, and ends at the job's next attempt. The result found says whether it found a next attempt.
+func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, found bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
 	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {
 		text = of
 	}
-	text, again = beforeNextAttempt(text, name)
+	text, found = beforeNextAttempt(text, name)
 	if err == nil && len(text) > 0 {
 		_, err = to.Write(text)
 	}
-	return len(text), again, err
+	return len(text), found, err
 }
 
 // noticesOnly passes on only lines that the scheduler or the launcher wrote.

@@ -55,7 +55,7 @@ func TestSeekAttempt(t *testing.T) {
 func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")
-		f := &following{Printer: &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{UID: 7}}}}
+		f := &follower{Printer: &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{UID: 7}}}}
 		j := api.Job{ID: 5, UID: 7, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}}
 		at := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: time.Now()}}
 		time.AfterFunc(time.Second, func() { _ = os.WriteFile(path, []byte("10%\r"), 0o600) })
@@ -86,7 +86,7 @@ func TestOwnLogOfThisAttempt(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(a.JournalDirs[0], "0123"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		f := &following{Printer: &Printer{Cmd: &Cmd{}, App: a, Many: true}}
+		f := &follower{Printer: &Printer{Cmd: &Cmd{}, App: a, Many: true}}
 		j := api.Job{ID: 5, UID: uid, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}}
 		file := f.ownLog(t.Context(), j, api.Attempt{Attempt: job.Attempt{Number: 1}})
 		if (file != nil) != want {
