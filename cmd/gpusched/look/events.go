@@ -53,7 +53,7 @@ func (c *EventsCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	list := []api.Event{}
 	for _, e := range all {
-		if e.Kind != job.EventPosition && c.wants(a, &e) {
+		if e.Kind != job.EventPosition && c.isSelected(a, &e) {
 			list = append(list, e)
 		}
 	}
@@ -97,7 +97,7 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 		if err != nil {
 			return err
 		}
-		if form == "table" && e.Kind == job.EventPosition || !c.wants(a, &e) {
+		if form == "table" && e.Kind == job.EventPosition || !c.isSelected(a, &e) {
 			continue
 		}
 		a.Out.Now = time.Now() // a new day may have begun
@@ -109,8 +109,8 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 	return nil
 }
 
-// This method reports whether the options select an event. Lost events are reported to everybody.
-func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
+// isSelected reports whether the options select an event. Lost events are reported to everybody.
+func (c *EventsCmd) isSelected(a *cli.App, e *api.Event) bool {
 	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true
 	}

@@ -41,11 +41,11 @@ const statusDegraded = 9
 // ShowHealth prints checks and returns their exit status. For people it prints the worst first.
 func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply api.HealthReply) error {
 	if quiet {
-		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), works)
+		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), needsNothing)
 	}
 	var bad []string
 	for _, check := range reply.Checks {
-		if !works(check) && check.Health != installation.Unknown {
+		if !needsNothing(check) && check.Health != installation.Unknown {
 			bad = append(bad, check.Name)
 		}
 	}
@@ -82,8 +82,8 @@ func HealthStatus(h job.Health) error {
 
 func isWell(c job.Check) bool { return c.Health == job.Healthy }
 
-// This function reports whether the part that was checked needs no action.
-func works(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
+// needsNothing reports whether the part that was checked needs no action.
+func needsNothing(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
 
 // WorstFirst sorts checks. Parts that need action come first.
 func WorstFirst(checks []job.Check) []job.Check {
@@ -115,7 +115,7 @@ func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	problems, well := reply.Checks[:bad], reply.Checks[bad:]
 	limited := 0
 	for _, c := range problems {
-		if works(c) {
+		if needsNothing(c) {
 			limited++
 		}
 	}
@@ -155,14 +155,14 @@ func WriteProblems(a *cli.App, checks []job.Check) {
 func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
 	a.Out.Printf("%s\n\n", a.Out.Paint(HealthStyle(reply.Health), string(reply.Health)))
 	term.WriteTable(a.Out, healthColumns(a.Out), reply.Checks, wide)
-	writeNext(a.Out, "what to do", reply.Checks, func(c job.Check) bool { return !works(c) })
-	writeNext(a.Out, "what you may want", reply.Checks, works)
+	writeNext(a.Out, "what to do", reply.Checks, func(c job.Check) bool { return !needsNothing(c) })
+	writeNext(a.Out, "what you may want", reply.Checks, needsNothing)
 }
 
-// writeNext prints a title and the advice of the checks for which the function these returns true.
-// It prints the same advice only once.
-func writeNext(t *term.Terminal, title string, checks []job.Check, these func(job.Check) bool) {
-	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !these(c) })
+// writeNext prints a title and the advice of the checks for which selected returns true. It prints
+// the same advice only once.
+func writeNext(t *term.Terminal, title string, checks []job.Check, selected func(job.Check) bool) {
+	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !selected(c) })
 	for i, c := range checks {
 		if i == 0 {
 			t.Printf("\n%s:\n", title)

@@ -142,7 +142,7 @@ func (c *ListCmd) ask(ctx context.Context, a *cli.App, q api.ListQuery) (all lis
 		return all, nil
 	}
 	told := ended(all.Jobs)
-	if c.groups() {
+	if c.groupsTasks() {
 		all.Jobs = api.ByState(all.Jobs, q.Ended)
 	}
 	all.Left.Ended = c.cutEnded(q, &all.ListReply, told)
@@ -201,14 +201,14 @@ func (c *ListCmd) addTasks(
 	ctx context.Context, a *cli.App, q api.ListQuery, reply *api.ListReply,
 ) (beyond int, err error) {
 	named, ofArray := reply.Jobs, q
-	ofArray.IDs, ofArray.Ended = "", c.ended(fewEnded)
+	ofArray.IDs, ofArray.Ended = "", c.endedLimit(fewEnded)
 	if c.Chooses() {
 		// The options may select tasks of an array although they do not select the array.
 		every, err := api.List(ctx, a.Client, api.ListQuery{IDs: q.IDs})
 		if err != nil {
 			return 0, err
 		}
-		named, ofArray.Ended = every.Jobs, c.ended(cli.MostEnded)
+		named, ofArray.Ended = every.Jobs, c.endedLimit(cli.MostEnded)
 	}
 	found := map[job.ID]api.Job{}
 	for _, j := range reply.Jobs {
@@ -245,8 +245,8 @@ const (
 	severalEnded = 200
 )
 
-// ended returns the value of --ended. If the option is not given, it returns the argument.
-func (c *ListCmd) ended(otherwise int) int {
+// endedLimit returns the value of --ended. If the option is not given, it returns the argument.
+func (c *ListCmd) endedLimit(otherwise int) int {
 	if c.Ended == nil {
 		return otherwise
 	}
@@ -259,12 +259,12 @@ func (c *ListCmd) wantsEnded() bool {
 	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
 }
 
-// This method reports whether tasks of an array share a row if they are in the same state.
-func (c *ListCmd) groups() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
+// groupsTasks reports whether tasks of an array share a row if they are in the same state.
+func (c *ListCmd) groupsTasks() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
 
 // cutEnded removes ended jobs that were requested but are not shown. It reports whether there are
-// more ended jobs. The argument told is the number of ended jobs in the reply.
-func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool {
+// more ended jobs. The argument listed is the number of ended jobs in the reply.
+func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, listed int) bool {
 	if !c.IsTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
 		return false
 	}
@@ -278,7 +278,7 @@ func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool
 			return true
 		}
 	}
-	return told > 0 && told == q.Ended
+	return listed > 0 && listed == q.Ended
 }
 
 func ended(jobs []api.Job) (n int) {
@@ -314,10 +314,10 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 	}
 	switch {
 	case !c.Since.IsZero():
-		q.Ended = c.ended(cli.MostEnded)
+		q.Ended = c.endedLimit(cli.MostEnded)
 	case c.wantsEnded():
-		switch q.Ended = c.ended(fewEnded); {
-		case c.Ended == nil && c.groups():
+		switch q.Ended = c.endedLimit(fewEnded); {
+		case c.Ended == nil && c.groupsTasks():
 			q.Ended = severalEnded
 		case c.Ended == nil && c.IsTable():
 			q.Ended++ // one more than is shown, to find out whether there are more

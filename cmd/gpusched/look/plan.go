@@ -19,8 +19,8 @@ import (
 // farPlan is the longest time that a plan covers.
 const farPlan = 7 * 24 * time.Hour
 
-// This method draws the plan for the GPUs.
-func (c *WhyCmd) plan(ctx context.Context, a *cli.App) error {
+// drawPlan draws the plan for the GPUs.
+func (c *WhyCmd) drawPlan(ctx context.Context, a *cli.App) error {
 	if e := a.Other(); e != nil {
 		return e.Refusal("why --plan")
 	}

@@ -32,7 +32,7 @@ func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 			continue
 		}
 		h.OfStatus(r)
-		all.Health = worse(all.Health, r.Health)
+		all.Health = worseHealth(all.Health, r.Health)
 		for state, n := range r.Counts {
 			all.Counts[state] += n
 		}
@@ -43,13 +43,13 @@ func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 	jobs := slices.Concat(all.Running, all.Waiting)
 	table := a.JobReport(all, jobs, func(wide bool) { writeHosts(a, all, jobs, wide, c.Detailed) })
 	table.Cols = withHostColumn(table.Cols, func(j api.Job) string { return j.Host })
-	return shown(a, c.Watch, answers, table.Show(a, c.OutputFlags))
+	return finishView(a, c.Watch, answers, table.Show(a, c.OutputFlags))
 }
 
-// This function prints the errors of machines that did not answer. It returns the view's own error,
-// or else the exit status for the first machine that did not answer. If watched is set, a missing
+// finishView prints the errors of machines that did not answer. It returns the view's own error, or
+// else the exit status for the first machine that did not answer. If watched is set, a missing
 // machine does not end the view.
-func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
+func finishView[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
 	a.Out.W.Flush()
 	var missing error
 	for i, host := range machines(a) {
@@ -71,8 +71,8 @@ func machines(a *cli.App) []string {
 	return a.Hosts
 }
 
-// worse returns the worse of two health states. "" is better than any other.
-func worse(x, y job.Health) job.Health {
+// worseHealth returns the worse of two health states. "" is better than any other.
+func worseHealth(x, y job.Health) job.Health {
 	rank := []job.Health{"", job.Healthy, job.Degraded, job.Failing}
 	if slices.Index(rank, x) < slices.Index(rank, y) {
 		return y
@@ -132,7 +132,7 @@ func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed 
 	}
 	hidden := all.Counts[job.Queued] - len(all.Waiting)
 	if t.Height > 0 && !wide && !detailed {
-		some, rest := fit(shown, max(t.Height-statusLines-len(all.GPUs)-len(all.Hosts), leastShown))
+		some, rest := fitRows(shown, max(t.Height-statusLines-len(all.GPUs)-len(all.Hosts), leastShown))
 		shown, hidden = some, hidden+rest
 	}
 	if len(shown) > 0 {
@@ -209,7 +209,7 @@ func showListOf(ctx context.Context, a *cli.App, c *ListCmd) error {
 		}
 	})
 	table.Cols = withHostColumn(columnsWith(a, all.Params, true), func(j api.Job) string { return j.Host })
-	return shown(a, c.Watch, answers, table.Show(a, c.OutputFlags))
+	return finishView(a, c.Watch, answers, table.Show(a, c.OutputFlags))
 }
 
 func bothRecent(x, y *api.Recent) *api.Recent {
@@ -244,7 +244,7 @@ func showGPUsOf(ctx context.Context, a *cli.App, o cli.OutputFlags, watched bool
 	}
 	table := gpuReport(a, all, func(wide bool) { writeGPUsOf(a, all, wide) })
 	table.Cols = withHostColumn(table.Cols, func(g api.GPU) string { return g.Host })
-	return shown(a, watched, answers, table.Show(a, o))
+	return finishView(a, watched, answers, table.Show(a, o))
 }
 
 func writeGPUsOf(a *cli.App, all api.GPUsReply, wide bool) {

@@ -103,7 +103,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 	if j.StartedAt.IsZero() {
 		fact("ended", t.Moment(j.EndedAt))
 	}
-	fact("used", used(j))
+	fact("used", usedResources(j))
 	fact("gpu memory", promiseLine(j.GPUs))
 	for _, g := range j.GPUs {
 		fact("gpu use", cli.UseLine(g, len(j.GPUs) > 1))
@@ -207,7 +207,7 @@ func Asks(j api.Job) string {
 	parts.Add(j.GraceTime() > 0, "%s grace", term.Age(j.GraceTime().Duration()))
 	parts.Add(true, "priority %s", j.Priority)
 	parts.Add(j.MayRequeue(), "restarts after a reboot")
-	parts = append(parts, lifecycle(j)...)
+	parts = append(parts, lifeOptions(j)...)
 	return strings.Join(parts, ", ")
 }
 
@@ -219,8 +219,8 @@ func autoNote(j api.Job) string {
 	return ""
 }
 
-// This function lists the resources that a job has used.
-func used(j api.Job) string {
+// usedResources lists the resources that a job has used.
+func usedResources(j api.Job) string {
 	var parts cli.Phrases
 	parts.Add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
 	parts.Add(j.CPUSeconds >= 0.05, "%.1fs CPU time", j.CPUSeconds)

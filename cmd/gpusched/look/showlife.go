@@ -13,8 +13,8 @@ import (
 // These functions return the lines of 'gpusched show' that describe a job's life. If there is
 // nothing to say, a line is empty.
 
-// This function lists the job's options about its end, retries and order, except default values.
-func lifecycle(j api.Job) (parts cli.Phrases) {
+// lifeOptions lists the job's options about its end, retries and order, except default values.
+func lifeOptions(j api.Job) (parts cli.Phrases) {
 	parts.Add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
 	parts.Add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
 	parts.Add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")

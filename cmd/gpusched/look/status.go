@@ -75,7 +75,7 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 	}
 	hidden := s.Counts[job.Queued] - len(s.Waiting)
 	if t.Height > 0 && !wide && !detailed {
-		some, rest := fit(shown, max(t.Height-statusLines-len(s.GPUs), leastShown))
+		some, rest := fitRows(shown, max(t.Height-statusLines-len(s.GPUs), leastShown))
 		shown, hidden = some, hidden+rest
 	}
 	if len(shown) > 0 {
@@ -174,9 +174,9 @@ func styleOf(health job.Health) term.Style {
 	return term.Red
 }
 
-// fit returns as many rows as fit into room. The result hidden is the number of jobs in the other
-// rows.
-func fit(rows []api.Job, room int) (some []api.Job, hidden int) {
+// fitRows returns as many rows as fit into room. The result hidden is the number of jobs in the
+// other rows.
+func fitRows(rows []api.Job, room int) (some []api.Job, hidden int) {
 	room = min(len(rows), room)
 	for _, j := range rows[room:] {
 		hidden += max(1, j.Alike)

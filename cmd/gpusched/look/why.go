@@ -44,7 +44,7 @@ func (c *WhyCmd) Run(ctx context.Context, a *cli.App) error {
 func (c *WhyCmd) show(ctx context.Context, a *cli.App) error {
 	switch {
 	case c.Plan:
-		return c.plan(ctx, a)
+		return c.drawPlan(ctx, a)
 	case c.Within != 0:
 		return cli.Usagef("--within is the length of the plan: add --plan")
 	}
