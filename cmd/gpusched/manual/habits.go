@@ -56,7 +56,7 @@ func (h Habits) List() (list []Habit) {
 	return list
 }
 
-// Find returns the row that has this word. The result is false if there is none.
+// Find returns the row of a command of another tool. The result is false if there is none.
 func (h Habits) Find(word string) (Habit, bool) {
 	list := h.List()
 	i := slices.IndexFunc(list, func(row Habit) bool { return slices.Contains(row.Words, word) })

@@ -12,8 +12,8 @@ import (
 	sentences "github.com/gpusched/gpusched/daemon/words"
 )
 
-// words returns the set of words that a table explains.
-func words(list []Entry) map[string]bool {
+// explainedWords returns the set of words that a table explains.
+func explainedWords(list []Entry) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range list {
 		if e.Text == "" || out[e.Word] {
@@ -26,7 +26,7 @@ func words(list []Entry) map[string]bool {
 
 // The manual describes exactly the reasons, states and exit statuses that the code has.
 func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
-	explained := words(reasons())
+	explained := explainedWords(reasons())
 	for _, code := range sentences.ReasonCodes() {
 		if !explained[string(code)] {
 			t.Errorf("reason %s is not in the manual", code)
@@ -36,7 +36,7 @@ func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
 	if len(explained) > 0 {
 		t.Errorf("the manual knows reasons that do not exist: %v", explained)
 	}
-	known := words(States())
+	known := explainedWords(States())
 	for _, s := range job.States() {
 		if !known[string(s)] {
 			t.Errorf("state %s is not in the manual", s)
@@ -46,7 +46,7 @@ func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
 	if len(known) > 0 {
 		t.Errorf("the manual knows states that do not exist: %v", known)
 	}
-	statuses := words(exitStatuses())
+	statuses := explainedWords(exitStatuses())
 	for _, code := range []api.Code{api.CodeInternal, api.CodeUsage, api.CodeNotFound, api.CodeForbidden, api.CodeUnreachable,
 		api.CodeNever, api.CodeWaitTimeout, api.CodePolicy, api.CodeConflict, api.CodeUnavailable} {
 		if !statuses[strconv.Itoa(code.ExitStatus())] {
@@ -62,13 +62,13 @@ func TestTheTablesAreInThePage(t *testing.T) {
 	}
 	page := Source{Grammar: parser.Model}.Pages()["gpusched.1"]
 	for _, list := range [][]Entry{exitStatuses(), reasons(), States(), jobVariables(), ownSettings(), files()} {
-		for word := range words(list) {
+		for word := range explainedWords(list) {
 			if !strings.Contains(page, ".B "+Roff(word)+"\n") {
 				t.Errorf("gpusched(1) lacks %s", word)
 			}
 		}
 	}
-	for title := range words(sections("topics")) {
+	for title := range explainedWords(splitSections("topics")) {
 		if !strings.Contains(page, ".SH "+title+"\n") {
 			t.Errorf("gpusched(1) lacks the section %s", title)
 		}
@@ -83,7 +83,7 @@ func TestTheTablesAreInThePage(t *testing.T) {
 // The tables of gpusched-policy(7) fit a terminal of 80 columns.
 func TestThePolicyFits(t *testing.T) {
 	tables := 0
-	for _, section := range sections("policy") {
+	for _, section := range splitSections("policy") {
 		for line := range strings.SplitSeq(section.Text, "\n") {
 			if table, ok := strings.CutPrefix(line, "    "); ok {
 				if tables++; len(table) > 80-7-7 { // minus the margins of the page and of an example

@@ -45,21 +45,21 @@ func (s Source) program(leaves []*kong.Node) string {
 	}
 	p.prose("JOBS", text("ids"))
 	p.prose("VALUES AND OUTPUT", text("values"))
-	p.terms("STATES OF A JOB", States())
-	p.terms("WHY A JOB WAITS", slices.Concat(reasons(), s.ReasonsOnSlurm))
-	p.terms("EXIT STATUS", exitStatuses())
-	p.terms("ENVIRONMENT OF A JOB", jobVariables())
-	p.terms("ENVIRONMENT", ownSettings())
-	p.terms("FILES", files())
-	for _, t := range sections("topics") {
+	p.writeTerms("STATES OF A JOB", States())
+	p.writeTerms("WHY A JOB WAITS", slices.Concat(reasons(), s.ReasonsOnSlurm))
+	p.writeTerms("EXIT STATUS", exitStatuses())
+	p.writeTerms("ENVIRONMENT OF A JOB", jobVariables())
+	p.writeTerms("ENVIRONMENT", ownSettings())
+	p.writeTerms("FILES", files())
+	for _, t := range splitSections("topics") {
 		p.prose(t.Word, t.Text)
 	}
 	for _, section := range s.OnSlurm {
-		p.terms(section.Title, section.Entries)
+		p.writeTerms(section.Title, section.Entries)
 	}
-	p.terms("COMMANDS OF OTHER TOOLS", OtherCommands.entries("gpusched "))
+	p.writeTerms("COMMANDS OF OTHER TOOLS", OtherCommands.entries("gpusched "))
 	for _, of := range OtherOptions {
-		p.terms(string(of), of.entries(""))
+		p.writeTerms(string(of), of.entries(""))
 	}
 	p.section("SEE ALSO")
 	p.WriteString(".BR gpusched (7),\n.BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched\\-admin (7),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
@@ -82,7 +82,7 @@ func (s Source) policy() string {
 // prosePage returns a page of section 7. It has the sections of a text and refers to other pages.
 func (s Source) prosePage(file, name, about, also string) string {
 	p := s.page(name, 7, about)
-	for _, t := range sections(file) {
+	for _, t := range splitSections(file) {
 		p.prose(t.Word, t.Text)
 	}
 	p.section("SEE ALSO")
@@ -103,7 +103,7 @@ func (s Source) command(n *kong.Node) string {
 	}
 	if besides := s.Besides(n); besides != nil {
 		section := besides()
-		p.terms(section.Title, section.Entries)
+		p.writeTerms(section.Title, section.Entries)
 	}
 	if len(n.Positional) > 0 || len(n.Flags) > 0 {
 		p.section("OPTIONS")

@@ -40,8 +40,8 @@ func (p *page) prose(title, text string) {
 	}
 }
 
-// The method terms writes a section that explains words.
-func (p *page) terms(title string, list []Entry) {
+// writeTerms writes a section that explains words.
+func (p *page) writeTerms(title string, list []Entry) {
 	p.section(title)
 	for _, t := range list {
 		fmt.Fprintf(p, ".TP\n.B %s\n%s\n", Roff(t.Word), emphasised(t.Text))

@@ -7,11 +7,11 @@ type Entry struct{ Word, Text string }
 // the environment variables that gpusched adds for a job, and ownSettings those that gpusched itself
 // reads. reasons has every reason for which a job waits.
 
-func exitStatuses() []Entry { return sections("tables/exit-statuses") }
-func reasons() []Entry      { return sections("tables/reasons") }
-func jobVariables() []Entry { return sections("tables/job-variables") }
-func ownSettings() []Entry  { return sections("tables/settings") }
-func files() []Entry        { return sections("tables/files") }
+func exitStatuses() []Entry { return splitSections("tables/exit-statuses") }
+func reasons() []Entry      { return splitSections("tables/reasons") }
+func jobVariables() []Entry { return splitSections("tables/job-variables") }
+func ownSettings() []Entry  { return splitSections("tables/settings") }
+func files() []Entry        { return splitSections("tables/files") }
 
 // States returns each state of a job with its meaning.
-func States() []Entry { return sections("tables/states") }
+func States() []Entry { return splitSections("tables/states") }

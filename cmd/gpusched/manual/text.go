@@ -72,8 +72,8 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// This function splits a text into sections. Each has a title.
-func sections(name string) (list []Entry) {
+// splitSections splits a text into sections. Each has a title.
+func splitSections(name string) (list []Entry) {
 	for section := range strings.SplitSeq(strings.TrimPrefix(text(name), "# "), "\n\n# ") {
 		title, about, _ := strings.Cut(section, "\n\n")
 		list = append(list, Entry{title, about})

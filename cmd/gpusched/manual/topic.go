@@ -39,13 +39,13 @@ func (s Section) topic() Topic {
 func Tour() []Topic { return topics("tour", "gpusched(7)") }
 
 func topics(file, page string) (list []Topic) {
-	for _, s := range sections(file) {
+	for _, s := range splitSections(file) {
 		list = append(list, Topic{page, s.Word, s.Text})
 	}
 	return list
 }
 
-// About returns the topics whose titles match the words best.
+// About returns the topics whose titles match the given words best.
 func About(words []string, further ...Section) (list []Topic) {
 	best := noFit + 1
 	for _, t := range Topics(further...) {
@@ -69,17 +69,17 @@ func (t Topic) Word() string {
 	return ""
 }
 
-// fit says how well words match a title.
-type fit int
+// matchScore says how well words match a title.
+type matchScore int
 
 const (
-	noFit      fit = iota
-	beginnings     // each word begins a word of the title
-	wholeWords     // each word equals a word of the title
-	theTitle       // the words equal the whole title, except that the title may begin with "on"
+	noFit      matchScore = iota
+	beginnings            // each word begins a word of the title
+	wholeWords            // each word equals a word of the title
+	theTitle              // the words equal the whole title, except that the title may begin with "on"
 )
 
-func fitOf(title string, words []string) fit {
+func fitOf(title string, words []string) matchScore {
 	of := titleWords(title)
 	words = titleWords(strings.Join(words, " "))
 	if slices.Equal(of, words) || of[0] == "on" && slices.Equal(of[1:], words) {
