@@ -127,7 +127,7 @@ func (a *accounts) addRow(names, values []string) {
 	r := record{}
 	for i, name := range names {
 		if i < len(values) && values[i] != "" {
-			r[name] = clean(values[i])
+			r[name] = cleanComment(values[i])
 		}
 	}
 	switch tableOf(names) {
@@ -186,7 +186,7 @@ func splitDump(line string) (what, rest string, ok bool) {
 func parseDump(text string) (name string, limits record) {
 	limits = record{}
 	for i, part := range unquotedSplit(text, ':') {
-		part = clean(strings.ReplaceAll(part, "'", ""))
+		part = cleanComment(strings.ReplaceAll(part, "'", ""))
 		if key, value, ok := strings.Cut(part, "="); i == 0 {
 			name = part
 		} else if ok && value != "" {
@@ -209,8 +209,8 @@ func unquotedSplit(text string, sep rune) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// This function removes characters that could end a comment.
-func clean(s string) string {
+// cleanComment removes characters that could end a comment.
+func cleanComment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0xfffd {
 			return '?'

@@ -17,8 +17,8 @@ type bounds map[string]string
 // quotaKeys lists the keys of a quota section in order.
 var quotaKeys = []string{"gpus", "jobs", "mem", "cpus", "queued", "gpu_hours", "share"}
 
-// This function returns the value that a missing key means.
-func unset(key string) string {
+// defaultOf returns the value that a missing key means.
+func defaultOf(key string) string {
 	if key == "share" {
 		return "1"
 	}
@@ -30,7 +30,7 @@ func (b bounds) value(key string) string {
 	if v, ok := b[key]; ok {
 		return v
 	}
-	return unset(key)
+	return defaultOf(key)
 }
 
 // tres parses a list such as cpu=4,mem=100G,gres/gpu=2.
@@ -67,12 +67,12 @@ type translation struct {
 	note  func(format string, args ...any)
 }
 
-// put sets a bound if n is at least 1 and not larger than most.
-func (t *translation) put(key string, n, most int64) {
+// setBound sets a bound if n is at least 1 and not larger than the limit.
+func (t *translation) setBound(key string, n, limit int64) {
 	switch {
 	case n == 0:
 		t.note("%s: a limit of zero (%s); remove the account from the groups that may use the machine", t.whose, key)
-	case n <= most:
+	case n <= limit:
 		t.out[key] = strconv.FormatInt(n, 10)
 	default:
 		t.note("%s: %s of %d is above the highest limit that can be set here, so no limit is set", t.whose, key, n)
@@ -84,9 +84,9 @@ func boundsOf(whose string, r record, note func(string, ...any)) bounds {
 	t := &translation{bounds{}, whose, note}
 	t.amounts(tres(r["grptres"]))
 	if n, bound := r.smallest("grpjobs", "maxjobs"); bound {
-		t.put("jobs", n, 100_000)
+		t.setBound("jobs", n, 100_000)
 	}
-	t.waiting(r)
+	t.limitWaiting(r)
 	t.hours(tres(r["grptresmins"]))
 	t.share(r["fairshare"])
 	for _, key := range []string{"maxtres", "maxtrespernode", "maxtresmins", "maxwall", "grpwall", "grptresrunmins"} {
@@ -122,9 +122,9 @@ func (t *translation) amounts(list map[string]string) {
 			t.mem(amount)
 		case !bound:
 		case name == "gres/gpu":
-			t.put("gpus", n, job.MaxGPUs)
+			t.setBound("gpus", n, job.MaxGPUs)
 		case name == "cpu":
-			t.put("cpus", n, math.MaxInt32)
+			t.setBound("cpus", n, math.MaxInt32)
 		default:
 			t.note("%s: GrpTRES %s=%s", t.whose, name, amount)
 		}
@@ -146,8 +146,8 @@ func (t *translation) mem(amount string) {
 	t.out["mem"] = text(job.FormatSize(n))
 }
 
-// This method translates the limit on waiting jobs. Slurm's limit also counts running jobs.
-func (t *translation) waiting(r record) {
+// limitWaiting translates the limit on waiting jobs. Slurm's limit also counts running jobs.
+func (t *translation) limitWaiting(r record) {
 	n, bound := r.smallest("grpsubmit", "maxsubmit")
 	if !bound {
 		return
@@ -155,7 +155,7 @@ func (t *translation) waiting(r record) {
 	if running, ok := r.smallest("grpjobs", "maxjobs"); ok && running < n {
 		n -= running
 	}
-	t.put("queued", n, 1_000_000)
+	t.setBound("queued", n, 1_000_000)
 }
 
 func (t *translation) hours(list map[string]string) {
@@ -164,7 +164,7 @@ func (t *translation) hours(list map[string]string) {
 		switch {
 		case !bound:
 		case name == "gres/gpu":
-			t.put("gpu_hours", (n+59)/60, 10_000_000)
+			t.setBound("gpu_hours", (n+59)/60, 10_000_000)
 		default:
 			t.note("%s: GrpTRESMins %s=%d", t.whose, name, n)
 		}
@@ -184,14 +184,14 @@ func (t *translation) share(text string) {
 		t.out["share"] = "1000"
 		t.note("%s: a fair share of %d; the largest here is 1000, so divide all shares by the same number", t.whose, n)
 	default:
-		t.put("share", n, 1000)
+		t.setBound("share", n, 1000)
 	}
 }
 
-// keys returns the keys whose values differ from those in from.
-func (b bounds) keys(from bounds) (list []string) {
+// changedKeys returns the keys whose values differ from those in other.
+func (b bounds) changedKeys(other bounds) (list []string) {
 	for _, key := range quotaKeys {
-		if b.value(key) != from.value(key) {
+		if b.value(key) != other.value(key) {
 			list = append(list, key)
 		}
 	}

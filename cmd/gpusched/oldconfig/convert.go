@@ -65,7 +65,7 @@ func Convert(name, text string) (Result, error) {
 
 // parse returns the dialect of a file, and its settings by full name.
 func parse(name, text string) (d dialect, all map[string]any, err error) {
-	if isJSON := strings.HasPrefix(strings.TrimSpace(text), "{"); !isJSON && ours(text) {
+	if isJSON := strings.HasPrefix(strings.TrimSpace(text), "{"); !isJSON && isOurs(text) {
 		return d, nil, fmt.Errorf("it has settings of gpusched itself: put it into /etc/gpusched/conf.d as NAME.toml, " +
 			"where an administrator's 'gpusched config check' reads it")
 	}
@@ -89,8 +89,8 @@ func parse(name, text string) (d dialect, all map[string]any, err error) {
 		"(config.yaml of cudaq, config.json, llm_config.json or the state file of scheduler.py, slurm.conf)")
 }
 
-// This function reports whether a text has TOML sections, like gpusched's own settings.
-func ours(text string) bool {
+// isOurs reports whether a text has TOML sections, like gpusched's own settings.
+func isOurs(text string) bool {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
 		line = strings.TrimSpace(line)

@@ -19,12 +19,12 @@ type jobOption struct {
 }
 
 var jobOptions = []jobOption{
-	{"gpu_ids", "gpus-from", "", indexes},
+	{"gpu_ids", "gpus-from", "", readGPUs},
 	{"min_free_mem_mb", "gpu-mem", "", sized("M")},
 	{"log_dir", "log", "/job_%j.log", nil},
-	{"gpu.memory_threshold", "max-used", "%", percent},
-	{"gpu.load_threshold", "max-load", "%", percent},
-	{"scheduler.job_timeout_s", "time", "", seconds},
+	{"gpu.memory_threshold", "max-used", "%", readPercent},
+	{"gpu.load_threshold", "max-load", "%", readPercent},
+	{"scheduler.job_timeout_s", "time", "", readSeconds},
 	{"files.llm_config_file", "llm-config", "", nil},
 }
 
@@ -50,12 +50,12 @@ func Jobs(name, text string) (j ForJobs, err error) {
 				return j, fmt.Errorf("%s: %w", o.old, err)
 			}
 		}
-		j.Options = append(j.Options, "--"+o.option+"="+bare(text)+o.ending)
+		j.Options = append(j.Options, "--"+o.option+"="+optionValue(text)+o.ending)
 	}
 	return j, nil
 }
 
-// This function turns a TOML value into the form in which users type it for an option.
-func bare(text string) string {
+// optionValue turns a TOML value into the form in which users type it for an option.
+func optionValue(text string) string {
 	return strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(text)
 }

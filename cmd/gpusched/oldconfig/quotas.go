@@ -28,7 +28,7 @@ func ConvertAccounts(text string) (Result, error) {
 	a.oneCluster()
 	p := &page{a: a, comments: a.skipped}
 	p.users()
-	p.groups()
+	p.writeGroups()
 	p.classes()
 	for _, name := range a.admins {
 		p.say("user %s is an administrator of Slurm: put them into the group of daemon.admin_group", name)
@@ -65,7 +65,7 @@ func quotaLines(b bounds, keys []string) (lines []string) {
 
 // users writes the default quota, which applies to most users, and the quotas of other users.
 func (p *page) users() {
-	list, base := p.quotas(), p.perUser()
+	list, base := p.userBounds(), p.perUser()
 	common := base
 	if len(list) > 0 {
 		common = mostCommon(list)
@@ -74,7 +74,7 @@ func (p *page) users() {
 		p.section("quota.default", quotaLines(common, quotaKeys)...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if keys := list[name].keys(common); len(keys) > 0 && p.named("user", name) {
+		if keys := list[name].changedKeys(common); len(keys) > 0 && p.checkName("user", name) {
 			p.section("quota.user."+tomlKey(name), quotaLines(list[name], keys)...)
 		}
 	}
@@ -93,9 +93,9 @@ func (p *page) perUser() bounds {
 	return bounds{}
 }
 
-// quotas returns the bounds of each user. If a user is in several accounts, the bounds in the
+// userBounds returns the bounds of each user. If a user is in several accounts, the bounds in the
 // default account count.
-func (p *page) quotas() map[string]bounds {
+func (p *page) userBounds() map[string]bounds {
 	base, list, from := p.perUser(), map[string]bounds{}, map[string]string{}
 	for _, x := range p.a.associations {
 		if x.user == "" || x.user == "root" {
@@ -140,21 +140,21 @@ func mostCommon(list map[string]bounds) (best bounds) {
 	return best
 }
 
-// This constant is the account that 'gpusched export slurm' makes for users who are in no group.
-const own = "gpusched"
+// ownAccount is the account that 'gpusched export slurm' makes for users who are in no group.
+const ownAccount = "gpusched"
 
-// groups writes the accounts that have a share or bounds.
-func (p *page) groups() {
+// writeGroups writes the accounts that have a share or bounds.
+func (p *page) writeGroups() {
 	parents, members := p.a.tree()
 	for _, x := range p.a.associations {
 		if x.user != "" || x.account == "" || x.account == "root" {
 			continue
 		}
 		b := boundsOf("account "+x.account, x.limits, p.say)
-		if len(b) == 0 && (x.account == own || parents[x.account]) || !p.named("account", x.account) {
+		if len(b) == 0 && (x.account == ownAccount || parents[x.account]) || !p.checkName("account", x.account) {
 			continue
 		}
-		if parent := x.parent; parent != "" && parent != "root" && parent != own {
+		if parent := x.parent; parent != "" && parent != "root" && parent != ownAccount {
 			p.say("account %s is part of %s: groups are not nested here, so both limits hold for members of both", x.account, parent)
 		}
 		if b["share"] == "" {
@@ -196,9 +196,8 @@ func nameList(names []string) string {
 	return ": " + strings.Join(names, ", ") + more
 }
 
-// This method reports whether an account of the machine can have this name. If not, it makes a
-// note.
-func (p *page) named(what, name string) bool {
+// checkName reports whether an account of the machine can have this name. If not, it makes a note.
+func (p *page) checkName(what, name string) bool {
 	plain := job.Printable(name) && strings.TrimSpace(name) == name && !strings.ContainsAny(name, ":,/")
 	if plain && name != "NAME" && len(name) <= 256 && name[0] != '-' {
 		return true

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This function reads a number from JSON, YAML or text.
-func number(v any) (float64, error) {
+// readNumber reads a number from JSON, YAML or text.
+func readNumber(v any) (float64, error) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > 1e12 {
 		return 0, fmt.Errorf("%.40q is not a number", fmt.Sprint(v))
@@ -21,9 +21,9 @@ func number(v any) (float64, error) {
 	return n, nil
 }
 
-// This function reads a whole number.
-func whole(v any) (string, error) {
-	n, err := number(v)
+// readWhole reads a whole number.
+func readWhole(v any) (string, error) {
+	n, err := readNumber(v)
 	if err != nil || n != math.Trunc(n) {
 		return "", fmt.Errorf("%.40q is not a whole number", fmt.Sprint(v))
 	}
@@ -36,9 +36,9 @@ func text(s string) string {
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
-// This function reads a duration in seconds.
-func seconds(v any) (string, error) {
-	n, err := number(v)
+// readSeconds reads a duration in seconds.
+func readSeconds(v any) (string, error) {
+	n, err := readNumber(v)
 	if err != nil || n == 0 || n > job.MaxDuration.Seconds() {
 		return "", fmt.Errorf("%.40q is not a number of seconds", fmt.Sprint(v))
 	}
@@ -48,7 +48,7 @@ func seconds(v any) (string, error) {
 // sized returns a function that reads a size in this unit.
 func sized(unit string) func(any) (string, error) {
 	return func(v any) (string, error) {
-		n, err := number(v)
+		n, err := readNumber(v)
 		if err != nil {
 			return "", err
 		}
@@ -60,24 +60,24 @@ func sized(unit string) func(any) (string, error) {
 	}
 }
 
-// This function reads a threshold between 0 and 1.
-func percent(v any) (string, error) {
-	n, err := number(v)
+// readPercent reads a threshold between 0 and 1.
+func readPercent(v any) (string, error) {
+	n, err := readNumber(v)
 	if err != nil || n <= 0 || n > 1 {
 		return "", fmt.Errorf("%.40q is not a threshold from 0 to 1", fmt.Sprint(v))
 	}
 	return strconv.Itoa(max(1, int(math.Round(n*100)))), nil
 }
 
-// This function reads a list of GPUs.
-func indexes(v any) (string, error) {
+// readGPUs reads a list of GPUs.
+func readGPUs(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
 		return "", fmt.Errorf("%.40q is not a list of GPUs", fmt.Sprint(v))
 	}
 	var out []string
 	for _, item := range list {
-		n, err := whole(item)
+		n, err := readWhole(item)
 		if err != nil {
 			return "", err
 		}
@@ -91,7 +91,7 @@ func indexes(v any) (string, error) {
 
 // firstGPUs reads a number n and returns the list of the first n GPUs.
 func firstGPUs(v any) (string, error) {
-	n, err := number(v)
+	n, err := readNumber(v)
 	if err != nil || n < 1 || n > 64 || n != math.Trunc(n) {
 		return "", fmt.Errorf("%.40q is not a number of GPUs", fmt.Sprint(v))
 	}
@@ -99,11 +99,11 @@ func firstGPUs(v any) (string, error) {
 	for i := range int(n) {
 		list = append(list, i)
 	}
-	return indexes(list)
+	return readGPUs(list)
 }
 
-// This function reads a list of directories. A list with / allows all paths and becomes "".
-func paths(v any) (string, error) {
+// readPaths reads a list of directories. A list with / allows all paths and becomes "".
+func readPaths(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return "", fmt.Errorf("%.40q is not a list of paths", fmt.Sprint(v))
@@ -122,8 +122,8 @@ func paths(v any) (string, error) {
 	return "[" + strings.Join(out, ", ") + "]", nil
 }
 
-// This function reads a log level as Python or Slurm writes it.
-func level(v any) (string, error) {
+// readLevel reads a log level as Python or Slurm writes it.
+func readLevel(v any) (string, error) {
 	switch strings.ToLower(fmt.Sprint(v)) {
 	case "debug", "debug2", "debug3", "debug4", "debug5", "verbose":
 		return text("debug"), nil
