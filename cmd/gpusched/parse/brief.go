@@ -135,11 +135,11 @@ func optionTerm(f *kong.Flag) string {
 // row is an option or command, and its short description.
 type row struct{ name, about string }
 
-// writeRows prints rows, one on each line. most is the largest number of rows.
-func writeRows(w io.Writer, rows []row, most int) {
-	beyond := len(rows) - most
+// writeRows prints at most limit rows, one on each line.
+func writeRows(w io.Writer, rows []row, limit int) {
+	beyond := len(rows) - limit
 	if beyond > 0 {
-		rows = rows[:most-1]
+		rows = rows[:limit-1]
 	}
 	wide := 0
 	for _, r := range rows {

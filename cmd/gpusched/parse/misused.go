@@ -23,7 +23,7 @@ func Misused(err error) error {
 		node = parse.Context.Selected()
 	}
 	said := err.Error()
-	text := cmp.Or(habitualOption(node, said), misplaced(node, said), noValue(said), reworded(said))
+	text := cmp.Or(habitualOption(node, said), wordError(node, said), noValue(said), reworded(said))
 	e := cli.Usagef("%s", text)
 	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
 		return e // the error already says what to do next
@@ -35,9 +35,9 @@ func Misused(err error) error {
 	return e
 }
 
-// This function describes a missing word or one too many. For other errors it returns "".
-func misplaced(n *kong.Node, said string) string {
-	rest, unexpected := strings.CutPrefix(said, "unexpected argument ")
+// wordError describes a missing word or one too many. For other errors it returns "".
+func wordError(n *kong.Node, message string) string {
+	rest, unexpected := strings.CutPrefix(message, "unexpected argument ")
 	word, _, _ := strings.Cut(rest, ", did you mean ")
 	switch {
 	case unexpected && (n == nil || len(n.Children) > 0):
@@ -47,14 +47,14 @@ func misplaced(n *kong.Node, said string) string {
 	case unexpected:
 		return fmt.Sprintf("'%s' takes one %s, and %q is a second", manual.CommandPath(n),
 			strings.ToUpper(n.Positional[0].Name), word)
-	case n != nil && len(n.Children) > 0 && strings.HasPrefix(said, "expected "):
+	case n != nil && len(n.Children) > 0 && strings.HasPrefix(message, "expected "):
 		return fmt.Sprintf("'%s' needs to know what to do: %s", manual.CommandPath(n),
 			oneOf(cli.Each(n.Children, func(c *kong.Node) string { return c.Name })))
 	}
-	if m := parts(notNamed, said); m != nil {
+	if m := match(notNamed, message); m != nil {
 		return strings.ToUpper(m[1]) + " is missing"
 	}
-	if flags, ok := strings.CutPrefix(said, "missing flags: "); ok {
+	if flags, ok := strings.CutPrefix(message, "missing flags: "); ok {
 		return strings.ReplaceAll(flags, "=", " ") + " is missing"
 	}
 	return ""
@@ -63,7 +63,7 @@ func misplaced(n *kong.Node, said string) string {
 const notNamed = `^(?:missing positional arguments|expected "?)\s*<([^>]+)>`
 
 // noCommand says that a command does not exist, and suggests a similar one. It never suggests the
-// opposite of the word, such as undrain for drain.
+// opposite of the typed word, such as undrain for drain.
 func noCommand(n *kong.Node, word string, near []string) string {
 	text := fmt.Sprintf("there is no command %q", word)
 	if n != nil {
@@ -91,9 +91,9 @@ func didYouMeanOne(word string, near []string) string {
 	return ""
 }
 
-// This function matches a text with a pattern. It compiles the pattern when called, since a correct
-// command line needs none.
-func parts(pattern, text string) []string {
+// match matches a text with a pattern. It compiles the pattern when called, since a correct command
+// line needs none.
+func match(pattern, text string) []string {
 	return regexp.MustCompile(pattern).FindStringSubmatch(text)
 }
 
@@ -135,20 +135,20 @@ func noValue(said string) string {
 		}
 		return word
 	}
-	if m := parts(notOneOf, said); m != nil {
+	if m := match(notOneOf, said); m != nil {
 		return fmt.Sprintf("%s: %s is not known here: use %s", name(m[1]), m[3], oneOf(candidates(", did you mean "+m[2])))
 	}
-	if m := parts(notNumber, said); m != nil {
+	if m := match(notNumber, said); m != nil {
 		of := ""
 		if strings.HasPrefix(m[1], "-") {
 			of = name(m[1]) + ": "
 		}
 		return of + m[2] + " is not a number"
 	}
-	if m := parts(notBool, said); m != nil {
+	if m := match(notBool, said); m != nil {
 		return fmt.Sprintf("%s takes no value, and %s is one", name(m[1]), m[2])
 	}
-	if m := parts(noneGiven, said); m != nil {
+	if m := match(noneGiven, said); m != nil {
 		if m[2] != "" {
 			return fmt.Sprintf("%s needs a value: one that begins with a dash is written as %s", m[1], m[2])
 		}

@@ -29,13 +29,12 @@ var groups = []kong.Group{
 	{Key: "output", Title: "Output:"},
 }
 
-// New returns a parser for a grammar. After the parser has printed help, it calls the function
-// done.
-func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
+// New returns a parser for a grammar. After the parser has printed help, it calls afterHelp.
+func New(g any, out io.Writer, afterHelp func(int)) (*kong.Kong, error) {
 	k, err := kong.New(g, append(mappers(),
 		kong.Name("gpusched"),
 		kong.Description(AboutProgram),
-		kong.Exit(done),
+		kong.Exit(afterHelp),
 		kong.Writers(out, out),
 		kong.Help(printHelp),
 		kong.Embed(&struct {
