@@ -148,9 +148,9 @@ func (c *HistoryCmd) query(ctx context.Context, a *cli.App) (q api.HistoryQuery,
 	return q, err
 }
 
-// each calls the function f for every matching job. If arrays are named, it also calls f for their
-// tasks.
-func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f func(api.PastJob) error) error {
+// forEach calls the function f for every matching job. If arrays are named, it also calls f for
+// their tasks.
+func (c *HistoryCmd) forEach(ctx context.Context, a *cli.App, q api.HistoryQuery, f func(api.PastJob) error) error {
 	var arrays []job.ID
 	err := api.EachPast(ctx, a.Client, q, func(p api.PastJob) error {
 		if p.Array != nil && p.Array.Next > 0 {
@@ -186,26 +186,26 @@ func (c *HistoryCmd) liveArrays(
 	return arrays, err
 }
 
-// collect returns the last matching jobs, the newest at the end. If last is 0, it returns all of
-// them. It also reports whether there are more.
+// collect returns the newest matching jobs, at most as many as the limit, the newest at the end. If
+// the limit is 0, it returns all of them. It also reports whether there are more.
 func (c *HistoryCmd) collect(
-	ctx context.Context, a *cli.App, q api.HistoryQuery, last int,
+	ctx context.Context, a *cli.App, q api.HistoryQuery, limit int,
 ) ([]api.PastJob, bool, error) {
 	rows := []api.PastJob{}
-	if last == 0 || len(c.IDs) > 0 {
-		err := c.each(ctx, a, q, func(p api.PastJob) error {
+	if limit == 0 || len(c.IDs) > 0 {
+		err := c.forEach(ctx, a, q, func(p api.PastJob) error {
 			rows = append(rows, p)
 			a.Busy.Say("gpusched: %s read", cli.Count(len(rows), "job"))
 			return nil
 		})
 		slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
-		if last > 0 && len(rows) > last {
-			return rows[len(rows)-last:], true, err
+		if limit > 0 && len(rows) > limit {
+			return rows[len(rows)-limit:], true, err
 		}
 		return rows, false, err
 	}
-	q.Order, q.Limit = "newest", min(last+1, job.MaxPast)
-	for len(rows) <= last {
+	q.Order, q.Limit = "newest", min(limit+1, job.MaxPast)
+	for len(rows) <= limit {
 		page, err := api.History(ctx, a.Client, q)
 		if err != nil {
 			return nil, false, err
@@ -215,8 +215,8 @@ func (c *HistoryCmd) collect(
 		}
 		q.After = page.Next
 	}
-	more := len(rows) > last
-	rows = rows[:min(len(rows), last)]
+	more := len(rows) > limit
+	rows = rows[:min(len(rows), limit)]
 	slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
 	return rows, more, nil
 }
@@ -251,7 +251,7 @@ func (c *HistoryCmd) stream(ctx context.Context, a *cli.App, q api.HistoryQuery)
 		defer a.Begin("reading what has ended")()
 	}
 	n := 0
-	err := c.each(ctx, a, q, func(p api.PastJob) error {
+	err := c.forEach(ctx, a, q, func(p api.PastJob) error {
 		n++
 		a.Busy.Say("gpusched: %s read", cli.Count(n, "job"))
 		return write(p)

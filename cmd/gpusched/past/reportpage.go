@@ -80,9 +80,9 @@ func (p *page) section(r *api.ReportReply) {
 	by := strings.ReplaceAll(strings.Join(r.By, " and "), "gpu", "GPU")
 	p.write("<section><h2>By %s</h2>\n", chart.Escape(by))
 	if isPeriod(r.By[0]) && len(r.By) == 1 {
-		p.columns(r)
+		p.drawColumns(r)
 	} else {
-		p.bars(r)
+		p.drawBars(r)
 	}
 	p.table(r)
 	p.write("</section>\n")
@@ -98,8 +98,8 @@ func rowName(r *api.ReportReply, row *api.ReportRow) string {
 	return strings.Join(parts, ", ")
 }
 
-// This method draws a bar for each row.
-func (p *page) bars(r *api.ReportReply) {
+// drawBars draws a bar for each row.
+func (p *page) drawBars(r *api.ReportReply) {
 	rows := r.Rows[:min(len(r.Rows), mostBars)]
 	var bars []chart.Bar
 	for i := range rows {
@@ -114,8 +114,8 @@ func (p *page) bars(r *api.ReportReply) {
 	}
 }
 
-// The method columns draws a column for each period, even if the period has no job.
-func (p *page) columns(r *api.ReportReply) {
+// drawColumns draws a column for each period, even if the period has no job.
+func (p *page) drawColumns(r *api.ReportReply) {
 	if len(r.Rows) == 0 {
 		return
 	}

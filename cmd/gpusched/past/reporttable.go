@@ -82,7 +82,7 @@ var legend = []struct{ title, text string }{
 	{"MEAN", "mean run time"},
 }
 
-// legendOf explains the columns that are shown.
+// legendOf explains the visible columns.
 func legendOf(shown func(title string) bool) string {
 	var parts []string
 	for _, l := range legend {
