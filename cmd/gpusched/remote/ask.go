@@ -143,11 +143,11 @@ func gaveUp(cause error, host string, limit time.Duration, out *document) error 
 	case errors.Is(cause, errTooLong):
 		return &CutError{&api.Error{Code: api.CodeInternal, Message: "its answer is too large", Hint: "ask for less of it"}}
 	}
-	if !out.has() {
+	if !out.hasBegun() {
 		limit = min(limit, Patience)
 	}
 	e := unreachable(fmt.Sprintf("no answer within %s", limit), "see 'ssh "+host+" gpusched status'")
-	if out.has() {
+	if out.hasBegun() {
 		return &CutError{e}
 	}
 	return e
@@ -157,7 +157,7 @@ func gaveUp(cause error, host string, limit time.Duration, out *document) error 
 func (d *document) answer(host string, status int, said string) (Answer, error) {
 	doc, noise := d.text()
 	see := "see 'ssh " + host + " gpusched status'"
-	switch begun := d.has(); {
+	switch begun := d.hasBegun(); {
 	case status == sshFailed && !begun:
 		return Answer{}, failed(host, said)
 	case status == sshFailed:
@@ -223,8 +223,8 @@ func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	return t, Check(t.Called)
 }
 
-// This method reports whether the other side has begun to answer.
-func (d *document) has() bool {
+// hasBegun reports whether the other side has begun to answer.
+func (d *document) hasBegun() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.reached
@@ -237,7 +237,7 @@ func (d *document) text() (doc []byte, noise string) {
 	before, rest, begun := bytes.Cut(d.kept, begins)
 	for line := range bytes.Lines(before) {
 		if noise == "" {
-			noise = said(string(line))
+			noise = printable(string(line))
 		}
 	}
 	if doc = bytes.TrimSpace(rest); !begun || len(doc) == 0 {
@@ -272,7 +272,7 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	var lines []string
 	for line := range strings.Lines(string(t.text)) {
-		if s := said(strings.TrimPrefix(line, "gpusched: ")); s != "" {
+		if s := printable(strings.TrimPrefix(line, "gpusched: ")); s != "" {
 			lines = append(lines, s)
 		}
 	}

@@ -9,10 +9,10 @@ const (
 )
 
 // tooMany reports whether an answer has more list items than its length allows.
-func tooMany(text []byte) bool { return items(text) > leastItems+len(text)/bytesPerItem }
+func tooMany(text []byte) bool { return countItems(text) > leastItems+len(text)/bytesPerItem }
 
-// This function counts the items of all lists in a JSON text. The text need not be valid.
-func items(text []byte) (n int) {
+// countItems counts the items of all lists in a JSON text. The text need not be valid.
+func countItems(text []byte) (n int) {
 	var lists []bool // for each open bracket, the innermost last: whether it opens a list
 	in := func() bool { return len(lists) > 0 && lists[len(lists)-1] }
 	fresh := false // a list was just opened

@@ -43,15 +43,15 @@ func Check(name string) error {
 		return nil
 	case name == "":
 		return fmt.Errorf("the name of a machine is missing: write a list such as a,b,c")
-	case len(name) > 255 || !plain(user) || !plain(host) || strings.Trim(host, ".") == "":
+	case len(name) > 255 || !isPlain(user) || !isPlain(host) || strings.Trim(host, ".") == "":
 		return fmt.Errorf("%q is not the name of a machine: it has letters, digits, dots, dashes and underscores, "+
 			"and may begin with user@; for what else ssh needs make a Host in ~/.ssh/config", name)
 	}
 	return nil
 }
 
-// This function reports whether a text contains only characters of names and is not an option.
-func plain(s string) bool {
+// isPlain reports whether a text contains only characters of names and is not an option.
+func isPlain(s string) bool {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))
 	}

@@ -32,7 +32,7 @@ func failed(host, text string) *api.Error {
 			break
 		}
 	}
-	if text = last(text); text == "" {
+	if text = lastLine(text); text == "" {
 		text = "it gave no reason"
 	}
 	return unreachable("ssh says: "+text, hint)
@@ -40,7 +40,7 @@ func failed(host, text string) *api.Error {
 
 // notThere returns the error for a machine whose shell can't run gpusched.
 func notThere(host, text string) *api.Error {
-	return unreachable("gpusched can't be run there: "+last(text),
+	return unreachable("gpusched can't be run there: "+lastLine(text),
 		"'ssh "+host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
 }
 
@@ -63,8 +63,8 @@ func unreachable(message, hint string) *api.Error {
 // A line from the other side is shown up to maxSaid characters.
 const maxSaid = 2000
 
-// said returns a line from the other side. It is shortened and safe to print.
-func said(line string) string {
+// printable returns a line from the other side. It is shortened and safe to print.
+func printable(line string) string {
 	text := term.Clean(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(line, "\t", " "), "?")))
 	if r := []rune(text); len(r) > maxSaid {
 		text = string(r[:maxSaid]) + "…"
@@ -72,7 +72,7 @@ func said(line string) string {
 	return text
 }
 
-// last returns the last line of a text.
-func last(text string) string {
+// lastLine returns the last line of a text.
+func lastLine(text string) string {
 	return strings.TrimSuffix(text[strings.LastIndexByte(text, '\n')+1:], ".")
 }

@@ -237,7 +237,7 @@ func TestListItemsOfAnAnswerAreBounded(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"a":[1,2,{"b":[3,4]}],"c":"[,,,","d":["\\",",","\",["]}`: 3 + 2 + 3, `[]`: 0, `[[],[]]`: 2, `{"a":1,"b":2}`: 0, `[[[`: 2, `]]],`: 0, ``: 0, `["`: 1,
 	} {
-		if got := items([]byte(text)); got != want {
+		if got := countItems([]byte(text)); got != want {
 			t.Errorf("%s: %d", text, got)
 		}
 	}
