@@ -174,11 +174,11 @@ func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	return checked, nil
 }
 
-// clientFile reads a client settings file. If the file was not named, it is read as other commands
-// read it: it may be missing, and if it belongs to another user, it is ignored with a message. In
-// both cases the result has no path.
-func clientFile(a *cli.App, path string, named bool) (cli.Chosen, error) {
-	if !named {
+// clientFile reads a client settings file. If the user did not name the file (explicit is false),
+// it is read as other commands read it: it may be missing, and if it belongs to another user, it is
+// ignored with a message. In both cases the result has no path.
+func clientFile(a *cli.App, path string, explicit bool) (cli.Chosen, error) {
+	if !explicit {
 		s, err := a.SettingsIn(path)
 		if _, there := os.Lstat(path); err == nil && s.Path == "" && there == nil {
 			a.Err.Printf("%s is ignored: it, or a directory on its path, belongs to another user\n", term.Clean(path))
@@ -238,7 +238,7 @@ func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Users)) {
-		said := unknown(ctx, directory.Query{Kind: directory.UserByName, Key: name})
+		said := missingMember(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 		if said != "" && strings.Trim(name, "0123456789") != "" {
 			a.Note("warning: %s: a quota needs the account's name in /etc/passwd or the directory, or its number if it has no name", said)
 		}
@@ -247,20 +247,20 @@ func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Groups)) {
-		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
+		if said := missingMember(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
 			a.Note("warning: %s: its quota applies to nobody until it is known", said)
 		}
 	}
 	if name := cfg.Daemon.AdminGroup; name != "" {
-		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
+		if said := missingMember(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
 			a.Note("warning: %s (daemon.admin_group): only root is an administrator until it is known", said)
 		}
 	}
 }
 
-// This function returns a message if an account or group does not exist or can't be looked up.
+// missingMember returns a message if an account or group does not exist or can't be looked up.
 // Otherwise it returns "".
-func unknown(ctx context.Context, q directory.Query) string {
+func missingMember(ctx context.Context, q directory.Query) string {
 	what, err := "user", error(nil)
 	if q.Kind == directory.UserByName {
 		_, err = user.Lookup(q.Key)

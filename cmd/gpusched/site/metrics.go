@@ -24,12 +24,12 @@ func (*MetricsCmd) About() cli.About {
 		Host: cli.RunThere, Hosts: cli.OneAtATime,
 		Slurm: cli.NotForSlurm("Slurm is measured by exporters of its own",
 			"for example prometheus-slurm-exporter; 'gpusched status --json' has counts"),
-		Section: families,
+		Section: metricsSection,
 	}
 }
 
-// This function lists all metrics for the manual.
-func families() manual.Section {
+// metricsSection lists all metrics for the manual.
+func metricsSection() manual.Section {
 	section := manual.Section{Title: "METRICS"}
 	for _, f := range metrics.Families() {
 		text := string(f.Type)

@@ -96,15 +96,15 @@ func ProgramPath(a *cli.App, name string) string {
 }
 
 // comesWith reports whether a program can have been put at its path only by root, the caller or the
-// owner of this program. It checks the path, and its parent directories inside the directory that
-// contains both programs (below).
-func comesWith(a *cli.App, self, path, below string) bool {
+// owner of this program. It checks the path, and the path's parent directories inside the directory
+// parent, which contains both programs.
+func comesWith(a *cli.App, self, path, parent string) bool {
 	info, err := os.Stat(self)
 	if err != nil {
 		return false
 	}
 	owner, _ := info.Sys().(*syscall.Stat_t)
-	for at := path; at != below; at = filepath.Dir(at) {
+	for at := path; at != parent; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
 		if err != nil {
 			return false
