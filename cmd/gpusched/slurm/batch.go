@@ -54,7 +54,7 @@ func (b *Batch) Add(words []string) (err error) {
 func (b *Batch) Next(words []string) ([]string, error) {
 	word := words[0]
 	words = words[1:]
-	o, name, value, err := find(word)
+	o, name, value, err := findOption(word)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,9 @@ func (b *Batch) Next(words []string) ([]string, error) {
 	return words, nil
 }
 
-// find returns the option that a word names, the name as written, and the value in the same word.
-func find(word string) (o option, name, value string, err error) {
+// findOption returns the option that a word names, the name as written, and the value in the same
+// word.
+func findOption(word string) (o option, name, value string, err error) {
 	if long, ok := strings.CutPrefix(word, "--"); ok {
 		long, value, _ = strings.Cut(long, "=")
 		o, full, err := longOption(long)
@@ -187,8 +188,8 @@ func (b *Batch) Native() []string {
 	return native
 }
 
-// keep adds an option to the native options.
-func (b *Batch) keep(name, value string) {
+// addNative adds an option to the native options.
+func (b *Batch) addNative(name, value string) {
 	switch {
 	case value == "":
 	case strings.HasPrefix(name, "--"):
@@ -262,9 +263,9 @@ func (b *Batch) GPUsPerTask() int { return b.gpusPerTask }
 
 func (b *Batch) tasksSaid() int { return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"]) }
 
-// gpuTotal returns the number of the job's GPUs. The result asked reports whether the script
+// gpuTotal returns the number of the job's GPUs. The result requested says whether the script
 // requests GPUs, directly or by the number of tasks.
-func (b *Batch) gpuTotal() (gpus int, asked bool) {
+func (b *Batch) gpuTotal() (gpus int, requested bool) {
 	switch n, perGPU := b.tasksSaid(), b.tasks["--ntasks-per-gpu"]; {
 	case b.gpusSet:
 		return b.gpus, true

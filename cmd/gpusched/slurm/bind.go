@@ -109,7 +109,7 @@ func (b Bind) Of(task int, gpus []string) (own []string, err error) {
 // gpuBind checks the value of --gpu-bind and keeps it for the steps.
 func (b *Batch) gpuBind(name, value string) error {
 	if b.ForSlurm {
-		b.keep(name, value)
+		b.addNative(name, value)
 		return nil
 	}
 	_, err := ParseBind(value)

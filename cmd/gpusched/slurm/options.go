@@ -44,37 +44,37 @@ func Word(name, value string) string {
 
 // options lists the options that scripts can have, as in sbatch(1) of Slurm 24.05.
 var options = []option{
-	{"job-name", 'J', required, as("name"), "the job's name"},
-	{"time", 't', required, (*Batch).time, "its time limit, in minutes or as 1-2:30:00"},
+	{"job-name", 'J', required, renamed("name"), "the job's name"},
+	{"time", 't', required, (*Batch).readTime, "its time limit, in minutes or as 1-2:30:00"},
 	{"gres", 0, required, (*Batch).gres, "GPUs: gpu:2 or gpu:a100:2"},
 	{"gpus", 'G', required, (*Batch).gpuCount, "GPUs"},
 	{"gpus-per-node", 0, required, (*Batch).gpuCount, "GPUs"},
 	{"gpus-per-task", 0, required, (*Batch).perTask, "GPUs"},
-	{"mem", 0, required, (*Batch).mem, "memory, in MB or as 64G"},
-	{"mem-per-gpu", 0, required, (*Batch).mem, "memory for each GPU"},
-	{"mem-per-cpu", 0, required, (*Batch).mem, "memory for each CPU"},
+	{"mem", 0, required, (*Batch).readMem, "memory, in MB or as 64G"},
+	{"mem-per-gpu", 0, required, (*Batch).readMem, "memory for each GPU"},
+	{"mem-per-cpu", 0, required, (*Batch).readMem, "memory for each CPU"},
 	{"cpus-per-task", 'c', required, (*Batch).cpuCount, "CPUs"},
 	{"cpus-per-gpu", 0, required, (*Batch).cpuCount, "CPUs for each GPU"},
-	{"array", 'a', required, as("array"), "one task for each number: 0-9%2"},
+	{"array", 'a', required, renamed("array"), "one task for each number: 0-9%2"},
 	{"dependency", 'd', required, (*Batch).dependency, "what it waits for: afterok:7, singleton"},
-	{"begin", 'b', required, (*Batch).begin, "not before then"},
+	{"begin", 'b', required, (*Batch).readBegin, "not before then"},
 	{"hold", 'H', none, flagged("hold"), "not before it is released"},
-	{"chdir workdir", 'D', required, as("chdir"), "directory to run in"},
+	{"chdir workdir", 'D', required, renamed("chdir"), "directory to run in"},
 	{"requeue", 0, none, (*Batch).requeue, "start it again after a reboot"},
 	{"no-requeue", 0, none, (*Batch).requeue, "do not"},
-	{"signal", 0, required, (*Batch).signal, "a signal before the time limit: USR1@60"},
-	{"nice", 0, optional, (*Batch).nice, "a lower priority"},
-	{"comment", 0, required, as("comment"), "a comment"},
+	{"signal", 0, required, (*Batch).readSignal, "a signal before the time limit: USR1@60"},
+	{"nice", 0, optional, (*Batch).readNice, "a lower priority"},
+	{"comment", 0, required, renamed("comment"), "a comment"},
 	{"export", 0, required, (*Batch).export, "the variables it gets"},
 	{"exclusive", 0, optional, (*Batch).exclusive, "no sharing of GPUs"},
-	{"nodes", 'N', required, only("1", "1-1"), "1"},
+	{"nodes", 'N', required, oneOf("1", "1-1"), "1"},
 	{"ntasks", 'n', required, (*Batch).taskCount, "tasks, each with its own CPUs"},
 	{"ntasks-per-node tasks-per-node", 0, required, (*Batch).taskCount, "the same"},
 	{"gpu-bind", 0, required, (*Batch).gpuBind, "which GPUs each task sees: single:1, map:0,1, none"},
 	{"output", 'o', required, (*Batch).outputFile, "file for its output: out-%j.txt"},
 	{"error", 'e', required, (*Batch).outputFile, "the same file"},
 	{"open-mode", 0, required, (*Batch).outputFile, "append or truncate"},
-	{"input", 'i', required, only("/dev/null", "none"), "/dev/null"},
+	{"input", 'i', required, oneOf("/dev/null", "none"), "/dev/null"},
 	{"mail-type", 0, required, (*Batch).mailType, "when mail is sent"},
 	{"mail-user", 0, required, (*Batch).mailUser, "to whom"},
 
@@ -130,16 +130,16 @@ var options = []option{
 	{"parsable", 0, optional, ignored, ""},
 
 	{"priority", 0, required, refused("has another scale there: use '#GPUSCHED -p N', where 0 is normal"), ""},
-	{"wrap", 0, required, never("is for the command line, since a script has its own commands"), ""},
-	{"wait", 'W', none, never("is for the command line: gpusched submit --wait"), ""},
+	{"wrap", 0, required, refuse("is for the command line, since a script has its own commands"), ""},
+	{"wait", 'W', none, refuse("is for the command line: gpusched submit --wait"), ""},
 	{"deadline", 0, required, refused("is not known here: a job has a time limit (--time)"), ""},
 	{"time-min", 0, required, refused("is not known here: the limit is --time, and 'gpusched update --time' changes it"), ""},
-	{"uid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
-	{"gid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
+	{"uid", 0, required, refuse("is not known here: a job runs as the user who submits it"), ""},
+	{"gid", 0, required, refuse("is not known here: a job runs as the user who submits it"), ""},
 }
 
-// This function returns a reader for an option that has a different name in gpusched.
-func as(name string) func(*Batch, string, string) error {
+// renamed returns a reader for an option that has a different name in gpusched.
+func renamed(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, value string) error { return b.set(name, value) }
 }
 
@@ -147,9 +147,8 @@ func flagged(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, _ string) error { return b.flag(name) }
 }
 
-// This function returns a reader that accepts only these values, which mean one task on one
-// machine.
-func only(values ...string) func(*Batch, string, string) error {
+// oneOf returns a reader that accepts only these values, which mean one task on one machine.
+func oneOf(values ...string) func(*Batch, string, string) error {
 	return func(b *Batch, name, value string) error {
 		for _, v := range values {
 			if value == v {
@@ -157,7 +156,7 @@ func only(values ...string) func(*Batch, string, string) error {
 			}
 		}
 		if b.ForSlurm {
-			b.keep(name, value)
+			b.addNative(name, value)
 			return nil
 		}
 		return fmt.Errorf("%q is not possible: a job here runs on one machine", value)
@@ -167,20 +166,20 @@ func only(values ...string) func(*Batch, string, string) error {
 func refused(why string) func(*Batch, string, string) error {
 	return func(b *Batch, name, value string) error {
 		if b.ForSlurm {
-			b.keep(name, value)
+			b.addNative(name, value)
 			return nil
 		}
 		return errors.New(why)
 	}
 }
 
-// This function returns a reader that always refuses the option, even if the job is for a Slurm.
-func never(why string) func(*Batch, string, string) error {
-	return func(*Batch, string, string) error { return errors.New(why) }
+// refuse returns a reader that always refuses the option, even if the job is for a Slurm.
+func refuse(reason string) func(*Batch, string, string) error {
+	return func(*Batch, string, string) error { return errors.New(reason) }
 }
 
 func ignored(b *Batch, name, value string) error {
-	b.keep(name, value)
+	b.addNative(name, value)
 	if !b.ForSlurm {
 		b.ignored = append(b.ignored, name)
 	}

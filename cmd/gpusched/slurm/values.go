@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This method reads Slurm's time limit. A bare number is in minutes.
-func (b *Batch) time(_, value string) error {
+// readTime reads Slurm's time limit. A bare number is in minutes.
+func (b *Batch) readTime(_, value string) error {
 	switch strings.ToLower(value) {
 	case "0", "unlimited", "infinite":
 		b.drop("time")
@@ -82,7 +82,7 @@ func (b *Batch) gres(name, value string) error {
 		rest, ok := strings.CutPrefix(strings.TrimPrefix(item, "gres:"), "gpu")
 		ok = ok && (rest == "" || rest[0] == ':')
 		if !ok && b.ForSlurm {
-			b.keep(name, value)
+			b.addNative(name, value)
 			return nil
 		}
 		if !ok {
@@ -123,8 +123,8 @@ func (b *Batch) perTask(name, value string) error {
 	return err
 }
 
-// This method reads a size in Slurm's form. A bare number is in MiB.
-func (b *Batch) mem(name, value string) error {
+// readMem reads a size in Slurm's form. A bare number is in MiB.
+func (b *Batch) readMem(name, value string) error {
 	bytes, err := Mebibytes(value)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (b *Batch) mem(name, value string) error {
 	case name == "--mem-per-cpu":
 		b.memPerCPU = bytes
 	case bytes == 0 && b.ForSlurm:
-		b.keep(name, "0")
+		b.addNative(name, "0")
 	case bytes == 0:
 		b.note("--mem=0 does not ask for all the machine's memory here: the site's default holds")
 	default:
@@ -188,7 +188,7 @@ func (b *Batch) taskCount(name, value string) error {
 		return fmt.Errorf("%q is not a number of tasks", value)
 	}
 	if b.ForSlurm && n > 1 {
-		b.keep(name, value)
+		b.addNative(name, value)
 	}
 	if b.tasks == nil {
 		b.tasks = map[string]int{}
@@ -232,7 +232,7 @@ func Dependencies(list []job.Dependency) string {
 func (b *Batch) dependency(_, value string) error {
 	b.drop("after", "after-ok", "after-fail", "after-any")
 	if b.ForSlurm && foreignDependency(value) {
-		b.keep("--dependency", value)
+		b.addNative("--dependency", value)
 		return nil
 	}
 	if strings.Contains(value, "?") {
@@ -273,8 +273,8 @@ func foreignDependency(value string) bool {
 // timesOfDay are Slurm's names for times of day.
 var timesOfDay = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
 
-// begin reads now+1hour, tomorrow, noon, and all forms that gpusched also accepts.
-func (b *Batch) begin(_, value string) error {
+// readBegin reads now+1hour, tomorrow, noon, and all forms that gpusched also accepts.
+func (b *Batch) readBegin(_, value string) error {
 	at := strings.ToLower(value)
 	after, relative := strings.CutPrefix(at, "now+")
 	switch {
@@ -315,8 +315,8 @@ func (b *Batch) requeue(name, _ string) error {
 	return nil
 }
 
-// This method reads a value such as B:USR1@120. The default time is 60 seconds.
-func (b *Batch) signal(_, value string) error {
+// readSignal reads a value such as B:USR1@120. The default time is 60 seconds.
+func (b *Batch) readSignal(_, value string) error {
 	to, rest, aimed := strings.Cut(value, ":")
 	if !aimed {
 		to, rest = "", value
@@ -334,8 +334,8 @@ func (b *Batch) signal(_, value string) error {
 	return b.set("signal", sig+"@"+before+"s")
 }
 
-// This method reads by how much to lower the priority. Without a value, it is lowered by 100.
-func (b *Batch) nice(_, value string) error {
+// readNice reads by how much to lower the priority. Without a value, it is lowered by 100.
+func (b *Batch) readNice(_, value string) error {
 	if value == "" {
 		value = "100"
 	}
@@ -366,7 +366,7 @@ func (b *Batch) export(_, value string) error {
 
 func (b *Batch) exclusive(name, value string) error {
 	if b.ForSlurm {
-		b.keep(name, value)
+		b.addNative(name, value)
 		return nil
 	}
 	b.note("--exclusive keeps no one else off the machine: the job has its whole GPUs to itself, and the CPUs and memory that it asks for")
