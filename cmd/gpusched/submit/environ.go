@@ -64,11 +64,11 @@ func environFor(environ, set []string, dryRun bool) []string {
 	return out
 }
 
-// setsVariable reports whether a value belongs to the option -e or --set-env. The argument before
+// setsVariable reports whether a value belongs to the option -e or --set-env. The argument prefix
 // is the text before the value: the previous word, or the beginning of the same word.
-func setsVariable(before string) bool {
-	short, is := strings.CutPrefix(before, "-")
-	return before == "--set-env" || before == "--set-env=" || is && !strings.HasPrefix(short, "-") && strings.HasSuffix(short, "e")
+func setsVariable(prefix string) bool {
+	short, is := strings.CutPrefix(prefix, "-")
+	return prefix == "--set-env" || prefix == "--set-env=" || is && !strings.HasPrefix(short, "-") && strings.HasSuffix(short, "e")
 }
 
 // withoutValues removes the values of -e from the command line of a dry run. It keeps the values of

@@ -73,7 +73,7 @@ func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs
 		case err == nil:
 			jobs = append(jobs, reply.Job)
 		case !errors.As(err, &refused) || refused.Code == api.CodeUnreachable:
-			l.stopped(a, len(jobs), len(list), i, asked)
+			l.printProgress(a, len(jobs), len(list), i, asked)
 			return jobs, err
 		default:
 			a.Complain(fmt.Sprintf("line %d: %s", l.number, refused.Text(a.Err.Reader())))
@@ -134,7 +134,7 @@ func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 		}
 	}
 	if len(wrong) == 0 {
-		if wrong, err = in.reach(ctx, list); err != nil {
+		if wrong, err = in.askMachines(ctx, list); err != nil {
 			return nil, err
 		}
 	}

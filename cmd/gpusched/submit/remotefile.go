@@ -33,9 +33,9 @@ const (
 	lookedAtOnce = 4   // less than the number of unauthenticated connections that sshd allows
 )
 
-// reach asks each candidate machine which lines it can't run. It makes one dry run for each
+// askMachines asks each candidate machine which lines it can't run. It makes one dry run for each
 // different need.
-func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string, err error) {
+func (in *fileOfJobs) askMachines(ctx context.Context, list []lineJob) (wrong []string, err error) {
 	byHost := map[string]map[string]*remoteJob{} // first by machine, then by need
 	for i := range list {
 		if n := list[i].remote; n != nil {
@@ -43,7 +43,7 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 				if byHost[host] == nil {
 					byHost[host] = map[string]*remoteJob{}
 				}
-				byHost[host][n.needs()] = n
+				byHost[host][n.needsKey()] = n
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 	for i := range list {
 		if n := list[i].remote; n != nil {
 			for _, host := range n.hosts {
-				if err := lacks[host](n.needs()); err != nil {
+				if err := lacks[host](n.needsKey()); err != nil {
 					n.lacks[host] = err
 				}
 			}
@@ -71,7 +71,7 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return in.lacking(list)
+	return in.dropMachines(list)
 }
 
 // lackedBy asks one machine about all needs. It returns a function that gives the machine's answer
@@ -96,8 +96,8 @@ func lackedBy(ctx context.Context, host string, byNeed map[string]*remoteJob) fu
 	return func(need string) error { return lacks[need] }
 }
 
-// needs returns the same key for jobs with the same directory, program, script and set-up.
-func (n *remoteJob) needs() string {
+// needsKey returns the same key for jobs with the same directory, program, script and set-up.
+func (n *remoteJob) needsKey() string {
 	argv := n.c.Command
 	if argv[0] == "--" {
 		argv = argv[1:]
@@ -108,9 +108,9 @@ func (n *remoteJob) needs() string {
 	return string(text)
 }
 
-// lacking returns the lines that no machine can run. For other lines, it removes the machines that
-// can't run them. It fails if no candidate of a line can be reached.
-func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
+// dropMachines returns the lines that no machine can run. For other lines, it removes the machines
+// that can't run them. It fails if no candidate of a line can be reached.
+func (in *fileOfJobs) dropMachines(list []lineJob) (wrong []string, err error) {
 	left := map[string]*outLines{}
 	for i := range list {
 		l := &list[i]
@@ -140,7 +140,7 @@ func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(left)) {
-		left[host].tell(in, host)
+		left[host].printLacking(in, host)
 	}
 	return wrong, nil
 }
@@ -151,8 +151,8 @@ type outLines struct {
 	err         error // why the machine can't run the first of them
 }
 
-// tell prints which lines a machine can't run.
-func (o *outLines) tell(in *fileOfJobs, host string) {
+// printLacking prints which lines a machine can't run.
+func (o *outLines) printLacking(in *fileOfJobs, host string) {
 	switch {
 	case afar.WireError(o.err).Code == api.CodeUnreachable:
 		drop(in.a, in.fleet, host, o.err)
@@ -163,31 +163,31 @@ func (o *outLines) tell(in *fileOfJobs, host string) {
 	}
 }
 
-// submit queues the job of a line. The result asked is the machine that got the request, or "" for
+// submit queues the job of a line. The result target is the machine that got the request, or "" for
 // this machine. If no machine got the request, the result is nil.
-func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
+func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, target *string, err error) {
 	if l.remote == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
 		return reply, new(string), err
 	}
 	reply, host, err := l.remote.submit(ctx)
 	if host != "" {
-		asked = &host
+		target = &host
 	}
-	return reply, asked, err
+	return reply, target, err
 }
 
-// This method prints how much of the file is queued. It is called if the submission of a line was
-// cut off. The argument at is the index of that line.
-func (l *lineJob) stopped(a *cli.App, done, of, at int, asked *string) {
-	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(of, "job"))
-	if asked == nil {
-		a.Note("%s; line %d and the other %d are not", queued, l.number, of-at-1)
+// printProgress prints how much of the file is queued. It is called if the submission of a line was
+// cut off. The argument index is the index of that line.
+func (l *lineJob) printProgress(a *cli.App, done, total, index int, host *string) {
+	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(total, "job"))
+	if host == nil {
+		a.Note("%s; line %d and the other %d are not", queued, l.number, total-index-1)
 		return
 	}
 	see := "gpusched list"
-	if *asked != "" {
-		see = "gpusched " + cli.HostsFlag + " " + *asked + " list --mine -a"
+	if *host != "" {
+		see = "gpusched " + cli.HostsFlag + " " + *host + " list --mine -a"
 	}
-	a.Note("%s; line %d may be queued too (see '%s'), and the other %d are not", queued, l.number, see, of-at-1)
+	a.Note("%s; line %d may be queued too (see '%s'), and the other %d are not", queued, l.number, see, total-index-1)
 }

@@ -118,7 +118,7 @@ type offer struct {
 }
 
 // wait returns how long the job would wait on that machine, by that machine's clock. If nothing
-// predicts the wait, unknown is true.
+// predicts that time, unknown is true.
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
@@ -155,8 +155,8 @@ func roundWait(d time.Duration) string {
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
-// This method asks all candidates at the same time.
-func (n *remoteJob) offers(ctx context.Context) []offer {
+// askAll asks all candidates at the same time.
+func (n *remoteJob) askAll(ctx context.Context) []offer {
 	list := make([]offer, len(n.hosts))
 	var all sync.WaitGroup
 	for i, host := range n.hosts {
@@ -198,7 +198,7 @@ func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host str
 	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.dropped[n.hosts[0]])}}
 	switch {
 	case n.c.Host == BestHost:
-		list = n.offers(ctx)
+		list = n.askAll(ctx)
 	case n.dryRun:
 		list[0] = n.askOffer(ctx, n.hosts[0])
 	}
@@ -207,7 +207,7 @@ func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host str
 		return reply, "", cmp.Or(ctx.Err(), n.refusedByAll(list))
 	}
 	if n.c.Host == BestHost {
-		n.tell(list)
+		n.printOffers(list)
 	}
 	if n.dryRun {
 		afar.PassOn(n.a, best.host, best.said)
@@ -250,9 +250,9 @@ func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitRep
 		"%s: %s; %s may have queued the job, so no other machine is asked to", host, e.Message, host)
 }
 
-// tell prints each machine's offer if verbose is set. If a machine did not answer, it is not asked
-// again for other lines of the file.
-func (n *remoteJob) tell(list []offer) {
+// printOffers prints each machine's offer if verbose is set. If a machine did not answer, it is not
+// asked again for other lines of the file.
+func (n *remoteJob) printOffers(list []offer) {
 	for _, o := range list {
 		if n.verbose {
 			n.a.Note("%s: %s", o.host, n.describe(&o))

@@ -221,8 +221,8 @@ func TestASubmissionThatIsCutOffIsRepeatedWithItsKey(t *testing.T) {
 	}
 }
 
-// This function sets short time-outs for a submission.
-func short(t *testing.T, act, lost time.Duration) {
+// shortTimeouts sets short time-outs for a submission.
+func shortTimeouts(t *testing.T, act, lost time.Duration) {
 	wasAct, wasLost := afar.ActTime, afar.LostTime
 	t.Cleanup(func() { afar.ActTime, afar.LostTime = wasAct, wasLost })
 	afar.ActTime, afar.LostTime = act, lost
@@ -254,7 +254,7 @@ const mayBeQueued = "b may have queued the job, so no other machine is asked to"
 // If a machine begins to answer every time and never finishes, the command gives up. Meanwhile it
 // tells the user about it.
 func TestASubmissionToAHangingMachineEnds(t *testing.T) {
-	short(t, 600*time.Millisecond, 200*time.Millisecond)
+	shortTimeouts(t, 600*time.Millisecond, 200*time.Millisecond)
 	_, a, said := fakeSSH(t, "echo 'gpusched begins'\nexec sleep 1000\n")
 	if text := submitTo(t, a); !strings.Contains(text, mayBeQueued) {
 		t.Error(text)
@@ -267,7 +267,7 @@ func TestASubmissionToAHangingMachineEnds(t *testing.T) {
 // After a cut the job may be queued. So the message for a later refusal does not claim that the job
 // is not queued. If the scheduler does not answer, it is asked again.
 func TestARefusalAfterACutLeavesItOpen(t *testing.T) {
-	short(t, time.Minute, 3*time.Second)
+	shortTimeouts(t, time.Minute, 3*time.Second)
 	for second, want := range map[string]string{
 		"echo 'gpusched: the scheduler does not answer' >&2; exit 5": "b:7",
 		"echo 'gpusched: your quota is used up' >&2; exit 7":         mayBeQueued,
@@ -278,7 +278,7 @@ func TestARefusalAfterACutLeavesItOpen(t *testing.T) {
 			t.Errorf("%s: %s", second, text)
 		}
 	}
-	short(t, time.Minute, time.Second)
+	shortTimeouts(t, time.Minute, time.Second)
 	_, a, _ := fakeSSH(t, "echo 'gpusched begins'\n[ -e asked ] || { >asked; exit 255; }\necho 'gpusched: the scheduler does not answer' >&2; exit 5\n")
 	if text := submitTo(t, a); !strings.Contains(text, "the scheduler does not answer; "+mayBeQueued) {
 		t.Error(text)
@@ -288,7 +288,7 @@ func TestARefusalAfterACutLeavesItOpen(t *testing.T) {
 // If the connection is cut, the submission of a file stops. The message says which jobs are queued,
 // which may be queued and which are not. No other machine gets the uncertain job.
 func TestAFileOfJobsStopsAtACut(t *testing.T) {
-	short(t, time.Minute, time.Second)
+	shortTimeouts(t, time.Minute, time.Second)
 	_, a, said := fakeSSH(t, "most=1000\n"+cutOffSSH)
 	a.Words, a.Hosts = []string{"submit"}, []string{"b"}
 	var list []lineJob

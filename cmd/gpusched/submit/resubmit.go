@@ -118,7 +118,7 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission,
 			return nil, err
 		}
 		if wanted {
-			chosen = append(chosen, r.divided()...)
+			chosen = append(chosen, r.divide()...)
 		}
 	}
 	return chosen, nil
@@ -190,8 +190,8 @@ func isFailed(state job.State) bool {
 	return state.Terminal() && state != job.Completed && state != job.Cancelled
 }
 
-// This method splits the tasks into arrays that have at most job.MaxRanges ranges each.
-func (r *Resubmission) divided() (list []*Resubmission) {
+// divide splits the tasks into arrays that have at most job.MaxRanges ranges each.
+func (r *Resubmission) divide() (list []*Resubmission) {
 	if r.Of.Array == nil {
 		return []*Resubmission{r}
 	}

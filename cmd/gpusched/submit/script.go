@@ -49,7 +49,7 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 	if err == nil && s != nil && !c.Force {
 		err = s.checkInterpreter(a)
 	}
-	if s == nil || err != nil || len(s.lines) == 0 && s.direct() && !a.As.Keeps {
+	if s == nil || err != nil || len(s.lines) == 0 && s.runsDirectly() && !a.As.Keeps {
 		return nil, a, err
 	}
 	if a.As.Keeps && c.Host == "" && a.Other() == nil {

@@ -143,22 +143,22 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 	return nil
 }
 
-// This method reports whether the kernel can run the script under the name that was typed.
-func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
+// runsDirectly reports whether the kernel can run the script under the name that was typed.
+func (s *scriptFile) runsDirectly() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command returns the command line that runs the script. If the script can't be run directly, the
-// interpreter runs it. The argument moved means that the job does not run in the directory in which
-// the script was found.
-func (s *scriptFile) command(args []string, moved bool) []string {
+// interpreter runs it. The argument elsewhere says that the job does not run in the directory in
+// which the script was found.
+func (s *scriptFile) command(args []string, elsewhere bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {
 		argv[0] = s.kept
 		return slices.Concat(s.interpreter, argv)
 	}
-	if moved || !strings.Contains(s.name, "/") {
+	if elsewhere || !strings.Contains(s.name, "/") {
 		argv[0] = s.path
 	}
-	if s.direct() {
+	if s.runsDirectly() {
 		return argv
 	}
 	return slices.Concat(s.interpreter, argv)

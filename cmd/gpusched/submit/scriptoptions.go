@@ -38,7 +38,7 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 	this.Words = slices.Concat(a.Words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], moved))
 	k, err := p.Parse(this.Words)
 	if err != nil {
-		return nil, a, s.wrong("", parse.Misused(err))
+		return nil, a, s.addPlace("", parse.Misused(err))
 	}
 	whole := k.Selected().Target.Addr().Interface().(NewJob)
 	asks := &whole.Options().Request
@@ -80,7 +80,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	var batch *slurm.Batch
 	var own []string
 	for _, l := range s.lines {
-		words, err := l.words()
+		words, err := l.splitOptions()
 		if err == nil && l.mark == "#SBATCH" {
 			batch = cmp.Or(batch, &slurm.Batch{ForSlurm: forSlurm})
 			err = batch.Add(words)
@@ -89,7 +89,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 			err = checkOwn(p, words)
 		}
 		if err != nil {
-			return o, s.wrong(" line "+strconv.Itoa(l.number), err)
+			return o, s.addPlace(" line "+strconv.Itoa(l.number), err)
 		}
 	}
 	if batch == nil {
@@ -103,7 +103,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 		err = checkOwn(p, o.words)
 	}
 	if err != nil {
-		return o, s.wrong(": #SBATCH", err)
+		return o, s.addPlace(": #SBATCH", err)
 	}
 	o.words = append(o.words, own...)
 	o.notes, o.noGPU, o.native = batch.Notes(), batch.NoGPU(), batch.Native()
@@ -116,8 +116,8 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	return o, nil
 }
 
-// This method splits the line into options.
-func (l *scriptLine) words() ([]string, error) {
+// splitOptions splits the line into options.
+func (l *scriptLine) splitOptions() ([]string, error) {
 	switch {
 	case strings.IndexByte(l.text, 0) >= 0:
 		return nil, cli.Usagef("it contains a NUL byte")
@@ -176,8 +176,8 @@ func onIsTyped(suchAs string) error {
 	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s works on the command line only", cli.OnFlag)
 }
 
-// This method adds the place in the script to an error message.
-func (s *scriptFile) wrong(place string, err error) error {
+// addPlace adds the place in the script to an error message.
+func (s *scriptFile) addPlace(place string, err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {
 		return cli.Refuse(api.CodeUsage, e.Hint, "%s%s: %s", s.name, place, e.Message)

@@ -210,13 +210,13 @@ func visible(environ []string) (gpus []string) {
 	return gpus
 }
 
-// stepGPUs returns an environment with the requested number of GPUs. If asked is "", it has all of
-// the job's GPUs. If the GPUs may not be shared, stepGPUs waits until no other step has them.
-func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]string, error) {
+// stepGPUs returns an environment with the requested number of GPUs. If request is "", it has all
+// of the job's GPUs. If the GPUs may not be shared, stepGPUs waits until no other step has them.
+func stepGPUs(ctx context.Context, a *cli.App, request string, shared bool) ([]string, error) {
 	have := visible(a.Environ)
-	n, err := strconv.Atoi(asked)
+	n, err := strconv.Atoi(request)
 	switch {
-	case asked == "":
+	case request == "":
 		return a.Environ, nil
 	case err != nil || n > len(have):
 		return nil, fmt.Errorf("the step asks for %s, and the job has %d", cli.Count(n, "GPU"), len(have))
