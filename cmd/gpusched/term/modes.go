@@ -48,15 +48,15 @@ func (m *Modes) Write(p []byte) (int, error) {
 			}
 			rest = rest[at:]
 		}
-		if _, sequence := m.seq.next(rest[0]); len(sequence) > 0 {
-			m.note(string(sequence))
+		if _, sequence := m.seq.nextByte(rest[0]); len(sequence) > 0 {
+			m.record(string(sequence))
 		}
 	}
 	return m.W.Write(p)
 }
 
-// This method records the modes that an escape sequence changes.
-func (m *Modes) note(s string) {
+// record records the modes that an escape sequence changes.
+func (m *Modes) record(s string) {
 	final, within := s[len(s)-1], ""
 	if s[0] == '[' {
 		within = s[1 : len(s)-1]

@@ -30,9 +30,9 @@ const (
 	escape = 0x1b
 )
 
-// next takes the next byte and reports whether the byte is text. If the byte ends a sequence, next
-// returns the sequence without ESC. Of a string it returns only the start.
-func (s *sequences) next(c byte) (text bool, sequence []byte) {
+// nextByte takes the next byte and reports whether the byte is text. If the byte ends a sequence,
+// nextByte returns the sequence without ESC. Of a string it returns only the start.
+func (s *sequences) nextByte(c byte) (text bool, sequence []byte) {
 	switch {
 	case c == escape:
 		s.begin(afterESC)

@@ -34,9 +34,9 @@ const gap = "  "
 // WriteTable prints rows for people. On a terminal it drops and cuts columns until the table fits,
 // unless wide is set.
 func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
-	table := drawn(cols, rows, wide)
+	table := drawCells(cols, rows, wide)
 	if t.Width > 0 && !wide {
-		table = fitting(table, t.Width)
+		table = dropColumns(table, t.Width)
 		squeeze(table, t.Width)
 	}
 	line := make([]string, len(table))
@@ -66,8 +66,8 @@ type drawing[T any] struct {
 	width int
 }
 
-// This function formats the cells of each visible column once.
-func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
+// drawCells formats the cells of each visible column once.
+func drawCells[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	for _, c := range cols {
 		if c.Title == "" || c.Extra && !wide {
 			continue
@@ -86,11 +86,11 @@ func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	return table
 }
 
-// This function drops columns until the rest fit if they are cut.
-func fitting[T any](table []drawing[T], total int) []drawing[T] {
+// dropColumns drops columns until the rest fit if they are cut.
+func dropColumns[T any](table []drawing[T], total int) []drawing[T] {
 	need := len(gap) * (len(table) - 1)
 	for _, c := range table {
-		need += c.least()
+		need += c.minWidth()
 	}
 	for need > total {
 		out := 0
@@ -102,14 +102,14 @@ func fitting[T any](table []drawing[T], total int) []drawing[T] {
 		if table[out].Drop == 0 {
 			break
 		}
-		need -= table[out].least() + len(gap)
+		need -= table[out].minWidth() + len(gap)
 		table = slices.Delete(table, out, out+1)
 	}
 	return table
 }
 
-// least returns the width to which the column may be cut.
-func (d *drawing[T]) least() int {
+// minWidth returns the width to which the column may be cut.
+func (d *drawing[T]) minWidth() int {
 	if d.Least > 0 {
 		return min(d.width, d.Least)
 	}
@@ -147,10 +147,10 @@ func squeeze[T any](table []drawing[T], total int) {
 	}
 }
 
-// Pad adds blanks to a text up to n columns. If right is set, it adds them on the left.
-func Pad(s string, n int, right bool) string {
+// Pad adds blanks to a text up to n columns. If alignRight is set, it adds them on the left.
+func Pad(s string, n int, alignRight bool) string {
 	fill := strings.Repeat(" ", max(0, n-Columns(s)))
-	if right {
+	if alignRight {
 		return fill + s
 	}
 	return s + fill
@@ -159,14 +159,14 @@ func Pad(s string, n int, right bool) string {
 // withoutFormula changes a cell so that no spreadsheet takes it for a formula. If the text begins
 // like a formula, it adds an apostrophe in front. Negative numbers stay unchanged.
 func withoutFormula(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || negative(cell) {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || isNegative(cell) {
 		return cell
 	}
 	return "'" + cell
 }
 
-// This function reports whether a cell is a number below zero, such as -12 or -0.5.
-func negative(cell string) bool {
+// isNegative reports whether a cell is a number below zero, such as -12 or -0.5.
+func isNegative(cell string) bool {
 	whole, part, found := strings.Cut(strings.TrimPrefix(cell, "-"), ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 	return cell[0] == '-' && digits(whole) && (!found || digits(part))

@@ -32,7 +32,7 @@ type harmless struct {
 func (h *harmless) Write(p []byte) (int, error) {
 	kept := make([]byte, 0, len(p))
 	for _, c := range p {
-		if text, _ := h.seq.next(c); text && c != bell {
+		if text, _ := h.seq.nextByte(c); text && c != bell {
 			kept = append(kept, c)
 		}
 	}
