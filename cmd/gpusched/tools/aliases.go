@@ -77,8 +77,8 @@ type linksOptions struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
 }
 
-// The method where returns the directory and the selected names.
-func (o *linksOptions) where(a *cli.App) (dir string, names []string, err error) {
+// selection returns the directory and the selected names.
+func (o *linksOptions) selection(a *cli.App) (dir string, names []string, err error) {
 	switch {
 	case o.Dir != "":
 		dir, err = filepath.Abs(o.Dir)
@@ -102,7 +102,7 @@ type aliasesInstallCmd struct{ linksOptions }
 
 // Run makes the links. It does not replace other programs with these names.
 func (c *aliasesInstallCmd) Run(a *cli.App) error {
-	dir, names, err := c.where(a)
+	dir, names, err := c.selection(a)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ type aliasesRemoveCmd struct{ linksOptions }
 
 // Run removes the links. It does not remove other files.
 func (c *aliasesRemoveCmd) Run(a *cli.App) error {
-	dir, names, err := c.where(a)
+	dir, names, err := c.selection(a)
 	if err != nil {
 		return err
 	}
