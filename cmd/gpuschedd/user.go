@@ -66,15 +66,15 @@ func machineName() string {
 	return "localhost"
 }
 
-// apply sets the paths of the user's own scheduler and makes
-// the directories. It keeps paths that a flag has set.
-func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) error {
+// apply sets the paths of the user's own scheduler and makes the directories. It keeps paths that a
+// flag has set.
+func (p paths) apply(o *supervise.Options, socket string, given map[string]bool) error {
 	o.Config, o.DropIns = filepath.Join(p.config, "gpusched.toml"), filepath.Join(p.config, "conf.d")
 	o.Own = &supervise.Own{
 		UID: p.uid, Name: p.name, Bus: "unix:path=" + p.systemd, Socket: cmp.Or(socket, filepath.Join(p.runtime, "gpusched.sock")),
 		Linger: filepath.Join(lingerDir, p.name),
 	}
-	if !set["accounts"] {
+	if !given["accounts"] {
 		o.Accounts = "" // only the machine's scheduler uses it
 	}
 	self, err := os.Executable()
@@ -89,7 +89,7 @@ func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) e
 		"state": {&o.State, p.state}, "specs": {&o.Specs, filepath.Join(p.runtime, "specs")},
 		"launcher": {&o.Launcher, filepath.Join(beside, "gpusched-job")}, "nvml": {&o.NVML, filepath.Join(beside, "gpusched-nvml")},
 	} {
-		if !set[name] {
+		if !given[name] {
 			*to.path = to.own
 		}
 	}

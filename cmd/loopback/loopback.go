@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// This constant is the descriptor of the first socket that systemd passes.
-const activated = 3
+// firstSocket is the descriptor of the first socket that systemd passes.
+const firstSocket = 3
 
 // ErrNotActivated means that systemd passed no socket.
 var ErrNotActivated = errors.New("systemd passed no socket")
@@ -21,7 +21,7 @@ func Activated(getenv func(string) string) (net.Listener, error) {
 	if getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, ErrNotActivated
 	}
-	file := os.NewFile(activated, "socket")
+	file := os.NewFile(firstSocket, "socket")
 	defer file.Close() // the listener has its own copy
 	l, err := net.FileListener(file)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// This type lists the connections that wait for their client: new connections, connections with an
+// A waitList lists the connections that wait for their client: new connections, connections with an
 // incomplete request, connections between two requests, and connections whose client has not read
 // its answer. A client can open many. If the list exceeds the limit, the oldest connection between
 // two requests is closed, because a browser reopens it when needed. If there is none, the oldest of
 // all connections is closed.
-type waiting struct {
+type waitList struct {
 	most int
 
 	mu   sync.Mutex
@@ -28,27 +28,27 @@ type waiter struct {
 // MakeRoom sets the maximum number of connections that wait for their client. If there are more, it
 // closes the oldest (invariant 2). It sets ConnState and ConnContext of the server.
 func MakeRoom(s *http.Server, most int) {
-	w := &waiting{most: most}
-	s.ConnState = w.state
+	w := &waitList{most: most}
+	s.ConnState = w.recordState
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, connection{c, w})
 	}
 }
 
-// This method records a state change of a connection.
-func (w *waiting) state(c net.Conn, now http.ConnState) {
+// recordState records a state change of a connection.
+func (w *waitList) recordState(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew, http.StateIdle:
 		w.add(waiter{c, now == http.StateIdle})
 	case http.StateActive:
-		w.ask(c)
+		w.beginRequest(c)
 	case http.StateClosed, http.StateHijacked:
 		w.remove(c)
 	}
 }
 
 // add adds a connection. If there are then too many, it closes one.
-func (w *waiting) add(c waiter) {
+func (w *waitList) add(c waiter) {
 	w.remove(c.conn)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +61,8 @@ func (w *waiting) add(c waiter) {
 	w.list = slices.Delete(w.list, at, at+1)
 }
 
-// This method records that a connection has begun a request.
-func (w *waiting) ask(c net.Conn) {
+// beginRequest records that a connection has begun a request.
+func (w *waitList) beginRequest(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range w.list {
@@ -72,7 +72,7 @@ func (w *waiting) ask(c net.Conn) {
 	}
 }
 
-func (w *waiting) remove(c net.Conn) {
+func (w *waitList) remove(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = slices.DeleteFunc(w.list, func(there waiter) bool { return there.conn == c })
@@ -83,7 +83,7 @@ type connKey struct{}
 // A connection is stored in the context of each request that arrives on it.
 type connection struct {
 	net.Conn
-	waiting *waiting
+	waiting *waitList
 }
 
 // Hold protects the connection of a request from being closed while the server prepares the answer.
