@@ -20,7 +20,7 @@ func TestLifeOfThePackage(t *testing.T) {
 	l := newLife(t, 5*time.Minute)
 
 	l.install(built(t, "*.deb"))
-	l.units("active", "enabled")
+	l.checkUnits("active", "enabled")
 	l.sh(`test "$(stat -c '%a %U %t:%T' /dev/gpusched-probe)" = '666 root c3:fa'`)
 	l.sh(`test "$(stat -c '%a %U' /run/gpusched/specs)" = '711 root'`)
 	l.sh(`test "$(stat -c '%a %U' /var/lib/gpusched)" = '700 root'`)
@@ -37,7 +37,7 @@ func TestLifeOfThePackage(t *testing.T) {
 		t.Error("a reload restarted the daemon")
 	}
 	l.install(l.version("0.1.1~test1"))
-	l.units("active", "enabled")
+	l.checkUnits("active", "enabled")
 	if l.show("gpusched.service", "MainPID") == daemon {
 		t.Error("the upgrade did not restart the daemon")
 	}
@@ -50,17 +50,17 @@ func TestLifeOfThePackage(t *testing.T) {
 
 	l.sh(`systemctl disable --now -q gpusched.socket gpusched.service`)
 	l.install(l.version("0.1.1~test2"))
-	l.units("inactive", "disabled")
+	l.checkUnits("inactive", "disabled")
 	l.jobGoesOn()
 
 	l.sh(`systemctl enable --now -q gpusched.socket gpusched.service`)
 	l.sh(`dpkg -r gpusched`)
-	l.units("inactive", "masked")
+	l.checkUnits("inactive", "masked")
 	l.sh(`test -e /var/lib/gpusched/state.db && test -e /etc/gpusched/gpusched.toml && ! test -L /usr/sbin/gpuschedd && ! test -e /usr/libexec/gpusched/gpuschedd`)
 	l.jobGoesOn()
 
 	l.install(built(t, "*.deb"))
-	l.units("active", "enabled")
+	l.checkUnits("active", "enabled")
 	l.jobGoesOn()
 	l.sh(`grep -q '^max_running = 7$' /etc/gpusched/gpusched.toml`)
 	l.sh(`gpusched show ` + l.id + ` | grep -qi running`)
@@ -100,11 +100,11 @@ systemctl start gpusched-web.service gpusched-metrics.service`)
 		}
 	}
 	l.install(l.version("0.1.1~test1"))
-	l.units("active", "enabled")
+	l.checkUnits("active", "enabled")
 }
 
-// life is a machine with the package and a running job.
-type life struct {
+// A machineWithJob is a machine with the package and a running job.
+type machineWithJob struct {
 	t          *testing.T
 	ctx        context.Context
 	m          *vm.Machine
@@ -113,7 +113,7 @@ type life struct {
 }
 
 // newLife boots a box. All commands in the box together may take at most limit.
-func newLife(t *testing.T, limit time.Duration) *life {
+func newLife(t *testing.T, limit time.Duration) *machineWithJob {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), "the life of the package", limit)
 	t.Cleanup(cancel)
@@ -122,10 +122,10 @@ func newLife(t *testing.T, limit time.Duration) *life {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	return &life{t: t, ctx: ctx, m: m}
+	return &machineWithJob{t: t, ctx: ctx, m: m}
 }
 
-func (l *life) sh(script string) string {
+func (l *machineWithJob) sh(script string) string {
 	l.t.Helper()
 	r, err := l.m.Sh(l.ctx, "", script)
 	if err == nil {
@@ -138,15 +138,15 @@ func (l *life) sh(script string) string {
 	return strings.TrimSpace(string(r.Stdout))
 }
 
-func (l *life) install(deb string) {
+func (l *machineWithJob) install(deb string) {
 	l.t.Helper()
 	if err := l.m.InstallPackage(l.ctx, deb); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-// This method checks what 'systemctl is-active' and 'systemctl is-enabled' print about both units.
-func (l *life) units(active, enabled string) {
+// checkUnits checks what 'systemctl is-active' and 'systemctl is-enabled' print about both units.
+func (l *machineWithJob) checkUnits(active, enabled string) {
 	l.t.Helper()
 	for _, unit := range []string{"gpusched.socket", "gpusched.service"} {
 		got := l.sh(`systemctl is-active ` + unit + `; systemctl is-enabled ` + unit + ` || true`)
@@ -156,13 +156,13 @@ func (l *life) units(active, enabled string) {
 	}
 }
 
-func (l *life) show(unit, property string) string {
+func (l *machineWithJob) show(unit, property string) string {
 	l.t.Helper()
 	return l.sh(`systemctl show -P ` + property + ` ` + unit)
 }
 
 // submit submits a long job as alice and waits until it runs.
-func (l *life) submit() {
+func (l *machineWithJob) submit() {
 	l.t.Helper()
 	r, err := l.m.Run(l.ctx, "alice", nil, "gpusched", "submit", "-q", "--gpus", "0", "--", "sleep", "3600")
 	if err == nil {
@@ -177,7 +177,7 @@ func (l *life) submit() {
 }
 
 // jobGoesOn checks that the job still runs in the same invocation.
-func (l *life) jobGoesOn() {
+func (l *machineWithJob) jobGoesOn() {
 	l.t.Helper()
 	unit := "gpujob-" + l.id
 	if got := l.show(unit, "SubState"); got != "running" {
@@ -189,7 +189,7 @@ func (l *life) jobGoesOn() {
 }
 
 // version builds a package with the same files but another version.
-func (l *life) version(v string) string {
+func (l *machineWithJob) version(v string) string {
 	l.t.Helper()
 	dir := l.t.TempDir()
 	output(l.t, "dpkg-deb", "-R", built(l.t, "*.deb"), filepath.Join(dir, "tree"))

@@ -138,9 +138,9 @@ func TestPrometheus(t *testing.T) {
 	backend := &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 0, UUID: "GPU-a", State: job.GPUFree}}}}}
 	socket, stop := controlSocket(t, backend)
 	p := startPrometheus(t, map[string]string{"gpusched": startMetrics(t, socket), "golden": serveGolden(t)})
-	p.until(t, `count(gpusched_up{job="gpusched"} == 1)`)
-	p.until(t, `count(gpusched_gpu_info{job="gpusched",gpu="0",uuid="GPU-a"})`)
-	p.until(t, `count(up{job="golden"} == 1)`)
+	p.waitFor(t, `count(gpusched_up{job="gpusched"} == 1)`)
+	p.waitFor(t, `count(gpusched_gpu_info{job="gpusched",gpu="0",uuid="GPU-a"})`)
+	p.waitFor(t, `count(up{job="golden"} == 1)`)
 	for name := range exposed(t) {
 		if p.value(t, `count({__name__="`+name+`",job="golden"})`) == "" {
 			t.Errorf("Prometheus did not take %s", name)
@@ -153,7 +153,7 @@ func TestPrometheus(t *testing.T) {
 		t.Error("an alert fires while the scheduler works")
 	}
 	stop()
-	p.until(t, `count(ALERTS{alertname="GpuschedDown",job="gpusched",alertstate="firing"})`)
+	p.waitFor(t, `count(ALERTS{alertname="GpuschedDown",job="gpusched",alertstate="firing"})`)
 	if got := p.get(t, "alerts", nil); !strings.Contains(got, `"state":"firing"`) || !strings.Contains(got, "does not work") {
 		t.Errorf("the alerts are %s", got)
 	}
@@ -309,8 +309,8 @@ func (p prometheus) value(t *testing.T, query string) string {
 	return text
 }
 
-// This method waits until a query has a result.
-func (p prometheus) until(t *testing.T, query string) {
+// waitFor waits until a query has a result.
+func (p prometheus) waitFor(t *testing.T, query string) {
 	t.Helper()
 	err := await.Until(t.Context(), query+" has a value", 2*time.Minute, 100*time.Millisecond, func(context.Context) (string, bool, error) {
 		return "nothing", p.value(t, query) != "", nil

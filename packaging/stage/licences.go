@@ -28,7 +28,7 @@ func stageLicences(o options) error {
 	var b bytes.Buffer
 	b.WriteString("The programs of gpusched contain code of these projects.\n")
 	for _, m := range modules {
-		texts, err := notices(m.Dir)
+		texts, err := readLicences(m.Dir)
 		if err != nil {
 			return fmt.Errorf("module %q: %w", m.Path, err)
 		}
@@ -63,8 +63,8 @@ func linkedModules() ([]module, error) {
 	return modules, nil
 }
 
-// This function reads the licence files of a module. There must be at least one.
-func notices(dir string) ([][]byte, error) {
+// readLicences reads the licence files of a module. There must be at least one.
+func readLicences(dir string) ([][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, m := range modules {
-		if _, err := notices(m.Dir); err != nil {
+		if _, err := readLicences(m.Dir); err != nil {
 			t.Errorf("%s: %v", m.Path, err)
 		}
 		found[m.Path] = true
