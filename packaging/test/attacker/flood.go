@@ -44,17 +44,17 @@ func clients(kind string) int {
 // counts are the results of a flood.
 type counts struct{ sent, answered, turned, open, most atomic.Int64 }
 
-// This function sends one request again and again on many connections. "hold" opens connections,
-// sends half a line and keeps the connections open. "crowd" does the same with 10 000 connections.
-// "drip" keeps sending single bytes.
-func flood(kind string, d time.Duration) {
+// sendFlood sends one request again and again on many connections. "hold" opens connections, sends
+// half a line and keeps the connections open. "crowd" does the same with 10 000 connections. "drip"
+// keeps sending single bytes.
+func sendFlood(kind string, d time.Duration) {
 	end := time.Now().Add(d)
 	var n counts
 	var all sync.WaitGroup
 	for range clients(kind) {
 		all.Go(func() {
 			for time.Now().Before(end) {
-				n.once(kind, end)
+				n.floodOnce(kind, end)
 			}
 		})
 	}
@@ -63,8 +63,8 @@ func flood(kind string, d time.Duration) {
 		kind, n.sent.Load(), n.answered.Load(), n.turned.Load(), n.most.Load(), d)
 }
 
-// This method opens one connection of the flood and uses it.
-func (n *counts) once(kind string, end time.Time) {
+// floodOnce opens one connection of the flood and uses it.
+func (n *counts) floodOnce(kind string, end time.Time) {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
 		n.turned.Add(1)

@@ -26,8 +26,8 @@ const (
 	patience = 2 * time.Minute
 )
 
-// This function sets time limits on reads and writes of a socket.
-func limit(fd int) {
+// setTimeouts sets time limits on reads and writes of a socket.
+func setTimeouts(fd int) {
 	for _, what := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, what, &unix.Timeval{Sec: int64(patience.Seconds())})
 	}
@@ -89,14 +89,14 @@ func send(subject string, list []wire) {
 			refused := slices.Contains(w.want, status) && !strings.Contains(answer, "panic") &&
 				!strings.Contains(answer, "root:x:")
 			_, body, _ := strings.Cut(answer, "\r\n\r\n")
-			attempt(subject, w.what, refused, fmt.Sprintf("%d %s", status, body))
+			printAttempt(subject, w.what, refused, fmt.Sprintf("%d %s", status, body))
 		})
 	}
 	all.Wait()
 }
 
-// This function sends malformed requests.
-func malformed() {
+// sendMalformed sends malformed requests.
+func sendMalformed() {
 	head := "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 	post := "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 	pad := strings.Repeat("x", 1<<20)
@@ -144,14 +144,14 @@ func malformed() {
 			[]int{400, 404, 301, 307, 308, 431}})
 	}
 	send("malformed requests", list)
-	unread()
+	neverRead()
 }
 
-// This function sends a thousand requests over one connection and reads no answer.
-func unread() {
+// neverRead sends a thousand requests over one connection and reads no answer.
+func neverRead() {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
-		attempt("malformed requests", "answers that nobody reads", true, err)
+		printAttempt("malformed requests", "answers that nobody reads", true, err)
 		return
 	}
 	defer c.Close()
@@ -164,6 +164,6 @@ func unread() {
 		n++
 	}
 	status, _ := ask(request("GET", "/v1/version", "", ""))
-	attempt("malformed requests", "answers that nobody reads", err != nil && status == 200,
+	printAttempt("malformed requests", "answers that nobody reads", err != nil && status == 200,
 		fmt.Sprintf("%d were taken, then %v; others are answered with %d", n, err, status))
 }

@@ -22,11 +22,11 @@ func identity(id string) {
 	// Try it as root of a new user namespace.
 	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"},
 		asRoot(syscall.CLONE_NEWUSER))
-	attempt(subject, "root of a user namespace pauses a GPU", err != nil ||
+	printAttempt(subject, "root of a user namespace pauses a GPU", err != nil ||
 		strings.HasPrefix(out, "403"), fmt.Sprint(out, err))
 
-	denied(subject, "credentials of root with a message", credentials(0))
-	denied(subject, "credentials of another's process", credentials(1001))
+	printDenied(subject, "credentials of root with a message", forgeCredentials(0))
+	printDenied(subject, "credentials of another's process", forgeCredentials(1001))
 
 	// Try it with a process name that looks like lines of /proc/PID/status.
 	name := [16]byte{}
@@ -34,13 +34,13 @@ func identity(id string) {
 	unix.Prctl(unix.PR_SET_NAME, uintptrOf(&name), 0, 0, 0)
 	os.WriteFile("/proc/self/comm", name[:], 0)
 	status, answer := ask(cancel)
-	attempt(subject, "a process that is called Uid: 0", status == 403, answer)
+	printAttempt(subject, "a process that is called Uid: 0", status == 403, answer)
 	const own = `{"name":"who","argv":["aWQ="],"dir":"Lw==","env_mode":"clean","gpu_milli":0,"dry_run":true}`
 	_, answer = ask(request("POST", "/v1/jobs", "", own))
-	attempt(subject, "the job of a process that is called Uid: 0",
+	printAttempt(subject, "the job of a process that is called Uid: 0",
 		strings.Contains(answer, fmt.Sprintf(`"uid":%d`, os.Getuid())), answer)
 
-	race(subject, cancel)
+	raceExec(subject, cancel)
 }
 
 // asRoot makes a command run as root of new namespaces.
@@ -60,14 +60,14 @@ func asNamespaceRoot() string {
 	return fmt.Sprint(status, " as ", os.Getuid(), " ", answer)
 }
 
-// The function credentials sends a message on the socket with another account's credentials.
-func credentials(uid uint32) error {
+// forgeCredentials sends a message on the socket with another account's credentials.
+func forgeCredentials(uid uint32) error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
 		return nil
 	}
 	defer unix.Close(fd)
-	limit(fd)
+	setTimeouts(fd)
 	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
 		return nil
 	}
@@ -75,16 +75,16 @@ func credentials(uid uint32) error {
 	return unix.Sendmsg(fd, []byte("GET / HTTP/1.1\r\n\r\n"), oob, nil, 0)
 }
 
-// This function opens connections in processes that then execute a set-user-id program of root.
-// After that, another process sends the request on the connection.
-func race(subject string, raw []byte) {
+// raceExec opens connections in processes that then execute a set-user-id program of root. After
+// that, another process sends the request on the connection.
+func raceExec(subject string, raw []byte) {
 	for range 8 {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		if err != nil || unix.Connect(fd, &unix.SockaddrUnix{Name: socket}) != nil {
-			attempt(subject, "a connection that passes to a program of root's", true, "could not connect")
+			printAttempt(subject, "a connection that passes to a program of root's", true, "could not connect")
 			return
 		}
-		limit(fd)
+		setTimeouts(fd)
 		f := os.NewFile(uintptr(fd), "socket")
 		ctx, stop := await.For(context.Background(), "the end of su", patience)
 		cmd := exec.CommandContext(ctx, "su", "-c", "cat", "root")
@@ -94,7 +94,7 @@ func race(subject string, raw []byte) {
 		f.Write(raw)
 		buf := make([]byte, 4096)
 		n, err := f.Read(buf)
-		attempt(subject, "a connection that passes to a program of root's", strings.Contains(string(buf[:n]), " 403 "),
+		printAttempt(subject, "a connection that passes to a program of root's", strings.Contains(string(buf[:n]), " 403 "),
 			fmt.Sprint(string(buf[:n]), err, started))
 		stdin.Close()
 		f.Close()

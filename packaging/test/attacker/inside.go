@@ -14,44 +14,44 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// This function makes all attempts of a job on GPU 0 against another account's job on GPU 1.
-func inside(id string, pid int) {
+// attackFromJob makes all attempts of a job on GPU 0 against another account's job on GPU 1.
+func attackFromJob(id string, pid int) {
 	home, err := os.MkdirTemp("", "attacker-")
 	if err != nil {
 		fmt.Println("HOLE\tinside\t\"no room\"\t", err)
 		return
 	}
 	defer os.RemoveAll(home)
-	devices(home, pid)
-	groups(id, pid)
-	processes(pid)
-	privileges(home)
-	files(id, pid)
+	openDevices(home, pid)
+	leaveGroup(id, pid)
+	hitProcesses(pid)
+	becomeOther(home)
+	attackFiles(id, pid)
 	if len(os.Args) < 6 {
-		again(id, pid)
-		notifications(id, pid)
+		attackAsRoot(id, pid)
+		sendNotifications(id, pid)
 	}
 }
 
-// This function repeats all attempts as root in new user, mount and control group namespaces.
-func again(id string, pid int) {
+// attackAsRoot repeats all attempts as root in new user, mount and control group namespaces.
+func attackAsRoot(id string, pid int) {
 	argv := []string{"/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root"}
 	out, err := await.Output(context.Background(), 5*patience, argv,
 		asRoot(syscall.CLONE_NEWUSER|syscall.CLONE_NEWNS|unix.CLONE_NEWCGROUP))
 	os.Stdout.WriteString(out)
 	if err != nil {
-		attempt("namespaces", "a user namespace", true, err)
+		printAttempt("namespaces", "a user namespace", true, err)
 	}
 }
 
-// The function devices tries to open GPUs that do not belong to the job. The error ENXIO would mean
-// that the device filter allowed the open and only the driver is missing.
-func devices(dir string, pid int) {
+// openDevices tries to open GPUs that do not belong to the job. The error ENXIO would mean that the
+// device filter allowed the open and only the driver is missing.
+func openDevices(dir string, pid int) {
 	const subject = "other GPUs' nodes"
 	open := func(what, path string, flags int) {
-		err := opened(path, flags)
+		err := tryOpen(path, flags)
 		refused := err == unix.EPERM || err == unix.EACCES || err == unix.ENOENT || err == unix.ELOOP || err == unix.ENOTDIR
-		attempt(subject, what+" "+path, refused, err)
+		printAttempt(subject, what+" "+path, refused, err)
 	}
 	for minor := 1; minor < 4; minor++ {
 		node := fmt.Sprintf("/dev/nvidia%d", minor)
@@ -67,7 +67,7 @@ func devices(dir string, pid int) {
 		for _, where := range []string{dir, "/tmp", "/dev/shm", "/run/user/" + fmt.Sprint(os.Getuid())} {
 			made := filepath.Join(where, fmt.Sprint("made", minor, os.Getpid()))
 			if err := unix.Mknod(made, unix.S_IFCHR|0o666, int(unix.Mkdev(195, uint32(minor)))); err != nil {
-				attempt(subject, "make "+made, true, err)
+				printAttempt(subject, "make "+made, true, err)
 			} else {
 				open("made", made, unix.O_RDWR)
 				os.Remove(made)
@@ -76,7 +76,7 @@ func devices(dir string, pid int) {
 		bound := filepath.Join(dir, fmt.Sprint("bound", minor))
 		os.WriteFile(bound, nil, 0o600)
 		if err := unix.Mount(node, bound, "", unix.MS_BIND, ""); err != nil {
-			attempt(subject, "bind "+node, true, err)
+			printAttempt(subject, "bind "+node, true, err)
 		} else {
 			open("bound", bound, unix.O_RDWR)
 		}
@@ -87,9 +87,9 @@ func devices(dir string, pid int) {
 	}
 	open("the probe", "/dev/gpusched-probe", unix.O_RDWR)
 	open("kernel memory", "/dev/mem", unix.O_RDWR)
-	denied(subject, "mount devtmpfs", unix.Mount("none", dir, "devtmpfs", 0, ""))
+	printDenied(subject, "mount devtmpfs", unix.Mount("none", dir, "devtmpfs", 0, ""))
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	attempt(subject, "another's descriptors", len(entries) == 0, len(entries))
+	printAttempt(subject, "another's descriptors", len(entries) == 0, len(entries))
 	inherited, _ := os.ReadDir("/proc/self/fd")
 	foreign := ""
 	for _, e := range inherited {
@@ -98,11 +98,11 @@ func devices(dir string, pid int) {
 			foreign += to + " "
 		}
 	}
-	attempt(subject, "descriptors inherited from the launcher", foreign == "", foreign)
+	printAttempt(subject, "descriptors inherited from the launcher", foreign == "", foreign)
 }
 
-// This function opens a file, closes it at once, and returns the error.
-func opened(path string, flags int) error {
+// tryOpen opens a file, closes it at once, and returns the error.
+func tryOpen(path string, flags int) error {
 	fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
 		unix.Close(fd)
@@ -110,8 +110,8 @@ func opened(path string, flags int) error {
 	return err
 }
 
-// This function tries to leave the job's control group and to change others.
-func groups(id string, pid int) {
+// leaveGroup tries to leave the job's control group and to change others.
+func leaveGroup(id string, pid int) {
 	const subject = "control groups"
 	const root = "/sys/fs/cgroup/"
 	text, _ := os.ReadFile("/proc/self/cgroup")
@@ -123,7 +123,7 @@ func groups(id string, pid int) {
 	}
 	others := "gpujobs.slice/gpujobs-u1001.slice/gpujob-" + id + ".service/"
 	write := func(path, text string) {
-		denied(subject, "write "+text+" to "+path, os.WriteFile(path, []byte(text), 0))
+		printDenied(subject, "write "+text+" to "+path, os.WriteFile(path, []byte(text), 0))
 	}
 	self := fmt.Sprint(os.Getpid())
 	for _, group := range []string{"", "system.slice/", "system.slice/gpusched.service/", "gpujobs.slice/",
@@ -137,46 +137,46 @@ func groups(id string, pid int) {
 		write(own+"/"+file, "max")
 	}
 	write(own+"/cgroup.procs", fmt.Sprint(pid))
-	denied(subject, "make a group below one's own", os.Mkdir(own+"/mine", 0o700))
-	denied(subject, "make a group in the slice", os.Mkdir(filepath.Dir(own)+"/gpujob-99999.service", 0o700))
+	printDenied(subject, "make a group below one's own", os.Mkdir(own+"/mine", 0o700))
+	printDenied(subject, "make a group in the slice", os.Mkdir(filepath.Dir(own)+"/gpujob-99999.service", 0o700))
 	at := filepath.Join(os.TempDir(), "cg"+self)
 	os.Mkdir(at, 0o700)
 	defer os.Remove(at)
 	if err := unix.Mount("none", at, "cgroup2", 0, ""); err != nil {
-		attempt(subject, "mount the tree", true, err)
+		printAttempt(subject, "mount the tree", true, err)
 	} else {
 		write(at+"/cgroup.procs", self)
-		denied(subject, "make a group in a mount of one's own", os.Mkdir(at+"/mine", 0o700))
+		printDenied(subject, "make a group in a mount of one's own", os.Mkdir(at+"/mine", 0o700))
 		unix.Unmount(at, unix.MNT_DETACH)
 	}
 }
 
-// This function tries to read and change other processes: those of the other job, the daemon, and
+// hitProcesses tries to read and change other processes: those of the other job, the daemon, and
 // init.
-func processes(pid int) {
+func hitProcesses(pid int) {
 	const subject = "others' processes"
 	for _, p := range []int{pid, parentOfAll("gpuschedd"), parentOfAll("gpusched-nvml"), 1} {
 		if p == 0 {
-			attempt(subject, "a process that must be there", false, "it is not")
+			printAttempt(subject, "a process that must be there", false, "it is not")
 			continue
 		}
 		for _, sig := range []unix.Signal{0, unix.SIGTERM, unix.SIGKILL, unix.SIGSTOP, unix.SIGCONT} {
-			denied(subject, fmt.Sprint("signal ", int(sig), " to ", p), unix.Kill(p, sig))
+			printDenied(subject, fmt.Sprint("signal ", int(sig), " to ", p), unix.Kill(p, sig))
 		}
-		denied(subject, fmt.Sprint("trace ", p), unix.PtraceAttach(p))
-		denied(subject, fmt.Sprint("seize ", p), unix.PtraceSeize(p))
+		printDenied(subject, fmt.Sprint("trace ", p), unix.PtraceAttach(p))
+		printDenied(subject, fmt.Sprint("seize ", p), unix.PtraceSeize(p))
 		one := make([]byte, 8)
 		_, err := unix.ProcessVMReadv(p, []unix.Iovec{{Base: &one[0], Len: 8}}, []unix.RemoteIovec{{Base: 0x400000, Len: 8}},
 			0)
-		denied(subject, fmt.Sprint("read the memory of ", p), err)
-		denied(subject, fmt.Sprint("limit ", p), unix.Prlimit(p, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: 1}, nil))
-		denied(subject, fmt.Sprint("renice ", p), unix.Setpriority(unix.PRIO_PROCESS, p, 19))
+		printDenied(subject, fmt.Sprint("read the memory of ", p), err)
+		printDenied(subject, fmt.Sprint("limit ", p), unix.Prlimit(p, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: 1}, nil))
+		printDenied(subject, fmt.Sprint("renice ", p), unix.Setpriority(unix.PRIO_PROCESS, p, 19))
 		var set unix.CPUSet
 		set.Set(0)
-		denied(subject, fmt.Sprint("pin ", p), unix.SchedSetaffinity(p, &set))
+		printDenied(subject, fmt.Sprint("pin ", p), unix.SchedSetaffinity(p, &set))
 		if fd, err := unix.PidfdOpen(p, 0); err == nil {
 			_, err = unix.PidfdGetfd(fd, 0, 0)
-			denied(subject, fmt.Sprint("take a descriptor of ", p), err)
+			printDenied(subject, fmt.Sprint("take a descriptor of ", p), err)
 			unix.Close(fd)
 		}
 		for _, name := range []string{"mem", "environ", "maps", "stack", "syscall", "auxv", "io", "cwd/", "root/etc/shadow",
@@ -190,7 +190,7 @@ func processes(pid int) {
 				}
 				f.Close()
 			}
-			denied(subject, "open "+path, err)
+			printDenied(subject, "open "+path, err)
 		}
 	}
 }
@@ -208,15 +208,15 @@ func parentOfAll(name string) int {
 	return 0
 }
 
-// The function privileges tries to become another account.
-func privileges(dir string) {
+// becomeOther tries to become another account.
+func becomeOther(dir string) {
 	const subject = "privileges"
 	if os.Getuid() != 0 { // root of a user namespace may do these things to itself
 		for _, id := range []int{0, 1001} {
-			denied(subject, fmt.Sprint("setuid ", id), raw(unix.SYS_SETRESUID, id, id, id))
-			denied(subject, fmt.Sprint("setgid ", id), raw(unix.SYS_SETRESGID, id, id, id))
+			printDenied(subject, fmt.Sprint("setuid ", id), raw(unix.SYS_SETRESUID, id, id, id))
+			printDenied(subject, fmt.Sprint("setgid ", id), raw(unix.SYS_SETRESGID, id, id, id))
 		}
-		denied(subject, "groups of root's", raw(unix.SYS_SETGROUPS, 0, 0, 0))
+		printDenied(subject, "groups of root's", raw(unix.SYS_SETGROUPS, 0, 0, 0))
 	}
 	for _, line := range []string{"su -c id root", "su -c id alice", "sudo -n id", "pkexec id", "sg gpusched-admin -c id",
 		"newgrp gpusched-admin", "runuser -u alice id", "systemd-run --pipe --wait id",
@@ -227,19 +227,19 @@ func privileges(dir string) {
 			continue
 		}
 		out, err := await.Output(context.Background(), patience, append([]string{"setsid", "-w"}, strings.Fields(line)...))
-		attempt(subject, line, err != nil || !strings.Contains(out, "uid="), fmt.Sprint(out, err))
+		printAttempt(subject, line, err != nil || !strings.Contains(out, "uid="), fmt.Sprint(out, err))
 	}
 	tool := filepath.Join(dir, "tool")
 	os.WriteFile(tool, []byte("#!/bin/sh\nid\n"), 0o755)
-	denied(subject, "give a file to root", os.Chown(tool, 65534, 65534))
+	printDenied(subject, "give a file to root", os.Chown(tool, 65534, 65534))
 	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
 		"/proc/sys/kernel/modprobe", "/etc/ld.so.preload", "/etc/passwd"} {
-		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_APPEND)) // opens the file, but writes nothing
+		printDenied(subject, "write "+path, tryOpen(path, unix.O_WRONLY|unix.O_APPEND)) // opens the file, but writes nothing
 	}
-	denied(subject, "raise a limit", unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 40, Max: 40}))
-	denied(subject, "real-time priority", raw(unix.SYS_SCHED_SETSCHEDULER, 0, 1, int(uintptrOf(&struct{ p int32 }{50}))))
-	denied(subject, "a module", raw(unix.SYS_FINIT_MODULE, 0, 0, 0))
-	denied(subject, "a program for the filter", bpf())
+	printDenied(subject, "raise a limit", unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 40, Max: 40}))
+	printDenied(subject, "real-time priority", raw(unix.SYS_SCHED_SETSCHEDULER, 0, 1, int(uintptrOf(&struct{ p int32 }{50}))))
+	printDenied(subject, "a module", raw(unix.SYS_FINIT_MODULE, 0, 0, 0))
+	printDenied(subject, "a program for the filter", bpf())
 }
 
 func raw(call uintptr, a, b, c int) error {
@@ -270,8 +270,8 @@ func bpf() error {
 	return nil
 }
 
-// This function tries to read and to change files that do not belong to the job.
-func files(id string, pid int) {
+// attackFiles tries to read and to change files that do not belong to the job.
+func attackFiles(id string, pid int) {
 	const subject = "others' files"
 	for _, path := range []string{
 		"/run/gpusched/specs", "/run/gpusched/specs/" + id + ".1", "/run/gpusched/specs/../specs/" +
@@ -279,7 +279,7 @@ func files(id string, pid int) {
 		"/etc/shadow", "/home/alice/private", "/root", "/var/log/journal/remote", "/proc/kcore", "/proc/kmsg", "/dev/kmsg",
 		fmt.Sprintf("/proc/%d/cwd/private", pid),
 	} {
-		denied(subject, "read "+path, opened(path, unix.O_RDONLY))
+		printDenied(subject, "read "+path, tryOpen(path, unix.O_RDONLY))
 	}
 	journals, _ := filepath.Glob("/var/log/journal/*/*.journal")
 	for _, path := range journals {
@@ -287,50 +287,50 @@ func files(id string, pid int) {
 			continue
 		}
 		_, err := os.ReadFile(path)
-		denied(subject, "read "+path, err)
+		printDenied(subject, "read "+path, err)
 	}
 	mine := fmt.Sprint("mine", os.Getpid())
 	for _, dir := range []string{"/run/gpusched", "/run/gpusched/specs", "/var/lib/gpusched", "/etc/gpusched",
 		"/etc/gpusched/conf.d", "/usr/libexec/gpusched", "/run/systemd/transient", "/run/systemd/system",
 		"/etc/systemd/system/gpujob-.service.d", "/var/log/journal", "/run/systemd/journal", "/etc/systemd/system", "/usr/lib/tmpfiles.d"} {
 		_, err := os.Create(dir + "/" + mine)
-		denied(subject, "make a file in "+dir, err)
-		denied(subject, "make a link in "+dir, os.Symlink("/etc/passwd", dir+"/"+mine))
+		printDenied(subject, "make a file in "+dir, err)
+		printDenied(subject, "make a link in "+dir, os.Symlink("/etc/passwd", dir+"/"+mine))
 	}
 	for _, path := range []string{"/run/gpusched/gpusched.sock", "/run/gpusched/specs/" + id + ".1",
 		"/var/lib/gpusched/state.db", "/usr/libexec/gpusched/gpusched-job", "/etc/gpusched/gpusched.toml", "/usr/libexec/gpusched/gpuschedd"} {
-		denied(subject, "remove "+path, os.Remove(path))
-		denied(subject, "move "+path, os.Rename(path, path+".old"))
-		denied(subject, "replace "+path, os.Rename("/proc/self/cmdline", path))
-		denied(subject, "a second name of "+path, os.Link(path, filepath.Join(os.TempDir(), mine)))
-		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_TRUNC))
-		denied(subject, "modes of "+path, os.Chmod(path, 0o777))
+		printDenied(subject, "remove "+path, os.Remove(path))
+		printDenied(subject, "move "+path, os.Rename(path, path+".old"))
+		printDenied(subject, "replace "+path, os.Rename("/proc/self/cmdline", path))
+		printDenied(subject, "a second name of "+path, os.Link(path, filepath.Join(os.TempDir(), mine)))
+		printDenied(subject, "write "+path, tryOpen(path, unix.O_WRONLY|unix.O_TRUNC))
+		printDenied(subject, "modes of "+path, os.Chmod(path, 0o777))
 	}
 	fd, err := unix.InotifyInit()
 	if err == nil {
 		_, err = unix.InotifyAddWatch(fd, "/run/gpusched/specs", unix.IN_ALL_EVENTS)
 		unix.Close(fd)
 	}
-	denied(subject, "watch /run/gpusched/specs", err)
+	printDenied(subject, "watch /run/gpusched/specs", err)
 }
 
-// The function notifications sends the service manager notifications about other units. The service
-// manager refuses silently, so notifications checks after each one what the service manager
+// sendNotifications sends the service manager notifications about other units. The service manager
+// refuses silently. sendNotifications therefore checks after each one what the service manager
 // recorded: another main process or a descriptor for our unit, or anything for the other unit.
 // Notifications that harm only the job itself, such as WATCHDOG=trigger, are left out.
-func notifications(id string, pid int) {
+func sendNotifications(id string, pid int) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
 	noted := func() string {
-		return shown(os.Getenv("GPUSCHED_JOB_ID"), "MainPID,NFileDescriptorStore") +
-			shown(id, "MainPID,NFileDescriptorStore,StatusText,StatusErrno,StatusBusError,ActiveState,SubState")
+		return unitProperties(os.Getenv("GPUSCHED_JOB_ID"), "MainPID,NFileDescriptorStore") +
+			unitProperties(id, "MainPID,NFileDescriptorStore,StatusText,StatusErrno,StatusBusError,ActiveState,SubState")
 	}
 	want := noted()
 	if !strings.Contains(want, fmt.Sprint("MainPID=", pid, "\n")) {
-		attempt("notifications", "what the service manager says", false, want)
+		printAttempt("notifications", "what the service manager says", false, want)
 		return
 	}
 	for _, text := range []string{fmt.Sprint("MAINPID=", pid), "MAINPID=1", "FDSTORE=1\nFDNAME=x",
@@ -338,13 +338,13 @@ func notifications(id string, pid int) {
 		for _, path := range []string{"/run/systemd/notify", "@/org/freedesktop/systemd1/notify"} {
 			err := unix.Sendmsg(fd, []byte(text), unix.UnixRights(fd), &unix.SockaddrUnix{Name: path}, 0)
 			now := noted()
-			attempt("notifications", text+" to "+path, now == want, fmt.Sprint(err, " ", now))
+			printAttempt("notifications", text+" to "+path, now == want, fmt.Sprint(err, " ", now))
 		}
 	}
 }
 
-// shown returns some properties of a job's unit.
-func shown(id, properties string) string {
+// unitProperties returns some properties of a job's unit.
+func unitProperties(id, properties string) string {
 	out, err := await.Output(context.Background(), patience,
 		[]string{"systemctl", "show", "gpujob-" + id, "-p", properties})
 	if err != nil {

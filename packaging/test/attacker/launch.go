@@ -37,20 +37,20 @@ func watchLaunches(d time.Duration) {
 				continue
 			}
 			seen[key], names[strings.TrimSpace(string(comm))] = true, true
-			tries += reach(subject, pid, strings.TrimSpace(string(comm)))
+			tries += attackProcess(subject, pid, strings.TrimSpace(string(comm)))
 		}
 	}
-	attempt(subject, fmt.Sprint("of ", len(seen), " moments, as ", len(names), " programs"), len(seen) > 0, tries)
+	printAttempt(subject, fmt.Sprint("of ", len(seen), " moments, as ", len(names), " programs"), len(seen) > 0, tries)
 }
 
-// reach tries everything that would read or change another account's process.
-func reach(subject, pid, comm string) int {
+// attackProcess tries everything that would read or change another account's process.
+func attackProcess(subject, pid, comm string) int {
 	var number int
 	fmt.Sscan(pid, &number)
 	gone := func(err error) bool { return err == unix.ESRCH || os.IsNotExist(err) }
 	say := func(what string, err error) {
 		if err == nil || !gone(err) && !os.IsPermission(err) {
-			attempt(subject, what+" of "+comm, err != nil, err)
+			printAttempt(subject, what+" of "+comm, err != nil, err)
 		}
 	}
 	for _, name := range []string{"environ", "mem", "maps", "fd/0", "cwd/", "auxv", "stack"} {

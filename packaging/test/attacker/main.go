@@ -12,9 +12,9 @@ func main() {
 	args := append(os.Args[1:], "", "", "")
 	switch args[0] {
 	case "http":
-		malformed()
-		submissions()
-		others(args[1])
+		sendMalformed()
+		submitForbidden()
+		changeOthers(args[1])
 	case "ask":
 		fmt.Println(ask(request(args[1], args[2], "", "")))
 	case "identity":
@@ -23,12 +23,12 @@ func main() {
 		fmt.Print(asNamespaceRoot())
 	case "inside":
 		pid, _ := strconv.Atoi(args[2])
-		inside(args[1], pid)
+		attackFromJob(args[1], pid)
 	case "inside-devices":
-		devices(os.TempDir(), 1)
+		openDevices(os.TempDir(), 1)
 	case "flood":
 		seconds, _ := strconv.Atoi(args[2])
-		flood(args[1], time.Duration(seconds)*time.Second)
+		sendFlood(args[1], time.Duration(seconds)*time.Second)
 	case "launch":
 		seconds, _ := strconv.Atoi(args[1])
 		watchLaunches(time.Duration(seconds) * time.Second)
@@ -37,9 +37,9 @@ func main() {
 	case "half-open":
 		halfOpen()
 	case "give":
-		give(args[1], args[2])
+		passDevice(args[1], args[2])
 	case "take":
-		take(args[1], args[2], args[3])
+		takeDevice(args[1], args[2], args[3])
 	case "latency":
 		latency(args[1])
 	default:
@@ -51,8 +51,8 @@ func main() {
 
 var saying sync.Mutex // guards the standard output
 
-// This function prints the outcome of an attempt.
-func attempt(subject, what string, refused bool, outcome any) {
+// printAttempt prints the outcome of an attempt.
+func printAttempt(subject, what string, refused bool, outcome any) {
 	word := "HOLE"
 	if refused {
 		word = "refused"
@@ -62,7 +62,7 @@ func attempt(subject, what string, refused bool, outcome any) {
 	fmt.Printf("%s\t%s\t%q\t%.300q\n", word, subject, what, fmt.Sprint(outcome))
 }
 
-// This function prints the outcome of an attempt that the kernel must refuse.
-func denied(subject, what string, err error) {
-	attempt(subject, what, err != nil, err)
+// printDenied prints the outcome of an attempt that the kernel must refuse.
+func printDenied(subject, what string, err error) {
+	printAttempt(subject, what, err != nil, err)
 }

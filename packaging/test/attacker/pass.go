@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This function opens a device and passes the descriptor to whoever connects to a socket.
-func give(device, at string) {
+// passDevice opens a device and passes the descriptor to whoever connects to a socket.
+func passDevice(device, at string) {
 	fd, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		fmt.Println("give:", err)
@@ -24,7 +24,7 @@ func give(device, at string) {
 		os.Chmod(at, 0o777)
 		err = unix.Listen(listen, 1)
 	}
-	limit(listen)
+	setTimeouts(listen)
 	fmt.Println("give: listening", err)
 	taker, _, err := unix.Accept(listen)
 	if err == nil {
@@ -34,15 +34,15 @@ func give(device, at string) {
 	time.Sleep(time.Hour)
 }
 
-// take tries to open the device. It then receives an open descriptor of the device and keeps it. It
-// also claims memory of the GPU, as a program that uses the GPU would.
-func take(device, at, gpu string) {
+// takeDevice tries to open the device. It then receives an open descriptor of the device and keeps
+// it. It also claims memory of the GPU, as a program that uses the GPU would.
+func takeDevice(device, at, gpu string) {
 	const subject = "passed descriptors"
 	_, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
-	denied(subject, "open "+device, err)
+	printDenied(subject, "open "+device, err)
 	conn, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err == nil {
-		limit(conn)
+		setTimeouts(conn)
 		err = unix.Connect(conn, &unix.SockaddrUnix{Name: at})
 	}
 	oob := make([]byte, 64)
@@ -63,7 +63,7 @@ func take(device, at, gpu string) {
 	// The kernel checks access only when a device is opened.
 	to, _ := os.Readlink(fmt.Sprint("/proc/self/fd/", held))
 	_, err = unix.Open(fmt.Sprint("/proc/self/fd/", held), unix.O_WRONLY|unix.O_CLOEXEC, 0)
-	denied(subject, "open it anew by the descriptor", err)
+	printDenied(subject, "open it anew by the descriptor", err)
 	os.WriteFile(fmt.Sprintf("/run/fakenvml/claims/%d-%s", os.Getpid(), gpu), []byte("1073741824 kind=compute\n"), 0o644)
 	fmt.Println("take: holds", to)
 	time.Sleep(time.Hour)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The function submissions submits jobs, all of which the daemon must refuse.
-func submissions() {
+// submitForbidden submits jobs, all of which the daemon must refuse.
+func submitForbidden() {
 	esc := []string{`\u001b[31m`, `\u001b]0;x\u0007`, `a\u0000b`, `a\nb`, `a\rb`, `a\tb`, `\u202eexe.py`, `a\u200bb`,
 		`\u009b31m`, `\u2028`, `\ufeff`}
 	var list []wire
@@ -95,9 +95,9 @@ func tags(n int) string {
 	return b.String()
 }
 
-// This function tries to change another account's job. It uses every route of the interface, and
+// changeOthers tries to change another account's job. It uses every route of the interface, and
 // every header that some programs trust as an identity.
-func others(id string) {
+func changeOthers(id string) {
 	var list []wire
 	add := func(what, path, header, body string, want ...int) {
 		list = append(list, wire{what, request("POST", path, header, body), want})
