@@ -23,8 +23,8 @@ func (e *LateError) Error() string {
 // Unwrap makes errors.Is(err, context.DeadlineExceeded) true for a LateError.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
-// For returns a context that ends after limit. Cause then returns an error that says what was
-// waited for. Call stop when the wait is over.
+// For returns a context that ends after limit. Cause then returns an error that says which wait
+// ended. Call stop when the wait is over.
 func For(ctx context.Context, what string, limit time.Duration) (bounded context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &LateError{what, limit})
 }
@@ -42,31 +42,30 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls its last argument (look) until that reports ok, for at most limit. The parameter
-// every is the pause between two calls. An error from Until quotes what the last call saw. An error
-// of a call ends the wait.
-func Until(ctx context.Context, what string, limit, every time.Duration,
-	look func(context.Context) (seen string, ok bool, err error)) error {
-	return Watch(ctx, what, limit, func(ctx context.Context) error {
+// Until calls check until it reports ok, for at most limit. The argument every is the pause between
+// two calls. An error from Until quotes what the last call saw. An error of a call ends the wait.
+func Until(ctx context.Context, description string, limit, every time.Duration,
+	check func(context.Context) (seen string, ok bool, err error)) error {
+	return Watch(ctx, description, limit, func(ctx context.Context) error {
 		select {
 		case <-time.After(every):
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}, look)
+	}, check)
 }
 
-// Watch is like Until, but calls another function (next) between two calls of look. That function
-// blocks until it is time for look, or until its context ends.
-func Watch(ctx context.Context, what string, limit time.Duration, next func(context.Context) error,
-	look func(context.Context) (seen string, ok bool, err error)) error {
-	ctx, stop := For(ctx, what, limit)
+// Watch is like Until, but calls the function pause between two calls of check. The function pause
+// blocks until it is time for check, or until its context ends.
+func Watch(ctx context.Context, description string, limit time.Duration, pause func(context.Context) error,
+	check func(context.Context) (seen string, ok bool, err error)) error {
+	ctx, stop := For(ctx, description, limit)
 	defer stop()
 	for {
-		seen, ok, err := look(ctx)
+		seen, ok, err := check(ctx)
 		if err == nil && !ok {
-			err = next(ctx)
+			err = pause(ctx)
 		}
 		switch {
 		case err == nil && ok:
@@ -77,7 +76,7 @@ func Watch(ctx context.Context, what string, limit time.Duration, next func(cont
 		case ctx.Err() != nil:
 			return Cause(ctx, err)
 		default:
-			return fmt.Errorf("waiting for %s: %w", what, err)
+			return fmt.Errorf("waiting for %s: %w", description, err)
 		}
 	}
 }
@@ -102,7 +101,7 @@ func Output(ctx context.Context, limit time.Duration, argv []string, set ...func
 	if ctx.Err() == nil {
 		err = fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
 	}
-	return stdout.String(), fmt.Errorf("%w%s", Cause(ctx, err), indented(Tail(stdout.String()+stderr.String(), lastLines)))
+	return stdout.String(), fmt.Errorf("%w%s", Cause(ctx, err), indent(Tail(stdout.String()+stderr.String(), lastLines)))
 }
 
 const (
@@ -119,8 +118,8 @@ func Tail(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// This function puts a non-empty text on a new line.
-func indented(text string) string {
+// indent puts a non-empty text on a new line.
+func indent(text string) string {
 	if text == "" {
 		return ""
 	}

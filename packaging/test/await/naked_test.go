@@ -122,28 +122,28 @@ func nakedIn(t *testing.T, path string) (found []finding) {
 // naked searches one function for waits without a limit. In a test, contexts count as limited,
 // because 'go test' ends the test.
 func naked(f *ast.FuncDecl, test bool) (found []finding) {
-	all := calls(f.Body)
+	all := callsOf(f.Body)
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(all, func(c *ast.CallExpr) bool { return slices.Contains(names, called(c)) })
+		return slices.ContainsFunc(all, func(c *ast.CallExpr) bool { return slices.Contains(names, calleeName(c)) })
 	}
 	add := func(at ast.Node, format string) {
 		found = append(found, finding{pos: at.Pos(), function: f.Name.Name, what: format})
 	}
 	bounded := map[ast.Expr]bool{} // contexts that are passed to functions which limit them
 	for _, c := range all {
-		name := called(c)
+		name := calleeName(c)
 		if strings.HasPrefix(name, "await.") || name == "signal.NotifyContext" || name == "context.WithTimeout" || !strings.Contains(name, ".") && isOurs(name) {
 			for _, arg := range c.Args {
 				bounded[arg] = true
 			}
 		}
 	}
-	deadline := has("unix.SetsockoptTimeval", "limit") || slices.ContainsFunc(all, func(c *ast.CallExpr) bool {
-		_, method, _ := strings.Cut(called(c), ".")
+	deadline := has("unix.SetsockoptTimeval", "setTimeouts") || slices.ContainsFunc(all, func(c *ast.CallExpr) bool {
+		_, method, _ := strings.Cut(calleeName(c), ".")
 		return slices.Contains([]string{"SetDeadline", "SetReadDeadline", "SetWriteDeadline"}, method)
 	})
 	for _, c := range all {
-		switch name := called(c); {
+		switch name := calleeName(c); {
 		case name == "exec.Command":
 			add(c, "a command without a context")
 		case name == "exec.CommandContext" && !test && !has("await.For", "For"):
@@ -155,7 +155,7 @@ func naked(f *ast.FuncDecl, test bool) (found []finding) {
 		}
 	}
 	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if loop, ok := n.(*ast.ForStmt); ok && loop.Cond == nil && slices.ContainsFunc(calls(loop.Body), sleeps) {
+		if loop, ok := n.(*ast.ForStmt); ok && loop.Cond == nil && slices.ContainsFunc(callsOf(loop.Body), sleeps) {
 			add(loop, "a loop without an end that sleeps")
 		}
 		return true
@@ -170,11 +170,11 @@ func isOurs(name string) bool {
 }
 
 func sleeps(c *ast.CallExpr) bool {
-	return slices.Contains([]string{"time.Sleep", "time.After", "time.Tick", "time.NewTicker", "time.NewTimer", "next"}, called(c))
+	return slices.Contains([]string{"time.Sleep", "time.After", "time.Tick", "time.NewTicker", "time.NewTimer", "pause"}, calleeName(c))
 }
 
-// calls returns all calls in a piece of code.
-func calls(in ast.Node) (all []*ast.CallExpr) {
+// callsOf returns all calls in a piece of code.
+func callsOf(in ast.Node) (all []*ast.CallExpr) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		if c, ok := n.(*ast.CallExpr); ok {
 			all = append(all, c)
@@ -184,8 +184,9 @@ func calls(in ast.Node) (all []*ast.CallExpr) {
 	return all
 }
 
-// called returns the name of a called function, such as "exec.Command", "conn.SetDeadline" or "f".
-func called(c *ast.CallExpr) string {
+// calleeName returns the name of a called function, such as "exec.Command", "conn.SetDeadline" or
+// "f".
+func calleeName(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
 		return f.Name
