@@ -160,12 +160,12 @@ func (d *Disk) Flushes() int {
 // A Loss counts the unflushed blocks that a cut kept and lost.
 type Loss struct{ Kept, Lost int }
 
-// Cut does what a power cut does: it keeps each unflushed block with the probability keep
+// Cut does what a power cut does: it keeps each unflushed block with the given probability
 // (invariant 3). The disk can be used again afterwards.
-func (d *Disk) Cut(keep float64) (Loss, error) {
+func (d *Disk) Cut(probability float64) (Loss, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	loss, err := d.spill(d.file, keep)
+	loss, err := d.spill(d.file, probability)
 	d.forget()
 	return loss, err
 }

@@ -161,7 +161,7 @@ func (c client) handshake(size int64) error {
 		if _, err := c.r.Discard(int(option.Length)); err != nil {
 			return err
 		}
-		begin, err := c.answer(option.Option, size)
+		begin, err := c.answerOption(option.Option, size)
 		if err == nil {
 			err = c.w.Flush()
 		}
@@ -171,8 +171,8 @@ func (c client) handshake(size int64) error {
 	}
 }
 
-// answer answers one option, and reports whether requests follow.
-func (c client) answer(option uint32, size int64) (begin bool, err error) {
+// answerOption answers one option, and reports whether requests follow.
+func (c client) answerOption(option uint32, size int64) (begin bool, err error) {
 	switch option {
 	case optExportName:
 		c.put(uint64(size), uint16(flagsExport))
