@@ -63,10 +63,10 @@ func request(name string, n int, hold bool, argv []string) api.SubmitRequest {
 	return r
 }
 
-// submit sends a request until the job is acknowledged.
-// If cut is set, the first attempt is cut off.
-func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
-	if cut {
+// submit sends a request until the job is acknowledged. If cutOff is set, the first attempt is cut
+// off.
+func submit(client *api.Client, r api.SubmitRequest, cutOff bool) (int64, error) {
+	if cutOff {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(5000))*time.Microsecond)
 		client.Submit(ctx, r) // the result does not matter: the next request has the same key
 		cancel()
