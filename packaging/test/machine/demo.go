@@ -73,7 +73,7 @@ func demo(ctx context.Context, m *vm.Machine) (int, error) {
 	fmt.Printf("\ndemo: %d steps as they should be, %d not, in %.1f s%s\n", len(steps)-wrong, wrong,
 		time.Since(began).Seconds(), missed)
 	if os.Getenv("KEEP") != "" {
-		err = keep(ctx, m)
+		err = openShell(ctx, m)
 	}
 	return min(wrong, 1), err
 }
@@ -85,8 +85,8 @@ type player struct {
 	printed map[string]string // earlier output of each line
 }
 
-// play plays the steps in order and returns how many
-// went wrong. It returns an error only if ctx ends.
+// play plays the steps in order and returns how many of them failed. It returns an error only if
+// ctx ends.
 func (p *player) play(ctx context.Context, steps []step) (wrong int, err error) {
 	for i, s := range steps {
 		fmt.Fprintf(p.out, "\n[%2d] %s\n", i+1, s.shows)
@@ -132,9 +132,9 @@ func (p *player) line(ctx context.Context, l line) string {
 		prompt = l.user + "$"
 	}
 	fmt.Fprintf(p.out, "     %s %s\n", prompt, l.typed)
-	out := indented{to: p.out}
+	out := indentWriter{to: p.out}
 	code, err := p.typist(ctx, l.user, l.typed, &out)
-	out.end()
+	out.endLine()
 	if err != nil {
 		return fmt.Sprintf("this should end with status %d: %v", l.code, err)
 	}
@@ -146,14 +146,14 @@ func (p *player) line(ctx context.Context, l line) string {
 	return l.fault(code, out.all.String(), before)
 }
 
-// fault returns what is wrong with a line's exit code and output, or "". The parameter before is
+// fault returns what is wrong with a line's exit code and output, or "". The argument earlier is
 // the earlier output of the same line.
-func (l line) fault(code int, printed, before string) string {
+func (l line) fault(code int, printed, earlier string) string {
 	if code != l.code {
 		return fmt.Sprintf("this should end with status %d; it ended with %d", l.code, code)
 	}
-	if l.again && printed != before {
-		return "this should print the same as before: " + before
+	if l.again && printed != earlier {
+		return "this should print the same as before: " + earlier
 	}
 	for _, part := range l.prints {
 		if !strings.Contains(strings.Join(strings.Fields(printed), " "), part) {
@@ -163,14 +163,14 @@ func (l line) fault(code int, printed, before string) string {
 	return ""
 }
 
-// This type is a writer that indents lines, passes them on as they arrive, and keeps them.
-type indented struct {
+// An indentWriter indents lines, passes them on as they arrive, and keeps them.
+type indentWriter struct {
 	to  io.Writer
 	all bytes.Buffer
 	mid bool // the last write ended inside a line
 }
 
-func (w *indented) Write(text []byte) (int, error) {
+func (w *indentWriter) Write(text []byte) (int, error) {
 	w.all.Write(text)
 	for part := range bytes.Lines(text) {
 		if !w.mid && len(part) > 1 {
@@ -182,18 +182,18 @@ func (w *indented) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end completes an unfinished line.
-func (w *indented) end() {
+// endLine completes an unfinished line.
+func (w *indentWriter) endLine() {
 	if w.mid {
 		io.WriteString(w.to, "\n")
 	}
 }
 
-// This function opens a shell in the machine. Without a terminal it waits for an interrupt instead.
-func keep(ctx context.Context, m *vm.Machine) error {
+// openShell opens a shell in the machine. Without a terminal it waits for an interrupt instead.
+func openShell(ctx context.Context, m *vm.Machine) error {
 	if onTerminal() {
 		fmt.Print("\nA root shell in the machine: 'su - alice' and 'su - bob' become a user; 'exit' ends the machine.\n")
-		_, err := talk(ctx, m, nil)
+		_, err := runOnTerminal(ctx, m, nil)
 		return err
 	}
 	line := m.SSHCommand()

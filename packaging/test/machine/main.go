@@ -66,14 +66,14 @@ func run(ctx context.Context, args []string) (int, error) {
 		fmt.Fprintf(req.opts.Log, "machine: the image is ready, in %s\n", image)
 		return 0, nil
 	}
-	return use(ctx, req, line)
+	return runRequest(ctx, req, line)
 }
 
 // article gives each kind of machine its English article.
 var article = map[vm.Kind]string{vm.Box: "a box", vm.Emulated: "an emulated machine"}
 
-// This function boots the machine, runs the request in it, and removes the machine.
-func use(ctx context.Context, req request, line *progress.Line) (int, error) {
+// runRequest boots the machine, runs the request in it, and removes the machine.
+func runRequest(ctx context.Context, req request, line *progress.Line) (int, error) {
 	libs, err := os.MkdirTemp("", "machine-")
 	if err != nil {
 		return 0, err
@@ -117,7 +117,7 @@ func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOp
 	if req.demo {
 		return demo(ctx, m)
 	}
-	return talk(ctx, m, req.argv)
+	return runOnTerminal(ctx, m, req.argv)
 }
 
 // phase runs one part of the work. It logs how long the part took, unless its name is empty.
@@ -165,8 +165,8 @@ func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	return nil
 }
 
-// This function runs argv on our terminal, if there is one. If argv is empty, it runs a shell.
-func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
+// runOnTerminal runs argv on our terminal, if there is one. If argv is empty, it runs a shell.
+func runOnTerminal(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	if len(argv) == 0 {
 		argv = []string{"bash", "-l"}
 	}
