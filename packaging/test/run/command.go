@@ -118,7 +118,7 @@ func (s stage) read(from io.Reader, say func(line string)) (t tally, held []stri
 			held = append(held, line)
 		case strings.HasPrefix(line, "=== FAIL: ") || strings.HasPrefix(line, "=== SKIP: "):
 			t.failures = append(t.failures, s.name+": "+strings.TrimPrefix(line, "=== "))
-		case !t.count(line):
+		case !t.readSummary(line):
 			say(line)
 		}
 		if err != nil {
@@ -134,8 +134,8 @@ func (s stage) read(from io.Reader, say func(line string)) (t tally, held []stri
 // and packages that did not build.
 var done = regexp.MustCompile(`^DONE (\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, (\d+) errors?)? in `)
 
-// count reports whether a line is the summary of gotestsum, and records its numbers.
-func (t *tally) count(line string) bool {
+// readSummary reports whether a line is the summary of gotestsum, and records its numbers.
+func (t *tally) readSummary(line string) bool {
 	m := done.FindStringSubmatch(line)
 	if m == nil {
 		return false

@@ -77,7 +77,7 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 		running.Wait()
 	}
 	beside.Wait()
-	return r.sum(chosen)
+	return r.printSummary(chosen)
 }
 
 // A report prints events and keeps the result of every
@@ -92,13 +92,13 @@ type report struct {
 
 func (r *report) runLane(ctx context.Context, lane []stage) {
 	for _, s := range lane {
-		r.say("start", s.name, s.what)
+		r.printLine("start", s.name, s.what)
 		start := time.Now()
 		t := r.result(ctx, s)
 		r.mu.Lock()
 		r.of[s.name] = t
 		r.mu.Unlock()
-		r.say(t.word(), s.name, fmt.Sprintf("%d passed, %d failed in %s", t.passed, t.failed, round(time.Since(start))))
+		r.printLine(t.word(), s.name, fmt.Sprintf("%d passed, %d failed in %s", t.passed, t.failed, round(time.Since(start))))
 	}
 }
 
@@ -116,19 +116,19 @@ func (r *report) result(ctx context.Context, s stage) tally {
 	if ctx.Err() != nil {
 		return failure(s.name + ": not run because the run was interrupted")
 	}
-	return s.run(ctx, func(line string) { r.say("", s.name, line) })
+	return s.run(ctx, func(line string) { r.printLine("", s.name, line) })
 }
 
-// This method prints a line of a stage.
-func (r *report) say(word, stage, text string) {
+// printLine prints a line of a stage.
+func (r *report) printLine(word, stage, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	since := time.Since(r.began)
 	fmt.Fprintf(r.out, "%3d:%02d %-5s %-13s %s\n", int(since.Minutes()), int(since.Seconds())%60, word, stage, text)
 }
 
-// sum prints the failures and the total numbers, and reports whether all stages passed.
-func (r *report) sum(chosen []stage) bool {
+// printSummary prints the failures and the total numbers, and reports whether all stages passed.
+func (r *report) printSummary(chosen []stage) bool {
 	total := tally{}
 	for _, s := range chosen {
 		t := r.of[s.name]

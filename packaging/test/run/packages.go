@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// This constant is a package whose tests run independent simulated worlds in parallel. Nothing else
-// in it starts a goroutine.
-const raceless = "./daemon/dst"
+// packageWithoutRaces is a package whose tests run independent simulated worlds in parallel.
+// Nothing else in it starts a goroutine.
+const packageWithoutRaces = "./daemon/dst"
 
 // This list contains expensive tests that start no goroutine themselves, although their packages
 // have goroutines. They read the sources, parse lines, build a program (without the detector), look
@@ -54,7 +54,7 @@ func withoutRace(root string) (string, error) {
 			scripts = append(scripts, name)
 		}
 	}
-	return only(alone) + "|^TestScripts$/" + only(scripts), nil
+	return testPattern(alone) + "|^TestScripts$/" + testPattern(scripts), nil
 }
 
 // A pkg is a package of the module together with its tests.
@@ -70,8 +70,8 @@ var goroutine = regexp.MustCompile(`(?m)^\s*go |\.(Go|Parallel)\(`)
 // files is a template for 'go list' that prints the source files of a package.
 const files = `{{join .GoFiles " "}} {{join .CgoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`
 
-// This function lists the packages of the module at root.
-func packages(root string) (list []pkg, err error) {
+// listPackages lists the packages of the module at root.
+func listPackages(root string) (list []pkg, err error) {
 	out, err := await.Output(context.Background(), time.Minute, []string{"go", "list", "-f",
 		`{{.ImportPath}} {{.Module.Path}} {{.Dir}} ,{{join .Imports ","}},{{join .TestImports ","}} ` + files, "./..."},
 		func(cmd *exec.Cmd) { cmd.Dir, cmd.Env = root, append(cmd.Environ(), "CGO_ENABLED=1") })
@@ -90,7 +90,7 @@ func packages(root string) (list []pkg, err error) {
 			}
 			p.race = p.race || goroutine.Match(code)
 		}
-		if p.path == raceless || strings.HasPrefix(p.path, "./packaging/") || strings.HasPrefix(p.path, "./contrib/") {
+		if p.path == packageWithoutRaces || strings.HasPrefix(p.path, "./packaging/") || strings.HasPrefix(p.path, "./contrib/") {
 			p.race = false
 		}
 		list = append(list, p)

@@ -233,7 +233,7 @@ func TestChoose(t *testing.T) {
 // 'make test' tests every package exactly once.
 func TestEveryPackageIsTestedOnce(t *testing.T) {
 	t.Chdir("../../..")
-	list, err := packages(".")
+	list, err := listPackages(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 // The race stage tests every package with goroutines. It tests no other packages: even without the
 // detector, their tests are slow.
 func TestRacePackages(t *testing.T) {
-	list, err := packages("../../..")
+	list, err := listPackages("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestScriptsWithoutRace(t *testing.T) {
 // Each test that the race stage leaves out exists exactly once, in a package of the race stage.
 func TestAlone(t *testing.T) {
 	t.Chdir("../../..")
-	list, err := packages(".")
+	list, err := listPackages(".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./d
 //   - fuzz starts from the stored inputs, which other stages run as tests;
 //   - machines repeats a dozen tests of its packages that need no machine. They take no time.
 func stages(root string) (map[string][]stage, error) {
-	list, err := packages(root)
+	list, err := listPackages(root)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +176,8 @@ func needsPackage(s stage) stage {
 	return s
 }
 
-// This function returns a pattern that matches exactly the tests with these names.
-func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
+// testPattern returns a pattern that matches exactly the tests with these names.
+func testPattern(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
 func gotestsum(stage string) []string {
 	return []string{"go", "tool", "-modfile=packaging/tools/go.mod", "gotestsum", "--format=pkgname-and-test-fails",
