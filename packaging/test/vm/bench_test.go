@@ -23,7 +23,7 @@ func benchmarkBoot(b *testing.B, kind Kind) {
 }
 
 func benchmarkRun(b *testing.B, kind Kind) {
-	m := start(b, kind)
+	m := bootMachine(b, kind)
 	for _, user := range []string{"root", "alice"} {
 		b.Run(user, func(b *testing.B) {
 			for b.Loop() {

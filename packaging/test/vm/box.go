@@ -81,7 +81,7 @@ func (b *box) boot(ctx context.Context) error {
 	}
 	b.leader, err = onlyChild(b.first.cmd.Process.Pid)
 	if err == nil {
-		b.runs, err = b.group.open("payload/vm-run")
+		b.runs, err = b.group.openGroup("payload/vm-run")
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (b *box) spawn() error {
 	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+b.dir.file("notify"))
 	cmd.Stdout, cmd.Stderr = console, console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Setsid: true}
-	b.first, err = b.group.start(cmd)
+	b.first, err = b.group.startIn(cmd)
 	if err != nil {
 		return fmt.Errorf("container: %w", err)
 	}

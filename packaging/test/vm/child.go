@@ -37,8 +37,8 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, <-started
 }
 
-// This method reports whether the process has ended.
-func (c *child) ended() bool {
+// hasEnded reports whether the process has ended.
+func (c *child) hasEnded() bool {
 	select {
 	case <-c.done:
 		return true

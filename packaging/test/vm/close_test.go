@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// This function lists what a machine with an id has on the host: its directory, control group and
+// listLeftovers lists what a machine with an id has on the host: its directory, control group and
 // mounts.
-func leftovers(t *testing.T, id string) []string {
+func listLeftovers(t *testing.T, id string) []string {
 	t.Helper()
 	group, err := scopeNamed(id)
 	if err != nil {
@@ -44,15 +44,15 @@ func leftovers(t *testing.T, id string) []string {
 func TestCloseRemovesAll(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		t.Run(string(kind), func(t *testing.T) {
-			m := start(t, kind)
+			m := bootMachine(t, kind)
 			sh(t, m, "", "setsid sleep infinity >/dev/null 2>&1 & systemd-run -q sleep infinity")
-			if left := leftovers(t, m.dir.id); len(left) != 2 {
+			if left := listLeftovers(t, m.dir.id); len(left) != 2 {
 				t.Errorf("while it runs there are %q, not a directory and a control group", left)
 			}
 			if err := m.Close(); err != nil {
 				t.Error(err)
 			}
-			if left := leftovers(t, m.dir.id); len(left) > 0 {
+			if left := listLeftovers(t, m.dir.id); len(left) > 0 {
 				t.Errorf("Close left %q", left)
 			}
 			if err := m.Close(); err != nil {
@@ -114,7 +114,7 @@ func TestKilledOwner(t *testing.T) {
 	if _, err := Prepare(t.Context(), Box, options(t, Box)); err != nil {
 		t.Fatal(err)
 	}
-	living := start(t, Box)
+	living := bootMachine(t, Box)
 	for _, kind := range []Kind{Box, Emulated} {
 		t.Run(string(kind), func(t *testing.T) {
 			owner, id := startOwner(t, kind)
@@ -129,8 +129,8 @@ func TestKilledOwner(t *testing.T) {
 			if err := group.awaitEmpty(30 * time.Second); err != nil {
 				t.Errorf("nobody cleans up, and: %v", err)
 			}
-			start(t, Box)
-			if left := leftovers(t, id); len(left) > 0 {
+			bootMachine(t, Box)
+			if left := listLeftovers(t, id); len(left) > 0 {
 				t.Errorf("the next start leaves %q", left)
 			}
 		})

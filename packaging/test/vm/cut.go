@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// keeps lists the shares of unflushed writes that a cut may keep. At 0 the disk has written none of
-// them; at 1 it has written all, but has not said so.
-var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
+// keptShares lists the shares of unflushed writes that a cut may keep. At 0 the disk has written
+// none of them; at 1 it has written all, but has not said so.
+var keptShares = []float64{0, 0.1, 0.5, 0.9, 1}
 
 // diskLimit is the time limit for repairing, reading or copying a disk. It is also how long CutCopy
 // waits for a machine's first write.
@@ -26,7 +26,7 @@ const diskLimit = 10 * time.Minute
 // CutCopy waits for. A submission makes a few writes.
 const latestCut = 16
 
-func chance() float64 { return keeps[rand.IntN(len(keeps))] }
+func chance() float64 { return keptShares[rand.IntN(len(keptShares))] }
 
 // plug serves the disk to the QEMU process that starts next.
 func (e *emulated) plug() error {

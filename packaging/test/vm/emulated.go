@@ -126,7 +126,7 @@ func (e *emulated) spawn() error {
 	cmd.Dir = e.dir.path
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C on the terminal must reach only this process
-	if e.qemu, err = e.group.start(cmd); err != nil {
+	if e.qemu, err = e.group.startIn(cmd); err != nil {
 		return fmt.Errorf("emulator: %w", err)
 	}
 	return nil

@@ -22,9 +22,9 @@ type endMark struct {
 	seen func() // called once, when the line has arrived completely
 }
 
-// newEndMark returns an endMark that calls seen when it finds its line.
-func newEndMark(seen func()) *endMark {
-	return &endMark{word: "vm-end-" + rand.Text() + " ", seen: seen}
+// newEndMark returns an endMark that calls the function found when it finds its line.
+func newEndMark(found func()) *endMark {
+	return &endMark{word: "vm-end-" + rand.Text() + " ", seen: found}
 }
 
 // line returns a shell command that writes the line. It must run right after the user's command.

@@ -40,8 +40,9 @@ type recipe struct {
 	hooks    map[string]string // scripts, by the hook of mmdebstrap that runs them
 }
 
-// recipeOf returns the recipe of a machine. The parameter more lists further packages of the suite.
-func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
+// recipeOf returns the recipe of a machine. The argument packages lists further packages of the
+// suite.
+func recipeOf(kind Kind, suite Suite, packages []string) (recipe, error) {
 	if !slices.Contains(Suites(), suite) {
 		return recipe{}, fmt.Errorf("suite %q of Debian: there are %q", suite, Suites())
 	}
@@ -59,14 +60,14 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	default:
 		return recipe{}, fmt.Errorf("machine kind %q: there are %q and %q", kind, Box, Emulated)
 	}
-	if len(more) > 0 {
+	if len(packages) > 0 {
 		script, err := withQuietServices(customiseScript)
 		if err != nil {
 			return recipe{}, err
 		}
 		hooks["customize"] = script
 	}
-	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
+	return recipe{kind: kind, suite: suite, includes: append(includes, packages...), hooks: hooks}, nil
 }
 
 // SlurmPackages returns the packages of Slurm, of what its accounting needs, and of Snakemake,

@@ -68,7 +68,7 @@ func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io
 	switch {
 	case errors.Is(err, exec.ErrWaitDelay):
 		return r, nil
-	case errors.As(err, &exit) && !b.first.ended():
+	case errors.As(err, &exit) && !b.first.hasEnded():
 		r.Code = exitCode(exit)
 		return r, nil
 	}

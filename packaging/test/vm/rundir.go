@@ -22,8 +22,8 @@ type runDir struct {
 	lock *os.File
 }
 
-// This constant is the prefix of a run directory that is not complete yet.
-const unborn = ".new-"
+// newPrefix is the prefix of a run directory that is not complete yet.
+const newPrefix = ".new-"
 
 // newRunDir creates a run directory and takes its lock
 // before any other process can see the directory.
@@ -31,12 +31,12 @@ func newRunDir() (*runDir, error) {
 	err := os.MkdirAll(RunRoot, 0o700)
 	var hidden string
 	if err == nil {
-		hidden, err = os.MkdirTemp(RunRoot, unborn)
+		hidden, err = os.MkdirTemp(RunRoot, newPrefix)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
-	id := strings.TrimPrefix(filepath.Base(hidden), unborn)
+	id := strings.TrimPrefix(filepath.Base(hidden), newPrefix)
 	d := &runDir{id: id, path: filepath.Join(RunRoot, id)}
 	if d.lock, err = os.OpenFile(filepath.Join(hidden, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		err = errors.Join(syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(hidden, d.path))
@@ -110,7 +110,7 @@ func removeStale() error {
 		info, err := e.Info()
 		switch {
 		case err != nil: // the directory was removed meanwhile
-		case !strings.HasPrefix(e.Name(), unborn):
+		case !strings.HasPrefix(e.Name(), newPrefix):
 			errs = append(errs, removeIfStale(e.Name()))
 		case time.Since(info.ModTime()) > time.Minute:
 			errs = append(errs, os.RemoveAll(filepath.Join(RunRoot, e.Name())))

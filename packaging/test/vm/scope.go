@@ -44,8 +44,8 @@ func cgroup2Mount(mountinfo string) (string, bool) {
 	return "", false
 }
 
-// open creates the group if it is missing, and opens it. Processes can then be started in it.
-func (s scope) open(sub string) (*os.File, error) {
+// openGroup creates the group if it is missing, and opens it. Processes can then be started in it.
+func (s scope) openGroup(sub string) (*os.File, error) {
 	dir := filepath.Join(s.path, sub)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("control group: %w", err)
@@ -57,9 +57,9 @@ func (s scope) open(sub string) (*os.File, error) {
 	return f, nil
 }
 
-// start starts cmd, which must have a SysProcAttr, as a child in the group.
-func (s scope) start(cmd *exec.Cmd) (*child, error) {
-	group, err := s.open("")
+// startIn starts cmd, which must have a SysProcAttr, as a child in the group.
+func (s scope) startIn(cmd *exec.Cmd) (*child, error) {
+	group, err := s.openGroup("")
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (e *emulated) connect(ctx context.Context) error {
 	cmd := exec.Command("ssh", e.sshArgs("-M", "-N", "-o", "PermitLocalCommand=yes", "-o", "LocalCommand=echo up")...)
 	cmd.Stdout, cmd.Stderr = theirs, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	e.master, err = e.group.start(cmd)
+	e.master, err = e.group.startIn(cmd)
 	theirs.Close()
 	if err != nil {
 		return fmt.Errorf("ssh: %w", err)

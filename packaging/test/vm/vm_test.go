@@ -36,8 +36,8 @@ func packages(kind Kind) []string {
 	return nil
 }
 
-// start boots a machine and closes it when the test ends.
-func start(t testing.TB, kind Kind) *Machine {
+// bootMachine boots a machine and closes it when the test ends.
+func bootMachine(t testing.TB, kind Kind) *Machine {
 	t.Helper()
 	if err := EnsureHostPackages(t.Context(), kind, t.Output()); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func want(t testing.TB, what, got, want string) {
 }
 
 func TestBox(t *testing.T) {
-	m := start(t, Box)
+	m := bootMachine(t, Box)
 	t.Run("common", func(t *testing.T) { testCommon(t, m) })
 	t.Run("network", func(t *testing.T) {
 		want(t, "network devices", sh(t, m, "", "ls /sys/class/net"), "lo")
@@ -90,7 +90,7 @@ func TestBox(t *testing.T) {
 }
 
 func TestEmulated(t *testing.T) {
-	m := start(t, Emulated)
+	m := bootMachine(t, Emulated)
 	if !m.HasControllers() {
 		t.Error("HasControllers is false")
 	}
