@@ -13,17 +13,17 @@ import (
 func TestSchedulerAfter(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/log")
-	ended(t, wait(t, submit(t, "alice", "-g 0 -- false")), "failed", "exit code 1")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 0 -- false")), "failed", "exit code 1")
 	before := submit(t, "alice", "-g 0 --after-fail @ -- true")
 	held := submit(t, "alice", "-g 0 --hold -- true")
-	first, release := hold(t, "alice", "-g 0", "true")
+	first, release := submitHold(t, "alice", "-g 0", "true")
 	started := submit(t, "alice", fmt.Sprintf("-g 0 --after %d -- true", first))
 	either := submit(t, "alice", fmt.Sprintf("-g 0 --after-any %d,%d -- true", first, held))
 	failed := submit(t, "alice", fmt.Sprintf("-g 0 --after-fail %d -- true", first))
 	array := submit(t, "alice", fmt.Sprintf("-g 0 --after %d --array 0-3%%2 -- bash -c 'echo $GPUSCHED_ARRAY_TASK >> ~/log'", first))
 	all := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d --after-any %d -- bash -c 'echo last >> ~/log'", array, before))
 	for _, id := range []int64{before, started, all} {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
 	if got := sh(t, "alice", "sort ~/log | tr '\\n' ' '; tail -1 ~/log"); got != "0 1 2 3 last last" {
 		t.Errorf("the array and the jobs that wait for it wrote %q", got)
@@ -35,12 +35,12 @@ func TestSchedulerAfter(t *testing.T) {
 	sh(t, "", killDaemon)
 	cancel(t, "alice", held)
 	waitsFor(t, "alice", either, fmt.Sprintf("waits until job %d has ended", first))
-	if told := why(t, "alice", either); strings.Contains(told, fmt.Sprintf("job %d has", held)) {
+	if told := askWhy(t, "alice", either); strings.Contains(told, fmt.Sprintf("job %d has", held)) {
 		t.Errorf("it still waits for a cancelled job: %s", told)
 	}
 	release()
-	ended(t, wait(t, either), "completed", "exit code 0")
-	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d completed, so --after-fail %d can never be met", first, first))
+	mustEnd(t, wait(t, either), "completed", "exit code 0")
+	mustEnd(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d completed, so --after-fail %d can never be met", first, first))
 }
 
 // TestSchedulerDrainUntil: a drain with an end time ends
@@ -48,14 +48,14 @@ func TestSchedulerAfter(t *testing.T) {
 func TestSchedulerDrainUntil(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	sh(t, "", fmt.Sprintf("gpusched gpu drain 1 --reason fan --until +%ds", 4*the.slow))
 	next := submit(t, "bob", "--gpu-ids 1 -- true")
 	cancel(t, "alice", on)
 	sh(t, "", "systemctl restart gpusched")
-	until(t, "GPU 1 is drained", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "drained (fan, until ") })
+	poll(t, "GPU 1 is drained", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "drained (fan, until ") })
 	waitsFor(t, "bob", next, "drained by an administrator (fan)")
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 	if out := sh(t, "", "gpusched gpus"); strings.Contains(out, "drain") {
 		t.Errorf("a GPU is still drained:\n%s", out)
 	}

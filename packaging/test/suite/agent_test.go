@@ -55,7 +55,7 @@ func TestAgent(t *testing.T) {
 		}
 	}
 	theirs := submit(t, "bob", "-g 1 -n theirs -- sleep 1000")
-	running(t, theirs)
+	waitRun(t, theirs)
 	if text := call("--write", "cancel", fmt.Sprintf(`{"ids":["%d"]}`, theirs)); !strings.Contains(text, "belongs to bob") {
 		t.Errorf("another user's job: %s", text)
 	}

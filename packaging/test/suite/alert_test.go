@@ -22,7 +22,9 @@ printf '[Service]\nType=oneshot\nExecStart=/bin/sleep 1000\n' > /etc/systemd/sys
 	}
 	alerted := func(want string) {
 		t.Helper()
-		until(t, "the alerts are "+want, func() bool { return strings.Join(strings.Fields(try(t, "", "cat /run/alerts").Stdout), " ") == want })
+		poll(t, "the alerts are "+want, func() bool {
+			return strings.Join(strings.Fields(try(t, "", "cat /run/alerts").Stdout), " ") == want
+		})
 	}
 	use := func(unit string) {
 		sh(t, "", "printf '[gpus]\nsample_interval = \"200ms\"\nalert_unit = \""+unit+"\"\n' > /etc/gpusched/conf.d/90-suite.toml; systemctl reload gpusched")
@@ -50,10 +52,10 @@ printf '[Service]\nType=oneshot\nExecStart=/bin/sleep 1000\n' > /etc/systemd/sys
 	sh(t, "", "systemctl restart gpusched")
 	healthSays(t, "4 of 4 GPUs answer")
 	bad("3 2")
-	until(t, "the slow alert unit is started", func() bool {
+	poll(t, "the slow alert unit is started", func() bool {
 		return strings.TrimSpace(try(t, "", "systemctl show -P ActiveState slow-alert@3").Stdout) == "activating"
 	})
-	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
 	if got := sh(t, "", "journalctl -q -o cat -u gpusched GPUSCHED_ALERT_UNIT=site-alert@1.service | head -1"); !strings.Contains(got, "out of service") {
 		t.Errorf("the journal has %q", got)
 	}

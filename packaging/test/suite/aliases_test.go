@@ -29,16 +29,16 @@ func TestOtherToolsNames(t *testing.T) {
 		try(t, "alice", "kill $(cat ~/seeds/watch.pid); gpusched cancel --mine -y; gpusched aliases remove --user; rm -rf ~/seeds ~/miniconda3 ~/.local/bin/python")
 	})
 	const as = "export PATH=~/.local/bin:$PATH; cd ~/seeds; "
-	// The function says types a line and checks what the line prints. The function prints types a
-	// line that submits a job, and checks what the job prints.
-	says := func(line, want string) {
+	// checkLine types a line and checks what the line prints. checkJob types a line that submits a
+	// job, and checks what the job prints.
+	checkLine := func(line, want string) {
 		t.Helper()
 		r := try(t, "alice", as+line)
 		if r.Code != 0 || !strings.Contains(r.Stdout+r.Stderr, want) {
 			t.Errorf("%s: exit %d and %q, want %q", line, r.Code, r.Stdout+r.Stderr, want)
 		}
 	}
-	prints := func(line, want string) {
+	checkJob := func(line, want string) {
 		t.Helper()
 		r := try(t, "alice", as+line)
 		try(t, "alice", "gpusched wait @")
@@ -48,22 +48,22 @@ func TestOtherToolsNames(t *testing.T) {
 		}
 	}
 	// names of cudaq
-	says("cudaq.py run --commands-file commands.txt --min-free-mem-mb 8000", "2")
-	prints("true", "['--input-dir', './data']")
-	says("cudaq.py status", "completed")
-	says("cudaq.py run --config config.yaml", "2 jobs queued")
+	checkLine("cudaq.py run --commands-file commands.txt --min-free-mem-mb 8000", "2")
+	checkJob("true", "['--input-dir', './data']")
+	checkLine("cudaq.py status", "completed")
+	checkLine("cudaq.py run --config config.yaml", "2 jobs queued")
 	// scheduler.py: its GNU screen session exists while the job runs.
 	sh(t, "alice", as+`printf 'import time\nprint("seed", flush=True)\ntime.sleep(600)\n' >script.py
 		(scheduler.py start --gpus 8 --screen >watch.log 2>&1 & echo $! >watch.pid)`)
-	says(`scheduler.py add script.py --conda myenv --args "--llm qwen2.5-7b-inst --mode train"`, "line 1 of jobs.txt")
-	until(t, "the line is a job in a session", func() bool {
+	checkLine(`scheduler.py add script.py --conda myenv --args "--llm qwen2.5-7b-inst --mode train"`, "line 1 of jobs.txt")
+	poll(t, "the line is a job in a session", func() bool {
 		return strings.Contains(try(t, "alice", as+"scheduler.py screens").Stdout, "_train_")
 	})
-	says("scheduler.py status", "script.py")
-	says("scheduler_10x.py list-jobs --status running", "script.py")
-	says("scheduler_10x.py status --detailed", "script.py")
-	says("screen -ls", "_train_")
-	says("scheduler_10x.py cancel-job @", "being ended")
+	checkLine("scheduler.py status", "script.py")
+	checkLine("scheduler_10x.py list-jobs --status running", "script.py")
+	checkLine("scheduler_10x.py status --detailed", "script.py")
+	checkLine("screen -ls", "_train_")
+	checkLine("scheduler_10x.py cancel-job @", "being ended")
 	sh(t, "alice", "gpusched wait @ || true; kill $(cat ~/seeds/watch.pid)")
 	noSessions(t, "cancel-job")
 	for _, line := range []string{"scheduler.py pause 0", "scheduler.py resume 0", "scheduler_10x.py pause-gpu 0", "scheduler_10x.py resume-gpu 0"} {
@@ -73,25 +73,25 @@ func TestOtherToolsNames(t *testing.T) {
 	}
 	sh(t, "", "rm /tmp/scheduler.py /tmp/scheduler_10x.py")
 	// names of tgpu
-	prints(`tgpu submit --gpus 2 -- cmd="python train.py"`, "None None 0,1 []")
-	says("tgpu list", "GPU")
+	checkJob(`tgpu submit --gpus 2 -- cmd="python train.py"`, "None None 0,1 []")
+	checkLine("tgpu list", "GPU")
 	// names of mgpu; its jobs run in the home directory
-	prints("mgpu_srun --gpu-ids 0 -- python seeds/train.py", "None None 0 []")
-	says("mgpu_srun --gpu-ids 0 --interactive -- python seeds/train.py", "None None 0 []")
-	prints("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python seeds/train.py", "None None 0,1 []")
-	prints(`mgpu_srun --gpu-ids 2 --env-setup-cmd ". seeds/venv/bin/activate" -- python seeds/train.py`, "None yes 2 []")
-	says("id=$(gpusched submit -q -- sleep 600); mgpu_queue; mgpu_cancel $id", "sleep")
+	checkJob("mgpu_srun --gpu-ids 0 -- python seeds/train.py", "None None 0 []")
+	checkLine("mgpu_srun --gpu-ids 0 --interactive -- python seeds/train.py", "None None 0 []")
+	checkJob("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python seeds/train.py", "None None 0,1 []")
+	checkJob(`mgpu_srun --gpu-ids 2 --env-setup-cmd ". seeds/venv/bin/activate" -- python seeds/train.py`, "None yes 2 []")
+	checkLine("id=$(gpusched submit -q -- sleep 600); mgpu_queue; mgpu_cancel $id", "sleep")
 	// Names of Slurm, task-spooler and gflow.
-	prints("sbatch --gres=gpu:1 job.sh 7", "nightly ")
-	prints("sbatch -t 1 --signal=USR2@58 warned.sh", "the step is warned\nthe shell goes on")
-	says(`sbatch --parsable --wrap "sleep 600"`, "")
-	says("squeue -u alice", "wrap")
-	says("scancel $(squeue -h --me -o %i)", "")
-	says("until [ -z \"$(squeue -h --me)\" ]; do sleep 0.1; done; sacct -n -X -o JobID,State", "CANCELLED")
-	prints("tsp echo spooled", "spooled")
-	says("tsp -c", "spooled")
-	prints("gbatch --gpus 1 --name flow python train.py", "[]")
-	says("gqueue -a", "flow")
+	checkJob("sbatch --gres=gpu:1 job.sh 7", "nightly ")
+	checkJob("sbatch -t 1 --signal=USR2@58 warned.sh", "the step is warned\nthe shell goes on")
+	checkLine(`sbatch --parsable --wrap "sleep 600"`, "")
+	checkLine("squeue -u alice", "wrap")
+	checkLine("scancel $(squeue -h --me -o %i)", "")
+	checkLine("until [ -z \"$(squeue -h --me)\" ]; do sleep 0.1; done; sacct -n -X -o JobID,State", "CANCELLED")
+	checkJob("tsp echo spooled", "spooled")
+	checkLine("tsp -c", "spooled")
+	checkJob("gbatch --gpus 1 --name flow python train.py", "[]")
+	checkLine("gqueue -a", "flow")
 	if left := sh(t, "alice", "gpusched list -o ids --mine"); left != "" {
 		t.Errorf("left: %s", left)
 	}

@@ -23,7 +23,7 @@ func TestAttachAgain(t *testing.T) {
 	}
 	shows := func(name, part string) (pane string) {
 		t.Helper()
-		until(t, fmt.Sprintf("terminal %s shows %q", name, part), func() bool {
+		poll(t, fmt.Sprintf("terminal %s shows %q", name, part), func() bool {
 			pane = try(t, "alice", "tmux -L again capture-pane -p -S -200 -t "+name).Stdout
 			return strings.Contains(pane, part)
 		})
@@ -71,7 +71,7 @@ func TestRunWithoutATerminal(t *testing.T) {
 		if r := try(t, "alice", "gpusched run -q -g 0 -- sh -c 'cat; tty; echo over; exit 3' "+from); r.Stdout != "not a tty\nover\n" || r.Code != 3 {
 			t.Errorf("run %s prints %q and exits %d: %s", from, r.Stdout, r.Code, r.Stderr)
 		}
-		refused(t, "alice", "gpusched run --tty -g 0 -- true "+from, 2, "there is no terminal here")
+		mustFail(t, "alice", "gpusched run --tty -g 0 -- true "+from, 2, "there is no terminal here")
 	}
 	if ids := sh(t, "alice", "gpusched list -o ids --mine"); ids != "" {
 		t.Errorf("queued: %s", ids)

@@ -20,7 +20,7 @@ func attacker(t *testing.T) (victim int64, pid string) {
 	installProgram(t, "../attacker", attackerPath)
 	sh(t, "alice", "umask 077; echo very-secret > ~/private")
 	victim = submit(t, "alice", "--gpu-ids 1 -C ~ -e TOKEN=hush-hush -n victim -- sleep 1000")
-	running(t, victim)
+	waitRun(t, victim)
 	daemon := daemonPID(t)
 	pid = sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", victim))
 	t.Cleanup(func() {
@@ -37,8 +37,8 @@ func attacker(t *testing.T) (victim int64, pid string) {
 func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }
 
 // judge reads the lines that the attacker printed. It fails the test if an attempt was not refused,
-// or if there were fewer than least attempts.
-func judge(t *testing.T, out string, least int) {
+// or if there were fewer attempts than the minimum.
+func judge(t *testing.T, out string, minimum int) {
 	t.Helper()
 	counts := map[string]int{}
 	total := 0
@@ -60,17 +60,17 @@ func judge(t *testing.T, out string, least int) {
 	}
 	slices.Sort(subjects)
 	t.Logf("%d attempts refused: %s", total, strings.Join(subjects, ", "))
-	if total < least {
-		t.Errorf("only %d attempts, of %d:\n%s", total, least, out)
+	if total < minimum {
+		t.Errorf("only %d attempts, of %d:\n%s", total, minimum, out)
 	}
 }
 
-// This function calls its last argument. During the call it measures and logs how long 'gpusched
+// measureDuring calls the function action. During the call it measures and logs how long 'gpusched
 // list' takes for alice. Each list must be answered; people judge the times.
-func meanwhile(t *testing.T, what string, happens func()) {
+func measureDuring(t *testing.T, what string, action func()) {
 	t.Helper()
 	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+attackerPath+" latency /run/latency")
-	happens()
+	action()
 	sh(t, "", "systemctl stop latency")
 	told := sh(t, "", "cat /run/latency")
 	t.Logf("%s: alice's 'gpusched list': %s", what, told)

@@ -15,8 +15,8 @@ import (
 func TestAttackerJob(t *testing.T) {
 	victim, pid := attacker(t)
 	id := submit(t, "bob", fmt.Sprintf("--gpu-ids 0 -- %s inside %d %s", attackerPath, victim, pid))
-	ended(t, wait(t, id), "completed", "exit code 0")
-	out := printed(t, id, "notifications")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
+	out := waitText(t, id, "notifications")
 	judge(t, out, 550)
 	if strings.Contains(out, "very-secret") || strings.Contains(out, "hush-hush") {
 		t.Errorf("bob's job reads alice's secrets")
@@ -70,7 +70,7 @@ kill -STOP PID`), "\n")
 	}
 	forge := fmt.Sprintf("logger --journald <<'END'\nMESSAGE=forged-line\nSYSLOG_IDENTIFIER=gpujob-%d\n_SYSTEMD_UNIT=%s\nUNIT=%s\nOBJECT_SYSTEMD_UNIT=%s\n_UID=1001\nGPUSCHED_JOB=%d\nEND", victim, unit, unit, unit, victim)
 	sh(t, "bob", forge+"\nlogger -t gpuschedd forged-line; logger -t gpujob-"+fmt.Sprint(victim)+" forged-line")
-	synced(t)
+	awaitJournal(t)
 	for user, cmd := range map[string]string{"": "gpusched logs %d", "alice": "gpusched logs %d; journalctl -q -u gpujob-%[1]d"} {
 		if out := try(t, user, fmt.Sprintf(cmd, victim)).Stdout; strings.Contains(out, "forged-line") {
 			t.Errorf("%s reads bob's line as the job's: %s", who(user), out)
@@ -98,7 +98,7 @@ func TestAttackerCommands(t *testing.T) {
 		}
 	}
 	for _, cmd := range []string{"gpu pause 0", "gpu resume 0", "gpu drain 0 --reason x", "gpu undrain 0", "reserve make --gpus 0 --for 1h", "reserve cancel 1", "submit -p high -- true", "submit -p interactive -- true"} {
-		refused(t, "bob", "gpusched "+cmd+" </dev/null", 4, "admin")
+		mustFail(t, "bob", "gpusched "+cmd+" </dev/null", 4, "admin")
 		n++
 	}
 	for _, cmd := range []string{"show --json %d", "why %d", "list -a --json", "list -a -o csv", "list -o wide", "status --json", "gpus --json", "health", "wait --timeout 1 %d", "logs %d", "show --json " + fmt.Sprint(array)} {
@@ -130,7 +130,7 @@ func TestAttackerStopping(t *testing.T) {
 	if r := try(t, "alice", "timeout 60 gpusched submit --wait -g 0 -- true"); r.Code != 0 {
 		t.Errorf("alice's job meanwhile: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	until(t, "all tasks are seen running", func() bool {
+	poll(t, "all tasks are seen running", func() bool {
 		n := 0
 		for _, j := range list(t, fmt.Sprint(array)) {
 			if int64(j.ID) != array && j.State == "running" {
@@ -146,18 +146,18 @@ func TestAttackerStopping(t *testing.T) {
 	}
 	limited := submit(t, "bob", "-g 0 -t 3s --grace 1s -- "+attackerPath+" stopping")
 	stopped := submit(t, "bob", "-g 0 --grace 1s -- "+attackerPath+" stopping")
-	running(t, stopped)
-	ended(t, wait(t, limited), "timed-out", "3s")
+	waitRun(t, stopped)
+	mustEnd(t, wait(t, limited), "timed-out", "3s")
 	cancel(t, "bob", stopped)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
 	sh(t, "", "pkill -KILL -u bob -x attacker") // it would take too long to wait until their grace is over
 	wait(t, array)
 }
 
-// The function escape starts a job of bob's on GPU 0. A process of the job that uses the GPU asks
-// PID 1 to move it into bob's user manager, as 'systemd-run --user --scope' does. The process then
-// tries which nodes it can open. The function returns the job and the process.
-func escape(t *testing.T) (id int64, pid string) {
+// startEscape starts a job of bob's on GPU 0. A process of the job that uses the GPU asks PID 1 to
+// move it into bob's user manager, as 'systemd-run --user --scope' does. The process then tries
+// which nodes it can open. It returns the job and the process.
+func startEscape(t *testing.T) (id int64, pid string) {
 	t.Helper()
 	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
 	sh(t, "bob", `cat > ~/escape.sh <<'END'
@@ -172,10 +172,10 @@ wait
 END
 chmod +x ~/escape.sh`)
 	id = submit(t, "bob", "-g 1 --gpu-ids 0 --env clean -- bash -c 'setsid ~/escape.sh & sleep 1000'")
-	running(t, id)
-	until(t, "it shows on the GPU", func() bool { return len(processesOn(t, 0)) == 1 })
+	waitRun(t, id)
+	poll(t, "it shows on the GPU", func() bool { return len(processesOn(t, 0)) == 1 })
 	sh(t, "bob", "touch ~/escape.go")
-	until(t, "it has moved", func() bool { return try(t, "", "test -s /home/bob/escape.pid").Code == 0 })
+	poll(t, "it has moved", func() bool { return try(t, "", "test -s /home/bob/escape.pid").Code == 0 })
 	pid = sh(t, "", "cat /home/bob/escape.pid")
 	if out := sh(t, "", "cat /home/bob/escape.where"); !strings.Contains(out, "user@1002.service") {
 		t.Errorf("it is in %s", out)
@@ -187,16 +187,16 @@ chmod +x ~/escape.sh`)
 // is killed before the GPU is reassigned.
 func TestAttackerEscape(t *testing.T) {
 	begin(t)
-	id, pid := escape(t)
+	id, pid := startEscape(t)
 	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
-	until(t, "it is a stray", func() bool {
+	poll(t, "it is a stray", func() bool {
 		list := processesOn(t, 0)
 		return len(list) == 1 && list[0].Job == job.ID(id) && list[0].Stray
 	})
 	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- bash -c 'kill -0 "+pid+" 2>&1 | grep -q \"No such\"; echo $?'")
 	cancel(t, "bob", id)
-	ended(t, wait(t, next), "completed", "exit code 0")
-	if out := printed(t, next, "0"); strings.TrimSpace(out) != "0" {
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
+	if out := waitText(t, next, "0"); strings.TrimSpace(out) != "0" {
 		t.Errorf("the next job got the GPU while the process was still there: %s", out)
 	}
 	if j := show(t, "bob", id); !strings.Contains(j.Result.Sentence, "process "+pid+" had left its unit, still used GPU 0 and was ended") {
@@ -209,18 +209,18 @@ func TestAttackerEscape(t *testing.T) {
 func TestAttackerEscapeIsKept(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
-	answers(t)
-	id, pid := escape(t)
+	awaitDaemon(t)
+	id, pid := startEscape(t)
 	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
 	cancel(t, "bob", id)
 	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- true")
-	until(t, "the GPU is suspect", func() bool { return strings.Contains(gpuLine(t, 0), "suspect") })
+	poll(t, "the GPU is suspect", func() bool { return strings.Contains(gpuLine(t, 0), "suspect") })
 	waitsFor(t, "alice", next, fmt.Sprintf("process %s of job %d, which has ended, still runs on it", pid, id))
 	if text, _ := health(t); !strings.Contains(text, fmt.Sprintf("end process %s of bob, of job %d", pid, id)) {
 		t.Errorf("health: %s", text)
 	}
 	sh(t, "", "kill "+pid)
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 }
 
 // TestAttackerContainer: a process on a job's GPU runs outside the job's unit, under a subordinate
@@ -232,17 +232,17 @@ func TestAttackerContainer(t *testing.T) {
 	settings(t, quickSampling)
 	sh(t, "", "systemctl restart gpusched") // otherwise the daemon reads /etc/subuid only every 10 s
 	id := submit(t, "bob", "-g 1 --gpu-ids 0 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	pid := strings.TrimSpace(sh(t, "", "setpriv --reuid 400000100 --regid 400000100 --clear-groups sleep 1000 >/dev/null 2>&1 & echo $!"))
 	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
 	sh(t, "", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-0")
-	until(t, "it is a stray of bob's", func() bool {
+	poll(t, "it is a stray of bob's", func() bool {
 		list := processesOn(t, 0)
 		return len(list) == 1 && list[0].Job == job.ID(id) && list[0].Stray && list[0].User == "bob (uid 400000100)"
 	})
 	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- true")
 	cancel(t, "bob", id)
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 	if j := show(t, "bob", id); !strings.Contains(j.Result.Sentence, "process "+pid+" had left its unit, still used GPU 0 and was ended") {
 		t.Errorf("the job says %q", j.Result.Sentence)
 	}
@@ -294,20 +294,20 @@ func TestClosedSessions(t *testing.T) {
 		}
 	}
 	check(false)
-	id, pid := escape(t)
+	id, pid := startEscape(t)
 	if out := sh(t, "", "cat /home/bob/escape.open"); strings.Contains(out, closed) {
 		t.Errorf("without the drop-ins: %s", out)
 	}
 	cancel(t, "bob", id)
-	until(t, "the process that left the job has ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
+	poll(t, "the process that left the job has ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
 	sh(t, "", on)
 	check(true)
-	id, _ = escape(t)
+	id, _ = startEscape(t)
 	if out := sh(t, "", "cat /home/bob/escape.open"); !strings.Contains(out, closed) {
 		t.Errorf("a process that left its job opens another GPU: %s", out)
 	}
 	cancel(t, "bob", id)
-	ended(t, wait(t, submit(t, "alice", "-g 1 -- bash -c '(exec 3</dev/nvidia$GPUSCHED_GPU_IDS) 2>&1 | grep -q \"No such device\"'")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 -- bash -c '(exec 3</dev/nvidia$GPUSCHED_GPU_IDS) 2>&1 | grep -q \"No such device\"'")), "completed", "exit code 0")
 	sh(t, "", off+"; systemctl stop user@1002.service; systemctl stop user-1002.slice")
 	sh(t, "", "systemctl start user@1002.service")
 	check(false)

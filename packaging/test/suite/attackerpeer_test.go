@@ -48,14 +48,14 @@ func TestAttackerSubmitter(t *testing.T) {
 		"no_new_privs":           "setpriv --no-new-privs ",
 		"another user namespace": "unshare -Ur ",
 	} {
-		refused(t, "bob", in+submits, 4, what)
+		mustFail(t, "bob", in+submits, 4, what)
 	}
-	refused(t, "", "cd /; "+asBob+"--bounding-set -all "+submits, 4, "CapBnd")
+	mustFail(t, "", "cd /; "+asBob+"--bounding-set -all "+submits, 4, "CapBnd")
 	sh(t, "", "cd /; "+asBob+submits)
-	refused(t, "", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "+submits, 4, "seccomp")
-	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateUsers=yes "+submits, 4, "another user namespace")
-	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes "+submits, 4, "another network namespace")
-	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p TemporaryFileSystem=/:ro "+
+	mustFail(t, "", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "+submits, 4, "seccomp")
+	mustFail(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateUsers=yes "+submits, 4, "another user namespace")
+	mustFail(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes "+submits, 4, "another network namespace")
+	mustFail(t, "", "systemd-run --quiet --wait --pipe --uid bob -p TemporaryFileSystem=/:ro "+
 		"-p 'BindReadOnlyPaths=/usr /bin /lib -/lib64 /etc /run' "+submits, 4, "another root directory")
 	sh(t, "bob", submits)
 	sh(t, "", "systemd-run --quiet --wait --pipe --uid bob -p ProtectSystem=strict -p PrivateTmp=yes "+submits)
@@ -71,10 +71,10 @@ func TestAttackerInSandbox(t *testing.T) {
 	begin(t)
 	sh(t, "bob", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
 	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
-	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
+	poll(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
 	term := sh(t, "bob", "gpusched list --mine -o ids")
 	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // without variables named GPUSCHED_…
-	running(t, plainID)
+	waitRun(t, plainID)
 	plain := fmt.Sprint(plainID)
 	boxes := map[string][2]string{ // the user of each session, and the sandbox around it
 		"no_new_privs":           {"bob", "setpriv --no-new-privs "},
@@ -91,26 +91,26 @@ func TestAttackerInSandbox(t *testing.T) {
 		t.Helper()
 		for what, in := range boxes {
 			for _, id := range jobs {
-				refused(t, in[0], in[1]+"gpusched exec "+id+command, 4, what)
+				mustFail(t, in[0], in[1]+"gpusched exec "+id+command, 4, what)
 			}
 		}
 	}
 	closed(plain, term)
-	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
+	mustFail(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
 	for _, id := range []string{plain, term} { // with either primary group, only a sandbox is refused
 		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
-		refused(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
+		mustFail(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}
 	closed(plain)
 	if r := try(t, "bob", `setpriv --no-new-privs script -qec "gpusched attach `+term+`" /dev/null </dev/null`); r.Code != 4 || !strings.Contains(r.Stdout, "no_new_privs") {
 		t.Errorf("attach from a sandbox: exit %d, %s", r.Code, r.Stdout)
 	}
 	settings(t, "[jobs]\nallow_sandboxed = true")
-	refused(t, "bob", "setpriv --no-new-privs gpusched exec "+term+command, 4, "no_new_privs")
+	mustFail(t, "bob", "setpriv --no-new-privs gpusched exec "+term+command, 4, "no_new_privs")
 	sh(t, "bob", "gpusched requeue "+plain)
-	until(t, "it runs again", func() bool { j := show(t, "bob", plainID); return j.State == "running" && j.Attempt == 2 })
+	poll(t, "it runs again", func() bool { j := show(t, "bob", plainID); return j.State == "running" && j.Attempt == 2 })
 	sh(t, "bob", "setpriv --no-new-privs gpusched exec "+plain+command)
 }
 
@@ -132,7 +132,7 @@ func TestAttackerGroup(t *testing.T) {
 	const session = "setpriv --reuid bob --regid bob --groups $(getent group gpusched-admin | cut -d: -f3) "
 	sh(t, "", fmt.Sprintf(session+"gpusched hold %d", victim))
 	sh(t, "", "gpasswd -d bob gpusched-admin >/dev/null")
-	refused(t, "", fmt.Sprintf(session+"gpusched cancel %d", victim), 4, "belongs to alice")
+	mustFail(t, "", fmt.Sprintf(session+"gpusched cancel %d", victim), 4, "belongs to alice")
 	sh(t, "", fmt.Sprintf("gpusched release %d", ids[0]))
 	wait(t, ids[0])
 	if out := output(t, "", ids[0]); !strings.HasPrefix(out, "bob\n") || show(t, "", victim).State != "queued" {

@@ -17,7 +17,7 @@ import (
 func TestAttackerRequests(t *testing.T) {
 	victim, _ := attacker(t)
 	before := sh(t, "", "gpusched list --user bob -a -o ids")
-	meanwhile(t, "malformed requests", func() {
+	measureDuring(t, "malformed requests", func() {
 		slow := make(chan string, 1)
 		go func() { slow <- try(t, "bob", fmt.Sprintf("%s http %d", attackerPath, victim)).Stdout }()
 		judge(t, try(t, "bob", fmt.Sprintf("%s identity %d", attackerPath, victim)).Stdout, 12)
@@ -35,7 +35,7 @@ func TestAttackerFloods(t *testing.T) {
 	attacker(t)
 	for _, kind := range []string{"list", "ids", "dryrun", "jobs", "broken", "hold", "drip", "crowd"} {
 		open := openFiles(t, func() {
-			meanwhile(t, "flood "+kind, func() {
+			measureDuring(t, "flood "+kind, func() {
 				t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", attackerPath, kind)))
 			})
 		})
@@ -52,7 +52,7 @@ func TestAttackerFloods(t *testing.T) {
 	if n := len(strings.Fields(sh(t, "", "gpusched list --user bob -o ids"))); n != 50 {
 		t.Errorf("bob has %d jobs waiting, his quota is 50", n)
 	}
-	ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	t.Logf("the daemon's peak memory: %s KiB", sh(t, "", "awk '/VmHWM/ {print $2}' /proc/"+daemonPID(t)+"/status"))
 	sh(t, "", "gpusched cancel $(gpusched list --user bob -o ids | paste -sd,)")
 }
@@ -63,11 +63,11 @@ func TestAttackerFloods(t *testing.T) {
 // journald minutes, and delay everybody who then reads the journal.
 func TestAttackerOutput(t *testing.T) {
 	attacker(t)
-	meanwhile(t, "flood of output", func() {
+	measureDuring(t, "flood of output", func() {
 		loud := submit(t, "bob", `-g 0 -- bash -c 'printf "\033[31mred\033]0;title\007\n"; timeout 3 yes $(printf "\033[2J%0300d")'`)
 		id := submit(t, "alice", "-g 0 -- echo my-line")
-		printed(t, id, "my-line")
-		ended(t, wait(t, loud), "failed", "exit code 124")
+		waitText(t, id, "my-line")
+		mustEnd(t, wait(t, loud), "failed", "exit code 124")
 		out := strings.ReplaceAll(strings.TrimRight(sh(t, "", fmt.Sprintf("script -qec 'gpusched logs -n 100 %d' /dev/null </dev/null", loud)), "\r\n"), "\r\n", "\n")
 		if !strings.Contains(out, "[2J") || rawBytes(out) != "" {
 			t.Errorf("root's terminal gets %s of bob's: %.100q", rawBytes(out), out)

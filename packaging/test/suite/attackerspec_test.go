@@ -15,8 +15,8 @@ func TestAttackerSpec(t *testing.T) {
 	sh(t, "", "rm -f /run/spec-*")
 	id := submit(t, "bob", "-g 0 -- sleep 1000")
 	large := submit(t, "bob", "-g 0 -e LARGE=$(head -c 5000 /dev/zero | tr '\\0' x) -- sleep 1000")
-	running(t, id)
-	running(t, large)
+	waitRun(t, id)
+	waitRun(t, large)
 	spec := fmt.Sprintf("/run/gpusched/specs/%d.1", id)
 	sh(t, "bob", "cat "+spec+" | grep -qa sleep")
 	const used = "df --output=used -B1 /run | tail -1"

@@ -19,7 +19,7 @@ func TestAttackerStarts(t *testing.T) {
 	sh(t, "", "setsid runuser -u bob -- sh -c 'while :; do kill -STOP -1; done' >/dev/null 2>&1 </dev/null &")
 	t.Cleanup(func() { try(t, "", "pkill -KILL -u bob; gpusched cancel -y -u bob; pkill -KILL -u bob") })
 	sh(t, "", "gpusched release "+array)
-	until(t, "two of his starts are stopped", func() bool {
+	poll(t, "two of his starts are stopped", func() bool {
 		return strings.Contains(sh(t, "", "gpusched why "+array), "a process of bob stopped")
 	})
 	for range 3 {
@@ -32,7 +32,7 @@ func TestAttackerStarts(t *testing.T) {
 	if log := sh(t, "", "journalctl -q -o cat -u gpusched | grep 'a start takes long'"); !strings.Contains(log, "uid=1002") {
 		t.Errorf("the log does not name him: %s", log)
 	}
-	until(t, "health names him", func() bool {
+	poll(t, "health names him", func() bool {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "of bob has been starting for")
 	})
 }

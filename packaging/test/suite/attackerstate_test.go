@@ -29,17 +29,17 @@ func TestAttackerBytes(t *testing.T) {
 	sh(t, "bob", `head -c 100000 /dev/zero | tr '\0' x > ~/part`)
 	const part = "part=$(<~/part); "
 	line := `gpusched submit -q -g 0 --hold --env clean ` + strings.Repeat(`-e V$((n=n+1))="$part" `, 10) + ` -- true`
-	meanwhile(t, "submissions of a megabyte", func() {
+	measureDuring(t, "submissions of a megabyte", func() {
 		out := try(t, "bob", part+"for i in $(seq 20); do "+line+"; done 2>&1 </dev/null | sort | uniq -c | sort -rn | tail -3; gpusched list --mine -o ids | wc -l").Stdout
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if n := strings.TrimSpace(lines[len(lines)-1]); n != "15" && n != "16" {
 			t.Errorf("%s of 20 submissions of a megabyte are in the queue: %s", n, out)
 		}
-		refused(t, "bob", part+line+" </dev/null", 8, "this site's limit is 16M")
+		mustFail(t, "bob", part+line+" </dev/null", 8, "this site's limit is 16M")
 	})
-	ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	full := size()
-	meanwhile(t, "jobs of a megabyte that come and go", func() {
+	measureDuring(t, "jobs of a megabyte that come and go", func() {
 		for range 2 {
 			sh(t, "bob", "gpusched cancel --mine -y >/dev/null")
 			try(t, "bob", part+"for i in $(seq 15); do "+line+"; done >/dev/null 2>&1 </dev/null")
@@ -65,8 +65,8 @@ func TestAttackerLaunches(t *testing.T) {
 	for range 30 {
 		last = submit(t, "alice", "-g 0 -e TOKEN=hush-hush -- sleep 0.02")
 	}
-	ended(t, wait(t, last), "completed", "exit code 0")
-	until(t, "bob is done", func() bool { return strings.Contains(sh(t, "", "cat /run/watcher.out"), "moments") })
+	mustEnd(t, wait(t, last), "completed", "exit code 0")
+	poll(t, "bob is done", func() bool { return strings.Contains(sh(t, "", "cat /run/watcher.out"), "moments") })
 	out := sh(t, "", "cat /run/watcher.out")
 	judge(t, out, 1)
 	if !strings.Contains(out, "gpusched-job") && strings.Contains(out, "as 1 programs") {
@@ -84,8 +84,8 @@ func TestAttackerLoader(t *testing.T) {
 		"-e GODEBUG=netdns=cgo -e GOMAXPROCS=0 -e GOTRACEBACK=crash -e GOGC=off -e BASH_ENV=/home/bob/env.sh -e ENV=/home/bob/env.sh -e NOTIFY_SOCKET=/home/bob/notify -e LISTEN_FDS=9 -e CREDENTIALS_DIRECTORY=/root"
 	id := submit(t, "bob", "--gpu-ids 0 "+hostile+" -- "+attackerPath+" inside-devices")
 	j := wait(t, id)
-	judge(t, printed(t, id, "inherited from the launcher"), 20)
-	ended(t, j, "completed", "exit code 0")
+	judge(t, waitText(t, id, "inherited from the launcher"), 20)
+	mustEnd(t, j, "completed", "exit code 0")
 	// Set-user-id programs start in a job, and refuse bob as they do outside jobs.
 	for _, line := range []string{"su -c id root", "passwd -d root", "mount --bind / /mnt", "chsh -s /bin/sh root", "gpasswd -a bob gpusched-admin", "newgrp gpusched-admin", "sg gpusched-admin -c id"} {
 		id := submit(t, "bob", "-g 0 -- setsid -w "+line)
@@ -107,7 +107,7 @@ func TestAttackerManager(t *testing.T) {
 	pid := sh(t, "", "systemctl show -P MainPID intruder")
 	sh(t, "", "echo "+pid+" > "+base+group+"/cgroup.procs")
 	sh(t, "bob", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-1")
-	until(t, "the process shows as bob's and in no job", func() bool {
+	poll(t, "the process shows as bob's and in no job", func() bool {
 		return slices.ContainsFunc(processesOn(t, 1), func(p job.GPUProcess) bool { return fmt.Sprint(p.PID) == pid && p.UID == 1002 && p.Job == 0 })
 	})
 }
@@ -124,15 +124,15 @@ func TestAttackerDescriptor(t *testing.T) {
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	installProgram(t, "../attacker", attackerPath)
 	giver := submit(t, "alice", "--gpu-ids 1 -- "+attackerPath+" give /dev/standin /tmp/giver")
-	printed(t, giver, "give: listening")
+	waitText(t, giver, "give: listening")
 	taker := submit(t, "bob", "-g 0 -- "+attackerPath+" take /dev/standin /tmp/giver 1")
-	judge(t, strings.Split(printed(t, taker, "take: holds"), "take: holds")[0], 2)
-	until(t, "bob's process shows on GPU 1", func() bool {
+	judge(t, strings.Split(waitText(t, taker, "take: holds"), "take: holds")[0], 2)
+	poll(t, "bob's process shows on GPU 1", func() bool {
 		return slices.ContainsFunc(processesOn(t, 1), func(p job.GPUProcess) bool { return p.UID == 1002 && p.Job == job.ID(taker) })
 	})
 	cancel(t, "alice", giver)
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
-	until(t, "GPU 1 is not reassigned", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
+	poll(t, "GPU 1 is not reassigned", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
 	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d of bob uses it", taker)) {
 		t.Errorf("the next job on GPU 1 is %s: %s", j.State, j.Why)
 	}
@@ -140,8 +140,8 @@ func TestAttackerDescriptor(t *testing.T) {
 		t.Errorf("health does not say so: %s", text)
 	}
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
-	ended(t, wait(t, next), "completed", "exit code 0")
-	ended(t, wait(t, taker), "cancelled", "it used GPU 1, which it does not have")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, taker), "cancelled", "it used GPU 1, which it does not have")
 }
 
 // processesOn lists the processes that the driver reports on one GPU, as root sees them.

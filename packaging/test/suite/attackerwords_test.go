@@ -34,7 +34,7 @@ func TestAttackerWords(t *testing.T) {
 		// Only the job sees this command. Either it runs, or the program is not found.
 		id := submit(t, "bob", "-g 0 -e UGLY="+strings.ReplaceAll(word, `\xff\xfe`, "")+" -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word+" 2>/dev/null || gpusched submit -q -g 0 -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word)
 		want := sh(t, "bob", "printf %s "+word+" | od -An -tx1")
-		if got := printed(t, id, "seen"); !strings.Contains(got, want) {
+		if got := waitText(t, id, "seen"); !strings.Contains(got, want) {
 			t.Errorf("%s arrives as %q, not %q", word, got, want)
 		}
 		gone := submit(t, "bob", "-g 0 --force -- "+word+" x")
@@ -82,8 +82,8 @@ func TestAttackerProcessNames(t *testing.T) {
 	attacker(t)
 	sh(t, "bob", `cp "$(command -v simcuda)" ~/$'\e[31m\nx'`)
 	id := submit(t, "bob", `--gpu-ids 0 -C ~ -- bash -c 'exec ~/$'"'\\e[31m\\nx'"' --mem 1G --hold 1000'`)
-	running(t, id)
-	until(t, "the process shows", func() bool {
+	waitRun(t, id)
+	poll(t, "the process shows", func() bool {
 		return strings.Contains(sh(t, "", "gpusched gpus --json"), fmt.Sprint(`"job": `, id))
 	})
 	for _, view := range []string{"gpusched gpus", "gpusched gpus -o wide", "gpusched gpus --json", "gpusched status", "gpusched show " + fmt.Sprint(id)} {
@@ -114,12 +114,12 @@ func TestAttackerPaths(t *testing.T) {
 	}
 	for _, dir := range []string{`~/$'new\nline'`, `~/$'\e[31m'`} {
 		id := submit(t, "bob", "-g 0 -C "+dir+" -- bash -c 'pwd | od -An -c; echo was-here'")
-		printed(t, id, "was-here")
+		waitText(t, id, "was-here")
 		n++
 	}
 	for _, dir := range []string{"~/home", "/run/gpusched/specs"} { // the account may enter these directories, but not list them
 		id := submit(t, "bob", "-g 0 -C "+dir+" -- bash -c 'ls; cat private; cat *; touch x; echo was-here'")
-		if out := printed(t, id, "was-here"); strings.Contains(out, "very-secret") || !strings.Contains(out, "Permission denied") {
+		if out := waitText(t, id, "was-here"); strings.Contains(out, "very-secret") || !strings.Contains(out, "Permission denied") {
 			t.Errorf("in %s: %q", dir, out)
 		}
 		n++

@@ -22,7 +22,7 @@ var auditFields = []string{
 func audited(t *testing.T, words string) []string {
 	t.Helper()
 	var list []string
-	synced(t)
+	awaitJournal(t)
 	for line := range strings.Lines(sh(t, "", "journalctl -q --no-pager -o json "+words)) {
 		var entry map[string]any
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
@@ -46,14 +46,14 @@ func TestAuditLog(t *testing.T) {
 	sh(t, "", "systemctl restart gpusched") // resets the rate limit of bob's logged refusals
 	since := sh(t, "", "date '+%F %T.%6N'")
 	id := submit(t, "alice", "-g 0 -m 50M -- env VERY=secret sleep 1000")
-	running(t, id)
-	refused(t, "bob", fmt.Sprintf("gpusched cancel %d", id), 4, "belongs to alice")
-	refused(t, "bob", "gpusched gpu drain 1", 4, "only administrators")
+	waitRun(t, id)
+	mustFail(t, "bob", fmt.Sprintf("gpusched cancel %d", id), 4, "belongs to alice")
+	mustFail(t, "bob", "gpusched gpu drain 1", 4, "only administrators")
 	sh(t, "", fmt.Sprintf("gpusched gpu drain 1 --reason fan; gpusched gpu undrain 1; gpusched cancel %d; systemctl reload gpusched", id))
 	const asRoot, ofRoot = "PRIORITY=6 SYSLOG_IDENTIFIER=gpuschedd _TRANSPORT=journal _UID=0 ", "GPUSCHED_UID=0 GPUSCHED_USER=root "
 	const refusal = "PRIORITY=4 SYSLOG_IDENTIFIER=gpuschedd _TRANSPORT=journal _UID=0 GPUSCHED_UID=1002 GPUSCHED_USER=bob "
 	query := "-u gpusched GPUSCHED_AUDIT=1 --since '" + since + "'"
-	until(t, "the reload is in the audit log", func() bool {
+	poll(t, "the reload is in the audit log", func() bool {
 		return slices.Contains(audited(t, query), asRoot+ofRoot+"GPUSCHED_ACTION=reload GPUSCHED_TARGET=settings GPUSCHED_OUTCOME=done")
 	})
 	for words, want := range map[string]string{
@@ -102,7 +102,7 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 		"GPUSCHED_SETTING=notify.webhook.lab.url":              {"GPUSCHED_VALUE": "(not shown)", "GPUSCHED_VALUE_BEFORE": "none"},
 	} {
 		var entry map[string]any
-		until(t, words+" is in the journal", func() bool {
+		poll(t, words+" is in the journal", func() bool {
 			out := sh(t, "", "journalctl -q --no-pager -o json -u gpusched --since '"+since+"' "+words)
 			return json.Unmarshal([]byte(out), &entry) == nil // true if exactly one entry was found
 		})
@@ -136,8 +136,8 @@ func TestAttackerAuditLog(t *testing.T) {
 		t.Errorf("a GPU with a field in its name: %s%s", r.Stdout, r.Stderr)
 	}
 	id := submit(t, "bob", "-g 0 -- bash -c "+`"printf 'MESSAGE=`+line+`\n`+strings.ReplaceAll(forged, `\n`, `\\n`)+`\n' | logger --journald; echo '<0>`+line+`'"`)
-	ended(t, wait(t, id), "completed", "exit code 0")
-	refused(t, "bob", "gpusched gpu drain 3", 4, "only administrators")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
+	mustFail(t, "bob", "gpusched gpu drain 3", 4, "only administrators")
 	want := []string{"GPU 0\nGPUSCHED_OUTCOME=done GPUSCHED_OUTCOME=refused", "GPU 3 GPUSCHED_OUTCOME=refused GPUSCHED_GPU=3"}
 	got := audited(t, "-u gpusched GPUSCHED_AUDIT=1 GPUSCHED_UID=1002 --since '"+since+"'")
 	if len(got) != len(want) {
@@ -163,10 +163,10 @@ func TestLogLevel(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "gpusched daemon log-level default") })
 	since := sh(t, "", "date '+%F %T.%6N'")
 	entries := func(words string) string {
-		synced(t)
+		awaitJournal(t)
 		return sh(t, "", "journalctl -q --no-pager -o cat -u gpusched --since '"+since+"' "+words)
 	}
-	refused(t, "bob", "gpusched daemon log-level debug", 4, "only administrators")
+	mustFail(t, "bob", "gpusched daemon log-level debug", 4, "only administrators")
 	if got := sh(t, "bob", "gpusched list >/dev/null; gpusched daemon log-level"); got != "info, as the settings say" || entries("PRIORITY=7") != "" {
 		t.Errorf("%s; at debug there is\n%s", got, entries("PRIORITY=7"))
 	}

@@ -15,7 +15,7 @@ func TestJobRunsAsItsSubmitter(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "mkdir -p ~/work")
 	id := submit(t, "alice", `--gpus 0 -C ~/work -- bash -c 'id -u; id -g; id -Gn; echo $HOME $USER $SHELL; pwd; umask; echo done'`)
-	printed(t, id, "done")
+	waitText(t, id, "done")
 	want := sh(t, "alice", "id -u; id -g; id -Gn; echo $HOME alice /bin/bash; cd ~/work; pwd; umask; echo done")
 	if got := output(t, "alice", id); got != want {
 		t.Errorf("the job says\n%s\nand alice is\n%s", got, want)
@@ -23,7 +23,7 @@ func TestJobRunsAsItsSubmitter(t *testing.T) {
 	if !strings.Contains(want, "lab") {
 		t.Errorf("alice has no supplementary group to test with: %s", want)
 	}
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestOutputIsPrivate: the owner can read a job's output with plain journalctl and with 'gpusched
@@ -32,7 +32,7 @@ func TestOutputIsPrivate(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `--gpus 0 -- echo my-secret-output`)
 	wait(t, id)
-	printed(t, id, "my-secret-output")
+	waitText(t, id, "my-secret-output")
 	plain := fmt.Sprintf("journalctl --no-pager -q -u gpujob-%d", id)
 	logs := fmt.Sprintf("gpusched logs %d", id)
 	for _, cmd := range []string{plain, logs} {
@@ -70,7 +70,7 @@ func TestEndings(t *testing.T) {
 		{"--time 1s -- sleep 60", "timed-out", "stopped at its time limit of 1s", 124},
 	} {
 		id := submit(t, "alice", "--gpus 0 "+c.args)
-		ended(t, wait(t, id), c.state, c.sentence)
+		mustEnd(t, wait(t, id), c.state, c.sentence)
 		if r := try(t, "alice", fmt.Sprintf("gpusched wait %d", id)); r.Code != c.code {
 			t.Errorf("%s: wait exits %d, want %d", c.args, r.Code, c.code)
 		}
@@ -81,24 +81,24 @@ func TestEndings(t *testing.T) {
 func TestCancel(t *testing.T) {
 	begin(t)
 	holder := submit(t, "alice", "--gpus 4 -- sleep 1000")
-	running(t, holder)
+	waitRun(t, holder)
 	waiting := submit(t, "alice", "--gpus 1 -- true")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", waiting))
-	ended(t, show(t, "alice", waiting), "cancelled", "cancelled by alice")
+	mustEnd(t, show(t, "alice", waiting), "cancelled", "cancelled by alice")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", holder))
-	ended(t, wait(t, holder), "cancelled", "cancelled by alice")
+	mustEnd(t, wait(t, holder), "cancelled", "cancelled by alice")
 	deaf := submit(t, "alice", "--gpus 0 --grace 1s -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
-	printed(t, deaf, "armed")
+	waitText(t, deaf, "armed")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", deaf))
-	ended(t, wait(t, deaf), "cancelled", "cancelled by alice")
+	mustEnd(t, wait(t, deaf), "cancelled", "cancelled by alice")
 
 	// A grace that applies only to this cancel, no grace,
 	// and no grace for a job that is already ending.
 	for _, how := range []string{"--grace 1s", "--now", "%[1]d && gpusched cancel --now"} {
 		hangs := submit(t, "alice", "--gpus 0 --grace 10m -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
-		printed(t, hangs, "armed")
+		waitText(t, hangs, "armed")
 		sh(t, "alice", fmt.Sprintf("gpusched cancel "+how+" %[1]d", hangs))
-		ended(t, wait(t, hangs), job.Cancelled, "cancelled by alice")
+		mustEnd(t, wait(t, hangs), job.Cancelled, "cancelled by alice")
 	}
 }
 
@@ -116,7 +116,7 @@ bash /tmp/args.sh; rm /tmp/args.sh`
 	if _, err := fmt.Sscan(sh(t, "alice", script), &id); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if got, want := sh(t, "alice", "cat ~/got"), sh(t, "alice", "cat ~/want"); got != want {
 		t.Errorf("the arguments changed on the way: %s, %s", got, want)
 	}
@@ -128,14 +128,14 @@ func TestEnvironment(t *testing.T) {
 	begin(t)
 	get := func(opts string) string {
 		id := submit(t, "alice", opts+" -- bash -c 'env; echo end-of-env'")
-		return printed(t, id, "end-of-env")
+		return waitText(t, id, "end-of-env")
 	}
 	has := func(env, line string) bool { return strings.Contains("\n"+env+"\n", "\n"+line+"\n") }
 	var id int64
 	if _, err := fmt.Sscan(sh(t, "alice", "MINE=yes CUDA_VISIBLE_DEVICES=7 NOTIFY_SOCKET=/x gpusched submit -q -g 2 -e ADDED=1 -- bash -c 'env; echo end-of-env'"), &id); err != nil {
 		t.Fatal(err)
 	}
-	env := printed(t, id, "end-of-env")
+	env := waitText(t, id, "end-of-env")
 	for _, line := range []string{
 		"MINE=yes", "ADDED=1", "CUDA_VISIBLE_DEVICES=0,1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
 		fmt.Sprintf("GPUSCHED_JOB_ID=%d", id), "GPUSCHED_ATTEMPT=1",
@@ -161,7 +161,7 @@ func TestEnvironment(t *testing.T) {
 func TestNothingToRead(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--gpus 0 -e TOKEN=hush-hush -C ~ -n public-name -- bash -c 'echo armed; sleep 100 # quiet-word'")
-	printed(t, id, "armed")
+	waitText(t, id, "armed")
 	for _, cmd := range []string{
 		"systemctl show gpujob-%[1]d", "systemctl cat gpujob-%[1]d", "systemctl status gpujob-%[1]d", "cat /run/systemd/transient/gpujob-%[1]d.service",
 		"gpusched show %[1]d", "gpusched show --json %[1]d", "gpusched list --json", "gpusched status --json", "gpusched why %[1]d", "cat /run/gpusched/specs/%[1]d.1",
@@ -189,7 +189,7 @@ func TestNothingToRead(t *testing.T) {
 func TestOthersMayNot(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--gpus 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	for _, cmd := range []string{"gpusched cancel %d", "gpusched cancel --signal USR1 %d", "systemctl stop gpujob-%d", "systemctl kill gpujob-%d"} {
 		if r := try(t, "bob", fmt.Sprintf(cmd, id)+" </dev/null"); r.Code == 0 {
 			t.Errorf("bob may %q", fmt.Sprintf(cmd, id))
@@ -203,7 +203,7 @@ func TestOthersMayNot(t *testing.T) {
 	}
 	mine := submit(t, "bob", "--gpus 0 -- id -un")
 	wait(t, mine)
-	if out := printed(t, mine, "bob"); strings.TrimSpace(out) != "bob" {
+	if out := waitText(t, mine, "bob"); strings.TrimSpace(out) != "bob" {
 		t.Errorf("bob's job runs as %q", out)
 	}
 	if got := show(t, "bob", id); got.Private != nil || got.State != "running" {

@@ -41,8 +41,8 @@ func TestSoftReboot(t *testing.T) {
 	again := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
 	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
 	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
-	running(t, again)
-	running(t, lost)
+	waitRun(t, again)
+	waitRun(t, lost)
 	asked := try(t, "", "systemctl soft-reboot").Code == 0 // the soft reboot may end the command
 	if version < 254 {
 		if asked {
@@ -52,12 +52,12 @@ func TestSoftReboot(t *testing.T) {
 		wait(t, waiting)
 		return
 	}
-	until(t, "the job is started again", func() bool {
+	poll(t, "the job is started again", func() bool {
 		out := try(t, "", fmt.Sprintf("gpusched show --json %d", again)).Stdout
 		return strings.Contains(strings.ReplaceAll(out, " ", ""), `"attempt":2`)
 	})
-	ended(t, wait(t, lost), "lost", "restarted while the job ran")
-	ended(t, wait(t, waiting), "completed", "exit code 0")
+	mustEnd(t, wait(t, lost), "lost", "restarted while the job ran")
+	mustEnd(t, wait(t, waiting), "completed", "exit code 0")
 	cancel(t, "alice", again)
 }
 
@@ -88,9 +88,9 @@ func rebootWithJobs(t *testing.T) {
 		behind = append(behind, submit(t, "bob", "--gpu-ids 0,1 -- true"))
 	}
 	for _, id := range []int64{again, lost, retried} {
-		running(t, id)
+		waitRun(t, id)
 	}
-	until(t, "two tasks of the array run", func() bool {
+	poll(t, "two tasks of the array run", func() bool {
 		run := 0
 		for _, j := range list(t, fmt.Sprint(array)) {
 			if int64(j.ID) != array && j.State == "running" {
@@ -103,23 +103,23 @@ func rebootWithJobs(t *testing.T) {
 	if err := the.Reboot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
-	until(t, "the job runs again", func() bool { j := show(t, "", again); return j.Attempt == 2 && j.State == "running" })
-	ended(t, wait(t, lost), "lost", "restarted while the job ran")
+	poll(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+	poll(t, "the job runs again", func() bool { j := show(t, "", again); return j.Attempt == 2 && j.State == "running" })
+	mustEnd(t, wait(t, lost), "lost", "restarted while the job ran")
 	if j := wait(t, retried); j.Attempt != 1 {
 		t.Errorf("job %d, which must not be retried after a reboot, is in attempt %d", retried, j.Attempt)
 	} else {
-		ended(t, j, "lost", "restarted while the job ran")
+		mustEnd(t, j, "lost", "restarted while the job ran")
 	}
-	ended(t, wait(t, waiting), "completed", "exit code 0")
+	mustEnd(t, wait(t, waiting), "completed", "exit code 0")
 	cancel(t, "alice", again)
 	for _, id := range behind {
 		j := wait(t, id)
-		if ended(t, j, "completed", "exit code 0"); j.Attempt != 1 {
+		if mustEnd(t, j, "completed", "exit code 0"); j.Attempt != 1 {
 			t.Errorf("waiting job %d was started %d times", id, j.Attempt)
 		}
 	}
-	ended(t, wait(t, array), "failed", "2 of 3 tasks did not complete")
+	mustEnd(t, wait(t, array), "failed", "2 of 3 tasks did not complete")
 	if out := sh(t, "", "gpusched gpus"); !strings.Contains(out, "paused") {
 		t.Errorf("the pause is forgotten: %s", out)
 	}
@@ -136,25 +136,25 @@ func TestBootPowerCut(t *testing.T) {
 	sh(t, "", "gpusched gpu pause 0-3; sync")
 	l := &load{acked: map[string]int64{}}
 	for n := range *powerCuts {
-		before := len(l.known())
+		before := len(l.acknowledgedJobs())
 		l.stream(t.Context(), t, "bob", "loadgen", "-hold", fmt.Sprintf("cut%d", n), "100000", "true")
-		until(t, "jobs are acknowledged", func() bool { return len(l.known()) > before+10 })
+		poll(t, "jobs are acknowledged", func() bool { return len(l.acknowledgedJobs()) > before+10 })
 		<-time.After(time.Duration(rand.IntN(2000)) * time.Millisecond)
 		if err := the.PowerCut(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		l.done.Wait()
-		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
-		keeps(t, l.known())
-		t.Logf("cut %d: %d jobs were acknowledged before it", n, len(l.known()))
+		poll(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		checkKept(t, l.acknowledgedJobs())
+		t.Logf("cut %d: %d jobs were acknowledged before it", n, len(l.acknowledgedJobs()))
 	}
 	id := submit(t, "alice", "-g 1 -- true")
 	sh(t, "", "gpusched cancel $(gpusched list -o ids --user bob); gpusched gpu resume 0-3")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
-// This function checks that the daemon knows each of these jobs exactly once.
-func keeps(t *testing.T, acked map[string]int64) {
+// checkKept checks that the daemon knows each of these jobs exactly once.
+func checkKept(t *testing.T, acked map[string]int64) {
 	t.Helper()
 	known := map[string][]int64{}
 	for _, j := range allJobs(t) {
@@ -182,7 +182,7 @@ func TestBootDiskCuts(t *testing.T) {
 		l.done.Wait()
 		try(t, "", "gpusched cancel $(gpusched list -o ids)") // some jobs end by themselves meanwhile
 	}()
-	until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 20 })
+	poll(t, "jobs are acknowledged", func() bool { return len(l.acknowledgedJobs()) > 20 })
 	var last int
 	var sum disk.Loss
 	for n := range *diskCuts {
@@ -190,7 +190,7 @@ func TestBootDiskCuts(t *testing.T) {
 		dir := t.TempDir()
 		image := filepath.Join(dir, "disk")
 		var acked map[string]int64
-		loss, err := the.CutCopy(t.Context(), image, func() { acked = l.known() })
+		loss, err := the.CutCopy(t.Context(), image, func() { acked = l.acknowledgedJobs() })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestBootDiskCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		os.Remove(image)
-		if err := holds(t.Context(), filepath.Join(dir, filepath.Base(stateDir), "state.db"), acked); err != nil {
+		if err := checkStateFile(t.Context(), filepath.Join(dir, filepath.Base(stateDir), "state.db"), acked); err != nil {
 			t.Errorf("cut %d, which kept %d blocks and lost %d: %v", n, loss.Kept, loss.Lost, err)
 		}
 		last, sum.Kept, sum.Lost = len(acked), sum.Kept+loss.Kept, sum.Lost+loss.Lost
@@ -206,9 +206,9 @@ func TestBootDiskCuts(t *testing.T) {
 	t.Logf("%d cuts kept %d unflushed blocks and lost %d; %d jobs were acknowledged at the last one", *diskCuts, sum.Kept, sum.Lost, last)
 }
 
-// This function checks that a state file is intact, contains each of these jobs, and will not reuse
-// their ids.
-func holds(ctx context.Context, path string, jobs map[string]int64) error {
+// checkStateFile checks that a state file is intact, contains each of these jobs, and will not
+// reuse their ids.
+func checkStateFile(ctx context.Context, path string, jobs map[string]int64) error {
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {
 		return err

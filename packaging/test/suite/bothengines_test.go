@@ -131,7 +131,7 @@ func walkBoth(t *testing.T, box slurmBox) {
 			here, _ = local.types(line.args, line.local)
 		}
 		there, said := slurm.types(line.args, line.slurm)
-		if !strings.Contains(there+said, slurm.named(line.says)) {
+		if !strings.Contains(there+said, slurm.withIDs(line.says)) {
 			t.Errorf("gpusched %s: no %q in\n%s%s", line.args, line.says, there, said)
 		}
 		if gap := strings.Contains(said, "is not for Slurm") || strings.Contains(said, "Slurm shows no"); gap != (line.slurm == 2 && line.local != 2 || line.says == "not for Slurm") {
@@ -159,12 +159,12 @@ func newSide(t *testing.T, box slurmBox, engine string) side {
 	s.jobs["HELD"] = s.submit("-g 1 -t 30m --hold -- true")
 	s.jobs["ARRAY"] = s.submit("-g 0 -n array --array 0-4%2 --hold -- true")
 	s.gs(3, "wait "+s.jobs["ENDED"])
-	s.becomes(s.jobs["RUNS"], "running")
+	s.awaitState(s.jobs["RUNS"], "running")
 	return s
 }
 
-// This method replaces the names of bothLines in a text with the job ids of this side.
-func (s side) named(text string) string {
+// withIDs replaces the names of bothLines in a text with the job ids of this side.
+func (s side) withIDs(text string) string {
 	for _, name := range []string{"RUNS", "ENDED", "HELD", "ARRAY"} {
 		text = strings.ReplaceAll(text, name, s.jobs[name])
 	}
@@ -173,7 +173,7 @@ func (s side) named(text string) string {
 
 func (s side) types(args string, status int) (printed, said string) {
 	s.Helper()
-	r := s.run(status, s.named(args))
+	r := s.run(status, s.withIDs(args))
 	for _, fault := range []string{"--on slurm --on", "panic", "0001-01-01"} {
 		if strings.Contains(r.Stdout+r.Stderr, fault) {
 			s.Errorf("gpusched --on %s %s: %q in\n%s%s", s.engine, args, fault, r.Stdout, r.Stderr)

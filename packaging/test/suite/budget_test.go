@@ -20,11 +20,11 @@ func messagesIn(t *testing.T, user string, id int64) []string {
 	return strings.Split(strings.TrimSpace(out), "\n")
 }
 
-// This function waits until the daemon has taken n samples of the GPUs.
-func samples(t *testing.T, n int) {
+// awaitSamples waits until the daemon has taken n samples of the GPUs.
+func awaitSamples(t *testing.T, n int) {
 	t.Helper()
 	seen := map[string]bool{}
-	until(t, fmt.Sprintf("%d samples", n), func() bool {
+	poll(t, fmt.Sprintf("%d samples", n), func() bool {
 		var r api.GPUsReply
 		if err := json.Unmarshal([]byte(try(t, "", "gpusched gpus --json").Stdout), &r); err == nil && !r.SampledAt.IsZero() {
 			seen[r.SampledAt.String()] = true
@@ -41,9 +41,9 @@ func TestGPUMemoryBudget(t *testing.T) {
 	settings(t, "[gpus]\nsample_interval = \"300ms\"\n[gpu_memory]\npolicy = \"enforce\"\ntolerance = \"100M\"\ngrace = \"2s\"")
 	sh(t, "alice", "rm -f ~/more")
 	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- bash -c 'simcuda --mem 30G --hold 1000 & while [ ! -e ~/more ]; do sleep 0.1; done; simcuda --mem 10G --hold 1000'")
-	running(t, id)
+	waitRun(t, id)
 	const warning = "gpusched: this job uses 30G of the memory of GPU 0, 10G more than the 20G it was promised."
-	until(t, "alice finds the warning", func() bool { return strings.HasPrefix(messagesIn(t, "alice", id)[0], warning) })
+	poll(t, "alice finds the warning", func() bool { return strings.HasPrefix(messagesIn(t, "alice", id)[0], warning) })
 	if out := sh(t, "alice", fmt.Sprintf("gpusched logs %d", id)); !strings.Contains(out, warning) {
 		t.Errorf("gpusched logs does not show the warning: %s", out)
 	}
@@ -54,9 +54,9 @@ func TestGPUMemoryBudget(t *testing.T) {
 		t.Errorf("show and list: %s", out)
 	}
 	other := submit(t, "bob", "-g 0.5 --gpu-ids 0 --gpu-mem 45G -- simcuda --mem 5G --hold 1000")
-	running(t, other)
+	waitRun(t, other)
 	sh(t, "", "systemctl kill --kill-whom main --signal KILL gpusched")
-	samples(t, 8)
+	awaitSamples(t, 8)
 	if got := messagesIn(t, "alice", id); len(got) != 1 {
 		t.Errorf("warned %d times: %q", len(got), got)
 	}
@@ -64,7 +64,7 @@ func TestGPUMemoryBudget(t *testing.T) {
 		t.Fatalf("stopped although there was enough memory for both: %+v", j.Result)
 	}
 	sh(t, "alice", "touch ~/more")
-	ended(t, wait(t, id), "gpu-out-of-memory", fmt.Sprintf("stopped for using 40G of the memory of GPU 0, 20G more than the 20G it was promised, when job %d was short of its own", other))
+	mustEnd(t, wait(t, id), "gpu-out-of-memory", fmt.Sprintf("stopped for using 40G of the memory of GPU 0, 20G more than the 20G it was promised, when job %d was short of its own", other))
 	if got := messagesIn(t, "alice", id); len(got) != 2 || !strings.HasPrefix(got[1], "gpusched: stopped for using 40G") {
 		t.Errorf("its journal: %q", got)
 	}
@@ -84,7 +84,7 @@ func TestGPUMemoryBudget(t *testing.T) {
 func TestOwnGPUMemoryError(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- simcuda --oom")
-	ended(t, wait(t, id), "failed", "failed: exit code 1")
+	mustEnd(t, wait(t, id), "failed", "failed: exit code 1")
 }
 
 // TestForeignProcessSinceTheLook: a process that begins to use a GPU between two samples is noticed
@@ -92,20 +92,20 @@ func TestOwnGPUMemoryError(t *testing.T) {
 func TestForeignProcessSinceTheLook(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1h\"")
-	answers(t)
-	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
+	awaitDaemon(t)
+	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
 	sh(t, "", "systemd-run --quiet --uid bob --unit stranger simcuda --mem 70G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
-	until(t, "it has its memory", func() bool { return sh(t, "", "ls /run/fakenvml/claims | grep -c -- -0$ || true") == "1" })
+	poll(t, "it has its memory", func() bool { return sh(t, "", "ls /run/fakenvml/claims | grep -c -- -0$ || true") == "1" })
 	id := submit(t, "alice", "--gpu-ids 0 -- touch /tmp/began")
 	stranger := "in use outside gpusched: bob's process " + sh(t, "", "systemctl show -P MainPID stranger") + " has 70G"
-	until(t, "the job waits for the foreign process", func() bool { return strings.Contains(why(t, "alice", id), stranger) })
+	poll(t, "the job waits for the foreign process", func() bool { return strings.Contains(askWhy(t, "alice", id), stranger) })
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is in use") || strings.Contains(out, "\n/tmp/began") {
 		t.Errorf("show: %s", out)
 	}
 	sh(t, "", "systemctl stop stranger")
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestForeignProcess: a process that uses a GPU without a job is shown. 'why' names the process to
@@ -116,7 +116,7 @@ func TestForeignProcess(t *testing.T) {
 	sh(t, "", `cp "$(command -v simcuda)" /usr/local/bin/$'se\e[31mcret'; systemd-run --quiet --uid bob --unit stranger bash -c 'exec /usr/local/bin/se*cret --mem 70G --hold 1000'`)
 	t.Cleanup(func() { sh(t, "", "systemctl stop stranger; rm -f /usr/local/bin/se*cret") })
 	pid := sh(t, "", "systemctl show -P MainPID stranger")
-	until(t, "the process shows", func() bool {
+	poll(t, "the process shows", func() bool {
 		return strings.Contains(sh(t, "alice", "gpusched gpus"), "bob's process "+pid+" has 70G")
 	})
 	out := sh(t, "alice", "gpusched gpus")
@@ -134,8 +134,8 @@ func TestForeignProcess(t *testing.T) {
 		t.Errorf("a dry run: %s", out)
 	}
 	sh(t, "", "systemctl stop stranger")
-	ended(t, wait(t, id), "completed", "exit code 0")
-	ended(t, wait(t, whole), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, whole), "completed", "exit code 0")
 }
 
 // TestIdleJob: a job that does not use its GPU gets a message. If the site says so, the job is
@@ -147,14 +147,14 @@ func TestIdleJob(t *testing.T) {
 	busy := submit(t, "bob", "-g 1 -- simcuda --mem 5G --util 70 --hold 1000")
 	notebook := submit(t, "alice", "-g 1 -- simcuda --mem 5G --util 0 --hold 1000")
 	sleeps := submit(t, "alice", "-g 2 -- sleep 1000")
-	running(t, busy)
-	running(t, sleeps)
+	waitRun(t, busy)
+	waitRun(t, sleeps)
 	began := time.Now()
 	stopped := func(id int64) {
 		t.Helper()
 		const sentence = "cancelled by the site: it had not used its GPUs for "
 		j, idle := wait(t, id), 0
-		ended(t, j, "cancelled", sentence)
+		mustEnd(t, j, "cancelled", sentence)
 		if _, err := fmt.Sscanf(j.Result.Sentence, sentence+"%ds", &idle); err != nil || time.Duration(idle)*time.Second < after+grace {
 			t.Errorf("job %d says %q, %v", id, j.Result.Sentence, err)
 		}

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// This function waits until the scheduler has started and the output of health contains the text of
-// its argument.
-func works(t *testing.T, crashes string) {
+// awaitHealth waits until the scheduler has started and the output of health contains the sentence.
+func awaitHealth(t *testing.T, sentence string) {
 	t.Helper()
-	until(t, "a scheduler that works and "+crashes, func() bool {
+	poll(t, "a scheduler that works and "+sentence, func() bool {
 		text, code := health(t)
-		return code == 9 && strings.Contains(text, crashes)
+		return code == 9 && strings.Contains(text, sentence)
 	})
 }
 
@@ -28,11 +27,11 @@ func TestCrashes(t *testing.T) {
 	forget()
 	t.Cleanup(forget)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	die := func(signal, tells string) time.Duration {
 		pid, began := daemonPID(t), time.Now()
 		sh(t, "", "kill -"+signal+" "+pid)
-		until(t, "the next daemon tells: "+tells, func() bool {
+		poll(t, "the next daemon tells: "+tells, func() bool {
 			text, _ := health(t)
 			return daemonPID(t) != pid && strings.Contains(text, tells)
 		})
@@ -41,10 +40,10 @@ func TestCrashes(t *testing.T) {
 	t.Logf("killed: back after %s", die("KILL", "none of the scheduler's own").Round(time.Millisecond))
 	for n, tells := range []string{"crashed once", "crashed 2 times", "crashed 3 times"} {
 		t.Logf("crash %d: back after %s", n+1, die("ABRT", tells).Round(time.Millisecond))
-		ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+		mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	}
 	die("ABRT", "crashed over and over")
-	works(t, "crashed 4 times") // the daemon has started by itself
+	awaitHealth(t, "crashed 4 times") // the daemon has started by itself
 	for range 3 {
 		die("ABRT", "crashed over and over")
 	}
@@ -52,10 +51,10 @@ func TestCrashes(t *testing.T) {
 	if code != 1 || !strings.Contains(text, "crash.last") {
 		t.Errorf("health exits %d: %s", code, text)
 	}
-	refused(t, "bob", "gpusched submit -g 0 -- true", 1, "crashed over and over")
+	mustFail(t, "bob", "gpusched submit -g 0 -- true", 1, "crashed over and over")
 	sh(t, "", "systemctl reload gpusched")
-	works(t, "crashed 7 times")
-	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+	awaitHealth(t, "crashed 7 times")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	if j := show(t, "alice", on); j.State != "running" {
 		t.Errorf("the job is %s", j.State)
 	}

@@ -39,19 +39,19 @@ func cudaSays(t *testing.T, of map[int]string) {
 // that computes wrongly, and says if there is no CUDA.
 func TestDoctorTestsCUDA(t *testing.T) {
 	begin(t)
-	_, found := trials(t, "alice", "--gpu-ids 0")
+	_, found := runDoctor(t, "alice", "--gpu-ids 0")
 	if c := found[0]["sums"]; c.Health != job.Limited || !strings.Contains(c.Detail, "libcuda.so.1") {
 		t.Errorf("without the library: %+v", c)
 	}
 	withCUDA(t)
-	_, found = trials(t, "alice", "--gpu-ids 0-1")
+	_, found = runDoctor(t, "alice", "--gpu-ids 0-1")
 	for i, checks := range found {
 		if c := checks["sums"]; c.Health != job.Healthy {
 			t.Errorf("GPU %d: %+v", i, c)
 		}
 	}
 	cudaSays(t, map[int]string{1: "-1", 2: "999"})
-	code, found := trials(t, "alice", "--gpu-ids 0-2")
+	code, found := runDoctor(t, "alice", "--gpu-ids 0-2")
 	if c := found[0]["sums"]; c.Health != job.Healthy {
 		t.Errorf("GPU 0: %+v", c)
 	}
@@ -90,11 +90,11 @@ func testAgain(t *testing.T) {
 	sh(t, "", "gpusched gpu pause 0-3 && gpusched gpu resume 0-3")
 }
 
-// probes returns how often GPUs were tested since a time.
-func probes(t *testing.T, since string) int {
+// probes returns how often GPUs were tested after the start.
+func probes(t *testing.T, start string) int {
 	t.Helper()
-	synced(t)
-	return strings.Count(sh(t, "", "journalctl -o cat --since @"+since+" -t gpusched-probe"), "\n") + 1
+	awaitJournal(t)
+	return strings.Count(sh(t, "", "journalctl -o cat --since @"+start+" -t gpusched-probe"), "\n") + 1
 }
 
 // TestGPUsAreTestedAtTheStart: a daemon that finds no record of a test tests each GPU before its
@@ -109,7 +109,7 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	t.Cleanup(func() {
 		sh(t, "", "systemctl stop gpusched.socket gpusched; rm -r /var/lib/gpusched/state.db*; cp -a "+away+"/state.db* /var/lib/gpusched/; rm -r "+away+"; systemctl start gpusched.socket gpusched")
 	})
-	until(t, "GPU 2 is sick", func() bool {
+	poll(t, "GPU 2 is sick", func() bool {
 		return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it (cuInit: 999 CUDA_ERROR_UNKNOWN)")
 	})
 	ids := make([]int64, 3)
@@ -117,7 +117,7 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 		ids[i] = submit(t, "alice", fmt.Sprintf("--gpu-ids %d -- true", gpu))
 	}
 	for _, id := range ids {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
 	if text, code := health(t); code != 1 || !strings.Contains(text, "CUDA fails on it (cuInit: 999 CUDA_ERROR_UNKNOWN)") {
 		t.Errorf("health: %d %s", code, text)
@@ -130,17 +130,17 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 		t.Errorf("GPUs were tested %d times", n)
 	}
 	sh(t, "", "systemctl restart gpusched")
-	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
 	if n := probes(t, since); n != 4 {
 		t.Errorf("after a restart GPUs had been tested %d times", n)
 	}
 	// An administrator who says that the GPU is well makes the daemon test it again.
 	sh(t, "", "gpusched gpu undrain 2")
-	until(t, "GPU 2 was tested again", func() bool { return probes(t, since) == 5 })
-	until(t, "GPU 2 is sick again", func() bool { return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it") })
+	poll(t, "GPU 2 was tested again", func() bool { return probes(t, since) == 5 })
+	poll(t, "GPU 2 is sick again", func() bool { return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it") })
 	cudaSays(t, nil)
 	sh(t, "", "gpusched gpu undrain 2")
-	ended(t, wait(t, waits), "completed", "exit code 0")
+	mustEnd(t, wait(t, waits), "completed", "exit code 0")
 }
 
 // TestWrongSumsFailNoJob: 60 jobs wait while a GPU begins to compute wrongly. Jobs that fail there
@@ -162,7 +162,7 @@ func TestWrongSumsFailNoJob(t *testing.T) {
 		}
 		return n
 	}
-	until(t, "10 tasks have completed", func() bool { return count("completed") >= 10 })
+	poll(t, "10 tasks have completed", func() bool { return count("completed") >= 10 })
 	cudaSays(t, map[int]string{1: "-1"})
 	for _, id := range ids {
 		wait(t, id)
@@ -173,13 +173,13 @@ func TestWrongSumsFailNoJob(t *testing.T) {
 	if shown := gpuShown(t, 1); !strings.HasPrefix(shown, "sick CUDA fails on it (wrong sums: ") {
 		t.Errorf("GPU 1 is %s", shown)
 	}
-	synced(t)
+	awaitJournal(t)
 	failed := strings.Count(sh(t, "", "journalctl -o cat -u 'gpujob-*' --since -5min"), "wrong sums: ")
 	t.Logf("%d attempts failed", failed)
 	if failed < 1 || failed > 3 {
 		t.Errorf("%d attempts failed on the GPU", failed)
 	}
-	until(t, "the alert was raised", func() bool { return sh(t, "", "cat /run/alerts || true") != "" })
+	poll(t, "the alert was raised", func() bool { return sh(t, "", "cat /run/alerts || true") != "" })
 	if alerts := sh(t, "", "cat /run/alerts"); alerts != "1" {
 		t.Errorf("alerts: %q", alerts)
 	}
@@ -192,24 +192,24 @@ func TestCUDAHangs(t *testing.T) {
 	withCUDA(t)
 	cudaSays(t, map[int]string{3: "-2"})
 	testAgain(t)
-	until(t, "the test runs", func() bool { return try(t, "", "pgrep -f [g]pusched-nvml.--cuda").Code == 0 })
+	poll(t, "the test runs", func() bool { return try(t, "", "pgrep -f [g]pusched-nvml.--cuda").Code == 0 })
 	if shown := gpuShown(t, 3); !strings.HasPrefix(shown, "cleaning it is tested with CUDA") {
 		t.Errorf("GPU 3 is %s", shown)
 	}
-	ended(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 0 -- true")), "completed", "exit code 0")
 	waits := submit(t, "alice", "--gpu-ids 3 -- true")
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "being checked (it is tested with CUDA before its next job)") {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched.service")
 	tested := "sick CUDA fails on it (no answer within 20s)"
-	until(t, "GPU 3 is sick", func() bool { return strings.HasPrefix(gpuShown(t, 3), tested) })
+	poll(t, "GPU 3 is sick", func() bool { return strings.HasPrefix(gpuShown(t, 3), tested) })
 	if r := try(t, "", "pgrep -f [g]pusched-nvml.--cuda; systemctl --all --no-legend list-units 'gpusched-probe-*'"); strings.TrimSpace(r.Stdout) != "" {
 		t.Errorf("left: %s", r.Stdout)
 	}
 	cudaSays(t, nil)
 	sh(t, "", "gpusched gpu undrain 3")
-	ended(t, wait(t, waits), "completed", "exit code 0")
+	mustEnd(t, wait(t, waits), "completed", "exit code 0")
 }
 
 // TestSiteChecksGPUs: after a good test the site's own check decides. Where a setting or a missing
@@ -218,7 +218,7 @@ func TestSiteChecksGPUs(t *testing.T) {
 	begin(t)
 	if text, _ := health(t); !strings.Contains(text, "used without a test with CUDA: there is no libcuda.so.1") {
 		testAgain(t)
-		until(t, "health says that nothing is tested", func() bool {
+		poll(t, "health says that nothing is tested", func() bool {
 			text, _ = health(t)
 			return strings.Contains(text, "used without a test with CUDA: there is no libcuda.so.1")
 		})
@@ -230,16 +230,16 @@ func TestSiteChecksGPUs(t *testing.T) {
 	})
 	settings(t, "[gpus]\ncheck_unit = \"site-check@.service\"")
 	testAgain(t)
-	until(t, "GPU 2 is sick", func() bool {
+	poll(t, "GPU 2 is sick", func() bool {
 		return strings.HasPrefix(gpuShown(t, 2), "sick the site's check site-check@2.service failed")
 	})
-	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
-	until(t, "all GPUs were checked", func() bool { return sh(t, "", "sort -u /run/checked | tr -d '\\n'") == "0123" })
+	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+	poll(t, "all GPUs were checked", func() bool { return sh(t, "", "sort -u /run/checked | tr -d '\\n'") == "0123" })
 	settings(t, "[gpus]\nprobe = false")
 	if text, _ := health(t); !strings.Contains(text, "GPUs are not tested with CUDA (gpus.probe)") {
 		t.Errorf("health: %s", text)
 	}
 	cudaSays(t, map[int]string{1: "999"})
 	testAgain(t)
-	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 }

@@ -41,7 +41,7 @@ func TestDeviceFiles(t *testing.T) {
 	if calls := sh(t, "", "cat /run/modprobe.calls; test -c /dev/nvidiactl && test -c /dev/nvidia-uvm"); calls != "-c 255 -c 0\n-u -c 0" {
 		t.Errorf("nvidia-modprobe was called with\n%s", calls)
 	}
-	ended(t, wait(t, submit(t, "alice", "-g 1 -- test -w /dev/nvidia-uvm")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 -- test -w /dev/nvidia-uvm")), "completed", "exit code 0")
 }
 
 // TestDriverHangsAtBoot: the driver fails to load, or its
@@ -55,7 +55,7 @@ func TestDriverHangsAtBoot(t *testing.T) {
 		sh(t, "", "rm -r "+dropIn+"; systemctl daemon-reload; systemctl reset-failed gpusched-devices")
 	})
 	sh(t, "", "timeout 60 systemctl restart gpusched")
-	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
 	if out := sh(t, "", "systemctl show -P Result gpusched-devices"); out != "timeout" {
 		t.Errorf("the unit's result is %s", out)
 	}
@@ -70,5 +70,5 @@ func TestReloadNeedsNoOtherPackage(t *testing.T) {
 	const file = "/etc/gpusched/conf.d/90-suite.toml"
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[jobs]\\nmax_mem = \"300M\"\\n' >"+file+"; systemctl reload gpusched")
 	t.Cleanup(func() { sh(t, "", "rm "+file+"; systemctl reload gpusched") })
-	refused(t, "alice", "gpusched submit -g 0 -m 400M -- true", 8, "300M")
+	mustFail(t, "alice", "gpusched submit -g 0 -m 400M -- true", 8, "300M")
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// This function adds accounts of a directory to the machine until the test ends. The directory
+// addDirectory adds accounts of a directory to the machine until the test ends. The directory
 // consists of libnss-extrausers and a second module, which hangs while a file exists. dora is in
 // the group physics, like alice, and erik is in chiefs.
-func directory(t *testing.T) {
+func addDirectory(t *testing.T) {
 	t.Helper()
 	lib := filepath.Join(t.TempDir(), "libnss_hang.so.2")
 	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-Wl,-soname,libnss_hang.so.2", "-o", lib, "testdata/nss_hang.c").CombinedOutput(); err != nil {
@@ -39,9 +39,9 @@ printf 'dora:x:70001:\nerik:x:70002:\nphysics:x:70100:dora,alice\nchiefs:x:70200
 for u in dora erik; do install -d -o $u -g $u /home/$u; done`)
 }
 
-// This function returns a command line that runs another command line as a directory account, as
-// after a login.
-func as(user, line string) string {
+// loginLine returns a command line that runs another command line as a directory account, as after
+// a login.
+func loginLine(user, line string) string {
 	return "cd /home/" + user + " && env -i HOME=/home/" + user + " PATH=/usr/bin:/bin LANG=C.UTF-8 setpriv --reuid " + user + " --regid " + user + " --init-groups -- " + line
 }
 
@@ -50,41 +50,41 @@ func as(user, line string) string {
 // Groups of the directory can have quotas and can be administrators.
 func TestDirectory(t *testing.T) {
 	begin(t)
-	directory(t)
+	addDirectory(t)
 	settings(t, "[daemon]\nadmin_group = \"chiefs\"\n[quota.group.physics]\ngpus = 1\n[quota.user.erik]\ngpus = 2")
 	if out := sh(t, "", "gpusched config check 2>&1"); strings.Contains(out, "warning") {
 		t.Errorf("config check: %s", out)
 	}
-	first := sh(t, "", as("dora", `gpusched submit -q --env login -g 1 -- sh -c 'echo $USER $HOME $SHELL; id -nG; exec sleep 1000'`))
-	until(t, "dora's job runs", func() bool { return strings.Contains(sh(t, "", "gpusched list -u dora"), "running") })
+	first := sh(t, "", loginLine("dora", `gpusched submit -q --env login -g 1 -- sh -c 'echo $USER $HOME $SHELL; id -nG; exec sleep 1000'`))
+	poll(t, "dora's job runs", func() bool { return strings.Contains(sh(t, "", "gpusched list -u dora"), "running") })
 	if out := sh(t, "", "gpusched list; gpusched show "+first); !strings.Contains(out, "dora") || strings.Contains(out, "70001 ") {
 		t.Errorf("there is no name: %s", out)
 	}
-	until(t, "dora's job says who it is", func() bool {
+	poll(t, "dora's job says who it is", func() bool {
 		out := sh(t, "", "gpusched logs "+first)
 		return strings.Contains(out, "dora /home/dora /bin/bash") && strings.Contains(out, "physics")
 	})
-	refused(t, "", as("dora", "gpusched submit -g 2 -- true"), 6, "physics is 1")
-	refused(t, "", as("erik", "gpusched submit -g 3 -- true"), 6, "the quota of erik is 2")
-	refused(t, "", "cd /; setpriv --reuid dora --regid dora --clear-groups gpusched submit -g 2 -- true", 6, "physics is 1")
+	mustFail(t, "", loginLine("dora", "gpusched submit -g 2 -- true"), 6, "physics is 1")
+	mustFail(t, "", loginLine("erik", "gpusched submit -g 3 -- true"), 6, "the quota of erik is 2")
+	mustFail(t, "", "cd /; setpriv --reuid dora --regid dora --clear-groups gpusched submit -g 2 -- true", 6, "physics is 1")
 	hers := submit(t, "alice", "-g 0 -- sleep 1000")
-	refused(t, "", as("dora", "gpusched cancel "+fmt.Sprint(hers)), 4, "")
-	sh(t, "", as("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
+	mustFail(t, "", loginLine("dora", "gpusched cancel "+fmt.Sprint(hers)), 4, "")
+	sh(t, "", loginLine("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
 	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // erik has left chiefs, but his session still has the group
 	healthSays(t, "the directory answers")
 	sh(t, "", "systemctl restart gpusched") // otherwise the daemon caches groups for up to a minute
 	hers = submit(t, "alice", "-g 0 -- sleep 1000")
-	refused(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
+	mustFail(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
 }
 
 // TestDirectoryHangs: the daemon answers while the directory hangs. Jobs still start, although
 // systemd asks the directory for each account's groups, and no job fails because of the directory.
 func TestDirectoryHangs(t *testing.T) {
 	begin(t)
-	directory(t)
+	addDirectory(t)
 	settings(t, "[quota.group.physics]\ngpus = 1")
-	hold := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
-	until(t, "dora has a name", func() bool { return strings.Contains(sh(t, "", "gpusched list"), "dora") })
+	hold := sh(t, "", loginLine("dora", "gpusched submit -q --hold -g 0 -- true"))
+	poll(t, "dora has a name", func() bool { return strings.Contains(sh(t, "", "gpusched list"), "dora") })
 	sh(t, "", "touch /run/directory-hangs")
 	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
 	alice := "cd /; setpriv --reuid alice --regid alice --clear-groups "
@@ -94,12 +94,12 @@ func TestDirectoryHangs(t *testing.T) {
 	if !strings.Contains(out, "dora") {
 		t.Errorf("a name that was known is not any more: %s", out)
 	}
-	refused(t, "", alice+"gpusched list -u nobody-of-us", 1, "does not answer")
+	mustFail(t, "", alice+"gpusched list -u nobody-of-us", 1, "does not answer")
 	try(t, "", alice+"gpusched cancel "+hold)
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
-	until(t, "health says so", func() bool { // as root: a command of another account asks the directory
+	poll(t, "health says so", func() bool { // as root: a command of another account asks the directory
 		// The text "last at" appears because an earlier lookup was answered.
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at")
 	})
@@ -115,16 +115,16 @@ func TestDirectoryHangs(t *testing.T) {
 // administrators are still recognized, and other lookups are not delayed.
 func TestSlowNamesOfADirectory(t *testing.T) {
 	begin(t)
-	directory(t)
+	addDirectory(t)
 	settings(t, "[daemon]\nadmin_group = \"chiefs\"")
 	sh(t, "", "systemctl restart gpusched") // the restart empties the cache
 	sh(t, "bob", `for i in $(seq 6); do gpusched history -u slow$i >/dev/null 2>&1 & sleep 0.3; done`)
 	begun := time.Now()
-	refused(t, "bob", "gpusched history -u slow7", 1, "does not answer")
+	mustFail(t, "bob", "gpusched history -u slow7", 1, "does not answer")
 	for _, what := range []string{"drain", "resume"} {
-		sh(t, "", as("erik", "gpusched gpu "+what+" 3"))
+		sh(t, "", loginLine("erik", "gpusched gpu "+what+" 3"))
 	}
-	refused(t, "alice", "gpusched history -u nobody-of-us", 2, "no account named")
+	mustFail(t, "alice", "gpusched history -u nobody-of-us", 2, "no account named")
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}

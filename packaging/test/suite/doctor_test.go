@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This function runs 'gpusched doctor --test'. It returns the exit status, and the checks by GPU
-// and name.
-func trials(t *testing.T, user, options string) (code int, health map[int]map[string]job.Check) {
+// runDoctor runs 'gpusched doctor --test'. It returns the exit status, and the checks by GPU and
+// name.
+func runDoctor(t *testing.T, user, options string) (code int, health map[int]map[string]job.Check) {
 	t.Helper()
 	r := try(t, user, "gpusched doctor --test --json "+options)
 	var reply struct {
@@ -39,7 +39,7 @@ func trials(t *testing.T, user, options string) (code int, health map[int]map[st
 // its own GPU and leaves nothing behind. doctor names a fault that it finds.
 func TestDoctorTestsGPUs(t *testing.T) {
 	begin(t)
-	code, found := trials(t, "alice", "")
+	code, found := runDoctor(t, "alice", "")
 	if len(found) != 4 {
 		t.Fatalf("%d GPUs are tested", len(found))
 	}
@@ -60,18 +60,18 @@ func TestDoctorTestsGPUs(t *testing.T) {
 
 	// If a GPU is busy, doctor says what its job waits for and cancels the job.
 	busy := submit(t, "bob", "--gpu-ids 1 -- sleep 60")
-	until(t, "job runs", func() bool { return show(t, "bob", busy).State == "running" })
-	code, found = trials(t, "alice", "--gpu-ids 1 --timeout 1s")
+	poll(t, "job runs", func() bool { return show(t, "bob", busy).State == "running" })
+	code, found = runDoctor(t, "alice", "--gpu-ids 1 --timeout 1s")
 	if start := found[1]["start"]; code != 9 || !strings.Contains(start.Detail, fmt.Sprintf("still waited: GPU 1 is held by job %d", busy)) {
 		t.Errorf("busy: %d, %+v", code, start)
 	}
-	until(t, "nothing is left", func() bool { return sh(t, "alice", "gpusched list --mine -o ids") == "" })
+	poll(t, "nothing is left", func() bool { return sh(t, "alice", "gpusched list --mine -o ids") == "" })
 	cancel(t, "bob", busy)
 
 	// The jobs cannot find a library, although the daemon still has it open.
 	library := sh(t, "", "ldconfig -p | sed -n 's/.*libnvidia-ml.so.1 .*=> //p' | head -1")
 	sh(t, "", "mv "+library+" "+library+".away")
-	code, found = trials(t, "alice", "--gpu-ids 0")
+	code, found = runDoctor(t, "alice", "--gpu-ids 0")
 	sh(t, "", "mv "+library+".away "+library)
 	if nvml := found[0]["nvml"]; code != 1 || nvml.Health != job.Failing {
 		t.Errorf("without the library: %d, %+v", code, found[0])
@@ -81,7 +81,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 	const dropIn = "/run/systemd/system/gpujob-.service.d"
 	sh(t, "", "mkdir -p "+dropIn+"; printf '[Service]\\nDeviceAllow=/dev/nvidia3 rw\\n' > "+dropIn+"/90-suite.conf; systemctl daemon-reload")
 	t.Cleanup(func() { sh(t, "", "rm -r "+dropIn+"; systemctl daemon-reload") })
-	code, found = trials(t, "alice", "--gpu-ids 0,3")
+	code, found = runDoctor(t, "alice", "--gpu-ids 0,3")
 	start := found[0]["start"]
 	if code != 1 || start.Health != job.Failing || !strings.Contains(start.Detail, "/dev/nvidia3 is not the job's, and yet the job can open it") {
 		t.Errorf("a GPU that is open to all: %d, %+v", code, start)
@@ -101,7 +101,7 @@ func TestDoctorReport(t *testing.T) {
 	if mode := sh(t, "alice", "stat -c %a report"); mode != "600" {
 		t.Errorf("mode %s", mode)
 	}
-	refused(t, "alice", "gpusched doctor --report report", 2, "already exists")
+	mustFail(t, "alice", "gpusched doctor --report report", 2, "already exists")
 	for _, user := range []string{"alice", ""} {
 		text := sh(t, user, "gpusched doctor --report")
 		for _, word := range []string{"## Versions", "kernel: ", "Debian GNU/Linux", "## GPUs", "## Jobs by state", "failed: ", "HEALTHY"} {

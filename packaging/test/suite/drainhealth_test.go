@@ -30,7 +30,7 @@ func TestHealthTellsDrains(t *testing.T) {
 		t.Errorf("it is still there:\n%s", text)
 	}
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	if text := sh(t, "alice", "systemctl status gpujob-"+fmt.Sprint(id)); !strings.Contains(text, "the job's command has been started") || strings.Contains(text, "gpusched-launch") {
 		t.Errorf("systemctl status of a job says\n%s", text)
 	}

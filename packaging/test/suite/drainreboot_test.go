@@ -29,7 +29,7 @@ func drainForReboot(t *testing.T) {
 	}
 	stays := submit(t, "bob", fmt.Sprintf("--gpu-ids 3 --no-requeue -- sleep %d", int((hour+5*time.Second*the.slow).Seconds())))
 	for _, id := range append(again, stays) {
-		running(t, id)
+		waitRun(t, id)
 	}
 	var wait4 []int64
 	for _, user := range []string{"alice", "alice", "bob", "bob"} {
@@ -46,16 +46,16 @@ func drainForReboot(t *testing.T) {
 	if err := the.RebootBy(t.Context(), "true"); err != nil {
 		t.Fatal(err)
 	}
-	answers(t)
+	awaitDaemon(t)
 	for _, id := range again {
 		j := wait(t, id)
-		if ended(t, j, "completed", "exit code 0"); j.Attempt != 2 {
+		if mustEnd(t, j, "completed", "exit code 0"); j.Attempt != 2 {
 			t.Errorf("job %d had %d attempts", id, j.Attempt)
 		}
 	}
 	for _, id := range append(wait4, stays) {
 		j := wait(t, id)
-		if ended(t, j, "completed", "exit code 0"); j.Attempt != 1 {
+		if mustEnd(t, j, "completed", "exit code 0"); j.Attempt != 1 {
 			t.Errorf("job %d had %d attempts", id, j.Attempt)
 		}
 	}
@@ -73,13 +73,13 @@ func TestContainerDrainForced(t *testing.T) {
 	begin(t)
 	settings(t, "[daemon]\ninhibit = \"shutdown\"")
 	lost := submit(t, "alice", "-g 1 --no-requeue -- sleep 1000")
-	running(t, lost)
-	until(t, "the lock is on shutdown", func() bool { return strings.Contains(sh(t, "", "systemd-inhibit --list"), "shutdown") })
+	waitRun(t, lost)
+	poll(t, "the lock is on shutdown", func() bool { return strings.Contains(sh(t, "", "systemd-inhibit --list"), "shutdown") })
 	if err := the.RebootBy(t.Context(), "gpusched", "daemon", "drain", "--then", "reboot", "--by", "now", "--force"); err != nil {
 		t.Fatal(err)
 	}
-	answers(t)
-	ended(t, wait(t, lost), job.Lost, "restarted while the job ran")
+	awaitDaemon(t)
+	mustEnd(t, wait(t, lost), job.Lost, "restarted while the job ran")
 }
 
 // TestDrainForReboot: a reboot waits for other programs that hold it up, and says which. It is called
@@ -88,13 +88,13 @@ func TestDrainForReboot(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit updater systemd-inhibit --what=shutdown --mode=block --who=dnf --why=upgrading sleep 1000")
 	t.Cleanup(func() { sh(t, "", "gpusched daemon resume; systemctl stop updater") })
-	until(t, "the updater has its lock", func() bool { return strings.Contains(sh(t, "", "systemd-inhibit --list"), "dnf") })
-	refused(t, "alice", "gpusched daemon drain --then reboot", 4, "only administrators")
-	refused(t, "", "gpusched daemon drain --force", 2, "add --then reboot")
-	refused(t, "", "gpusched daemon drain --then reboot --force", 2, "name one, such as --by now")
-	refused(t, "", "gpusched daemon drain --then reboot --until +1h", 2, "leave out --until")
+	poll(t, "the updater has its lock", func() bool { return strings.Contains(sh(t, "", "systemd-inhibit --list"), "dnf") })
+	mustFail(t, "alice", "gpusched daemon drain --then reboot", 4, "only administrators")
+	mustFail(t, "", "gpusched daemon drain --force", 2, "add --then reboot")
+	mustFail(t, "", "gpusched daemon drain --then reboot --force", 2, "name one, such as --by now")
+	mustFail(t, "", "gpusched daemon drain --then reboot --until +1h", 2, "leave out --until")
 	sh(t, "", "gpusched daemon drain --then reboot --reason kernel")
-	until(t, "health says who holds it up", func() bool {
+	poll(t, "health says who holds it up", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "holds it up: upgrading")
 	})
@@ -105,7 +105,7 @@ func TestDrainForReboot(t *testing.T) {
 	}
 	sh(t, "", "echo linux-image > /run/reboot-required.pkgs; touch /run/reboot-required")
 	t.Cleanup(func() { sh(t, "", "rm -f /run/reboot-required*") })
-	until(t, "health says that a reboot is due", func() bool {
+	poll(t, "health says that a reboot is due", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "reboot due since 20") && strings.Contains(text, ": linux-image")
 	})
@@ -113,5 +113,5 @@ func TestDrainForReboot(t *testing.T) {
 	if out := sh(t, "alice", "gpusched status --short"); !strings.Contains(out, "reboot due since 20") {
 		t.Errorf("the short status does not say that a reboot is due: %s", out)
 	}
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }

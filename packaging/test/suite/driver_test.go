@@ -12,18 +12,18 @@ import (
 func TestReaderDies(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	sh(t, "", "systemd-run --quiet --unit killer bash -c 'while :; do pkill -KILL "+strings.ReplaceAll(reader, "'", `"`)+"; sleep 0.2; done'")
 	t.Cleanup(func() { try(t, "", "systemctl stop killer") })
 	for range 5 {
 		next := submit(t, "alice", "-g 1 --gpu-mem 1G -- true")
-		ended(t, wait(t, next), "completed", "exit code 0")
+		mustEnd(t, wait(t, next), "completed", "exit code 0")
 	}
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the job is %s", j.State)
 	}
 	sh(t, "", "systemctl stop killer")
-	until(t, "all GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
+	poll(t, "all GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
 }
 
 // TestReaderHangs: while the driver does not answer, no job is placed on a GPU, jobs without GPUs
@@ -33,18 +33,18 @@ func TestReaderHangs(t *testing.T) {
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[gpus]\\nsample_interval = \"1s\"\\nsample_timeout = \"2s\"\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	// The NVML process hangs, and so does each process that replaces it.
 	const answers = "rm -f /run/fakenvml/init; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true"
 	sh(t, "", "echo hang > /run/fakenvml/init; pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'")
 	t.Cleanup(func() { try(t, "", answers) })
-	until(t, "health says so", func() bool { return !strings.Contains(sh(t, "", "gpusched health || true"), "GPUs answer") })
+	poll(t, "health says so", func() bool { return !strings.Contains(sh(t, "", "gpusched health || true"), "GPUs answer") })
 	id := submit(t, "alice", "-g 1 -- true")
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "unknown") {
 		t.Errorf("why: %s", why)
 	}
 	cpu := submit(t, "bob", "-g 0 -- true")
-	ended(t, wait(t, cpu), "completed", "exit code 0")
+	mustEnd(t, wait(t, cpu), "completed", "exit code 0")
 	if j := show(t, "", id); j.State != "queued" {
 		t.Errorf("a job is %s while the GPUs are unknown", j.State)
 	}
@@ -52,7 +52,7 @@ func TestReaderHangs(t *testing.T) {
 		t.Errorf("the running job is %s", j.State)
 	}
 	sh(t, "", answers)
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestLostGPU: when one GPU is lost, the other GPUs still work. The lost GPU can come back.
@@ -71,15 +71,15 @@ func TestLostGPU(t *testing.T) {
 	}
 	sh(t, "", lines("2"))
 	sh(t, "", "systemctl restart gpusched")
-	until(t, "gpus says that it is lost", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "lost") })
+	poll(t, "gpus says that it is lost", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "lost") })
 	id := submit(t, "alice", "--gpus-from 2 -- true")
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "lost") {
 		t.Errorf("why: %s", why)
 	}
 	other := submit(t, "alice", "--gpus-from 1 -- true")
-	ended(t, wait(t, other), "completed", "exit code 0")
+	mustEnd(t, wait(t, other), "completed", "exit code 0")
 	sh(t, "", lines(""))
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestNoLibrary: a machine without the driver runs jobs without GPUs and refuses GPU jobs with the
@@ -89,17 +89,17 @@ func TestNoLibrary(t *testing.T) {
 	lib := "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	sh(t, "", "mv "+lib+" "+lib+".away; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "[ -e "+lib+" ] || mv "+lib+".away "+lib+"; systemctl restart gpusched") })
-	until(t, "health says so", func() bool { return strings.Contains(sh(t, "", "gpusched health || true"), "libnvidia-ml") })
+	poll(t, "health says so", func() bool { return strings.Contains(sh(t, "", "gpusched health || true"), "libnvidia-ml") })
 	r := try(t, "alice", "gpusched submit -g 1 -- true")
 	if r.Code != 6 || !strings.Contains(r.Stderr, "libnvidia-ml") {
 		t.Errorf("a GPU job without a library: exit %d: %s", r.Code, r.Stderr)
 	}
 	cpu := submit(t, "alice", "-g 0 -- true")
-	ended(t, wait(t, cpu), "completed", "exit code 0")
+	mustEnd(t, wait(t, cpu), "completed", "exit code 0")
 	sh(t, "", "mv "+lib+".away "+lib)
-	until(t, "the GPUs are found", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "A100") })
+	poll(t, "the GPUs are found", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "A100") })
 	id := submit(t, "alice", "-g 1 -- true")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestDriverIsUpgraded: while 100 jobs wait, the link to the driver's library changes, as it does
@@ -123,26 +123,26 @@ func TestDriverIsUpgraded(t *testing.T) {
 	done := func(state string) int {
 		return strings.Count(sh(t, "", fmt.Sprintf("gpusched list %d -o csv=state --ended 200", id)), state)
 	}
-	until(t, "10 tasks have completed", func() bool { return done("completed") >= 10 })
+	poll(t, "10 tasks have completed", func() bool { return done("completed") >= 10 })
 	link("999.10.1")
-	until(t, "health fails", func() bool { _, code := health(t); return code == 1 })
+	poll(t, "health fails", func() bool { _, code := health(t); return code == 1 })
 	if text, _ := health(t); !strings.Contains(text, "the driver was upgraded to 999.10.1 while "+loaded+" is loaded") {
 		t.Errorf("health: %s", text)
 	}
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "the driver was upgraded to 999.10.1") {
 		t.Errorf("why: %s", why)
 	}
-	until(t, "no task runs", func() bool { return done("running")+done("starting")+done("ending") == 0 })
+	poll(t, "no task runs", func() bool { return done("running")+done("starting")+done("ending") == 0 })
 	before := done("completed") + done("failed")
 	cpu := submit(t, "bob", "-g 0 -- true")
-	ended(t, wait(t, cpu), "completed", "exit code 0")
+	mustEnd(t, wait(t, cpu), "completed", "exit code 0")
 	if after := done("completed") + done("failed"); after != before {
 		t.Errorf("%d tasks have started meanwhile", after-before)
 	}
 	if failed := done("failed"); failed > 4 {
 		t.Errorf("%d tasks failed, where 4 could run", failed)
 	}
-	until(t, "there is one alert", func() bool { return strings.TrimSpace(try(t, "", "cat /run/alerts").Stdout) == "driver" })
+	poll(t, "there is one alert", func() bool { return strings.TrimSpace(try(t, "", "cat /run/alerts").Stdout) == "driver" })
 
 	link(loaded)
 	failed := done("failed")
@@ -159,5 +159,5 @@ func TestDriverIsUpgraded(t *testing.T) {
 
 	settings(t, quickSampling+"\ndriver_check = false")
 	link("999.10.1")
-	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
 }

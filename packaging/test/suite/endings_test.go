@@ -19,17 +19,17 @@ func saves(signal string, code int) string {
 		`[ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.05; done'`, code, signal)
 }
 
-// This function submits a job that runs the command of saves. It then stops the job with the given
+// submitAndStop submits a job that runs the command of saves. It then stops the job with the given
 // gpusched command, such as cancel. It returns when the job has received the stop signal.
-func stopped(t *testing.T, options, ask string) int64 {
+func submitAndStop(t *testing.T, options, ask string) int64 {
 	t.Helper()
 	id := submit(t, "alice", "-g 0 --grace 10m "+options+" -- "+saves("TERM", 1))
-	printed(t, id, "armed")
+	waitText(t, id, "armed")
 	if ask != "" {
-		running(t, id)
+		waitRun(t, id)
 		sh(t, "alice", fmt.Sprintf("gpusched %s %d", ask, id))
 	}
-	printed(t, id, "saving")
+	waitText(t, id, "saving")
 	return id
 }
 
@@ -43,8 +43,8 @@ func TestStopWhileNobodyLooks(t *testing.T) {
 		"bus":       {"systemctl stop dbus.socket dbus.service", "systemctl start dbus.socket dbus.service"},
 	} {
 		sh(t, "alice", "rm -f ~/go")
-		requeued, cancelled := stopped(t, "", "requeue"), stopped(t, "", "cancel")
-		timed := stopped(t, fmt.Sprintf("-t %s --on-timeout requeue", 2*time.Second*the.slow), "")
+		requeued, cancelled := submitAndStop(t, "", "requeue"), submitAndStop(t, "", "cancel")
+		timed := submitAndStop(t, fmt.Sprintf("-t %s --on-timeout requeue", 2*time.Second*the.slow), "")
 		sh(t, "", away[0])
 		t.Cleanup(func() { try(t, "", away[1]) })
 		sh(t, "alice", "touch ~/go")
@@ -52,7 +52,7 @@ func TestStopWhileNobodyLooks(t *testing.T) {
 			unitEnded(t, id)
 		}
 		sh(t, "", away[1])
-		ended(t, wait(t, cancelled), job.Cancelled, "cancelled by alice")
+		mustEnd(t, wait(t, cancelled), job.Cancelled, "cancelled by alice")
 		for _, id := range []int64{requeued, timed} {
 			if j := wait(t, id); j.State != job.Completed || j.Attempt != 2 {
 				t.Errorf("without the %s: job %d is %s in attempt %d: %+v", name, id, j.State, j.Attempt, j.Result)
@@ -72,11 +72,11 @@ func TestStoppedFromOutside(t *testing.T) {
 	exits := submit(t, "alice", "-g 0 -t 1h -- "+saves("TERM", 3))
 	again := submit(t, "alice", "-g 0 --retries 1 --backoff 1s -- "+saves("TERM", 3))
 	for _, id := range []int64{deaf, exits, again} {
-		printed(t, id, "armed")
+		waitText(t, id, "armed")
 		sh(t, "", fmt.Sprintf("systemctl stop --no-block gpujob-%d", id))
 	}
-	ended(t, wait(t, deaf), job.Lost, sentence)
-	ended(t, wait(t, exits), job.Lost, sentence)
+	mustEnd(t, wait(t, deaf), job.Lost, sentence)
+	mustEnd(t, wait(t, exits), job.Lost, sentence)
 	if j := wait(t, again); j.State != job.Completed || j.Attempt != 2 {
 		t.Errorf("with a retry: job %d is %s in attempt %d: %+v", again, j.State, j.Attempt, j.Result)
 	}
@@ -85,10 +85,10 @@ func TestStoppedFromOutside(t *testing.T) {
 	// unit of another job is reset.
 	sh(t, "alice", "rm -f ~/fail")
 	reset := submit(t, "alice", "-g 0 -- bash -c 'echo armed; until [ -e ~/fail ]; do sleep 0.05; done; exit 5'")
-	printed(t, reset, "armed")
+	waitText(t, reset, "armed")
 	limit := 8 * time.Second * the.slow
 	gone := submit(t, "alice", fmt.Sprintf("-g 0 -t %s -- bash -c 'echo armed; sleep 1000'", limit))
-	printed(t, gone, "armed")
+	waitText(t, gone, "armed")
 	began := show(t, "", gone).StartedAt
 	sh(t, "", fmt.Sprintf("systemctl stop gpusched.socket gpusched.service; systemctl stop gpujob-%d", gone))
 	sh(t, "alice", "touch ~/fail")
@@ -101,7 +101,7 @@ func TestStoppedFromOutside(t *testing.T) {
 	}
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
 	for _, id := range []int64{gone, reset} {
-		ended(t, wait(t, id), job.Lost, "how it ended is not known")
+		mustEnd(t, wait(t, id), job.Lost, "how it ended is not known")
 	}
 }
 
@@ -131,18 +131,18 @@ func TestWarningOutlastsItsNotice(t *testing.T) {
 	gpusSeen(t)
 	sh(t, "alice", "touch ~/go")
 	warned := submit(t, "alice", "-p scavenger -g 4 --signal USR1@1s -- "+saves("USR1", 3))
-	printed(t, warned, "armed")
+	waitText(t, warned, "armed")
 	const back = "systemctl start dbus.socket dbus.service"
 	t.Cleanup(func() { try(t, "", back) })
 	sh(t, "", "systemctl stop dbus.socket dbus.service")
 	submit(t, "bob", "-g 4 -- sleep 1000")
-	until(t, "twice the notice has passed", func() bool {
+	poll(t, "twice the notice has passed", func() bool {
 		line := fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep -c job=%d", warned)
 		n, _ := strconv.Atoi(strings.TrimSpace(try(t, "", line).Stdout))
 		return n > 3 // the daemon logs the failure once a second
 	})
 	sh(t, "", back)
-	printed(t, warned, "saving")
+	waitText(t, warned, "saving")
 }
 
 // TestSignalOfAnArray: a signal to an array reaches only its running tasks.
@@ -152,7 +152,7 @@ func TestSignalOfAnArray(t *testing.T) {
 	array := submit(t, "alice", "-g 0 --array 0-1%1 -- "+saves("USR1", 3))
 	armed := func(task int) {
 		t.Helper()
-		until(t, "the task has set its trap", func() bool {
+		poll(t, "the task has set its trap", func() bool {
 			return strings.Contains(try(t, "alice", fmt.Sprintf("gpusched logs %d_%d", array, task)).Stdout, "armed")
 		})
 	}
@@ -166,7 +166,7 @@ func TestSignalOfAnArray(t *testing.T) {
 		t.Errorf("the array ended as %+v, %+v", j.Result, j.Array)
 	}
 	held := submit(t, "alice", "-g 0 --hold --array 0-1 -- true")
-	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", held), 1, "no task of job")
+	mustFail(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", held), 1, "no task of job")
 }
 
 // TestSignalsWithoutABus: a warning becomes due while the bus is down, and arrives when the bus is
@@ -176,19 +176,21 @@ func TestSignalsWithoutABus(t *testing.T) {
 	sh(t, "alice", "touch ~/go")
 	warned := submit(t, "alice", fmt.Sprintf("-g 0 -t %s --signal USR1@%s -- ", time.Hour, time.Hour-10*time.Second*the.slow)+saves("USR1", 3))
 	other := submit(t, "alice", "-g 0 -- "+saves("USR1", 4))
-	printed(t, warned, "armed")
-	printed(t, other, "armed")
+	waitText(t, warned, "armed")
+	waitText(t, other, "armed")
 	back := "systemctl start dbus.socket dbus.service"
 	t.Cleanup(func() { try(t, "", back) })
 	sh(t, "", "systemctl stop dbus.socket dbus.service")
-	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other), 1, "systemd gave no answer")
-	until(t, "a warning has failed", func() bool {
+	mustFail(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other), 1, "systemd gave no answer")
+	poll(t, "a warning has failed", func() bool {
 		return try(t, "", fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep job=%d", warned)).Code == 0
 	})
 	sh(t, "", back)
-	ended(t, wait(t, warned), job.Failed, "exit code 3")
-	until(t, "the signal is sent", func() bool { return try(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other)).Code == 0 })
-	ended(t, wait(t, other), job.Failed, "exit code 4")
+	mustEnd(t, wait(t, warned), job.Failed, "exit code 3")
+	poll(t, "the signal is sent", func() bool {
+		return try(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other)).Code == 0
+	})
+	mustEnd(t, wait(t, other), job.Failed, "exit code 4")
 }
 
 // TestOwnProcessAfterTheEnd: a user's job on a GPU ends, and then the
@@ -200,19 +202,19 @@ func TestOwnProcessAfterTheEnd(t *testing.T) {
 	gpusSeen(t)
 	sh(t, "alice", "rm -f ~/go")
 	id := submit(t, "alice", "-g 1 --gpu-ids 0 -- bash -c 'echo armed; until [ -e ~/go ]; do sleep 0.05; done'")
-	printed(t, id, "armed")
+	waitText(t, id, "armed")
 	const start = "systemctl start gpusched.socket gpusched.service"
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
 	t.Cleanup(func() { try(t, "", "systemctl stop own; "+start) })
 	sh(t, "alice", "touch ~/go")
-	until(t, "the job's command has ended", func() bool {
+	poll(t, "the job's command has ended", func() bool {
 		return strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id))) == "exited"
 	})
 	sh(t, "", "systemd-run --quiet --uid alice --unit own simcuda --mem 2G --hold 1000")
-	until(t, "it is on the GPU", func() bool { return sh(t, "", "ls /run/fakenvml/claims") != "" })
+	poll(t, "it is on the GPU", func() bool { return sh(t, "", "ls /run/fakenvml/claims") != "" })
 	sh(t, "", start)
-	ended(t, wait(t, id), job.Completed, "exit code 0")
-	until(t, "the process belongs to no job", func() bool {
+	mustEnd(t, wait(t, id), job.Completed, "exit code 0")
+	poll(t, "the process belongs to no job", func() bool {
 		list := processesOn(t, 0)
 		return len(list) == 1 && list[0].Job == 0
 	})
@@ -246,12 +248,12 @@ func TestAimedSignals(t *testing.T) {
 		{"--grace 10m --signal-to main --screen", "cancel", true, job.Cancelled},
 	} {
 		id := submit(t, "alice", "-g 0 "+c.options+command)
-		printed(t, id, "armed")
+		waitText(t, id, "armed")
 		sh(t, "", "systemctl restart gpusched")
 		if c.ask != "" {
 			sh(t, "alice", fmt.Sprintf("gpusched %s %d", c.ask, id))
 		}
-		if out := printed(t, id, "saved"); strings.Contains(out, "worker lives") != c.aimed {
+		if out := waitText(t, id, "saved"); strings.Contains(out, "worker lives") != c.aimed {
 			t.Errorf("%s, %s: it printed %q", c.options, c.ask, out)
 		}
 		if j := wait(t, id); j.State != c.state {
@@ -259,8 +261,8 @@ func TestAimedSignals(t *testing.T) {
 		}
 	}
 	held := submit(t, "alice", "-g 0 --screen"+command)
-	printed(t, held, "armed")
-	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal main:USR1 %d", held), 1, "holds its terminal")
+	waitText(t, held, "armed")
+	mustFail(t, "alice", fmt.Sprintf("gpusched cancel --signal main:USR1 %d", held), 1, "holds its terminal")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", held))
 	wait(t, held)
 }
@@ -281,7 +283,7 @@ func TestLeftRunning(t *testing.T) {
 		if j := wait(t, id); !strings.HasSuffix(j.Result.Sentence, c.sentence) {
 			t.Errorf("%s: it ended as: %s", c.options, j.Result.Sentence)
 		}
-		until(t, "the daemon's journal says so", func() bool {
+		poll(t, "the daemon's journal says so", func() bool {
 			return strings.Contains(sh(t, "", fmt.Sprintf("journalctl -q -u gpusched | grep 'job=%d '", id)), c.sentence)
 		})
 	}

@@ -50,17 +50,17 @@ func TestEnvironments(t *testing.T) {
 	if told := try(t, "bob", fmt.Sprintf("gpusched show %d; gpusched show --json %d", id, id)).Stdout; strings.Contains(told, "echo before") {
 		t.Errorf("bob sees the set-up: %s", told)
 	}
-	refused(t, "bob", `gpusched submit --venv ~alice/envs/'my venv' -- python`, 2, "permission denied")
-	refused(t, "bob", `gpusched submit --conda ~alice/envs/conda/envs/torch -- python`, 2, "permission denied")
-	refused(t, "bob", `gpusched submit --conda torch -- python`, 2, "no conda installation was found")
-	refused(t, "alice", `gpusched submit --conda $'a\n$(touch x)' -- python`, 2, "there is base, torch")
-	refused(t, "alice", `gpusched submit --venv /etc/passwd -- python`, 2, "is not a directory")
-	refused(t, "alice", `gpusched submit --modules cuda -- python`, 2, "neither Environment Modules nor Lmod")
-	refused(t, "alice", `gpusched submit --setup "$(head -c 124000 /dev/zero | tr '\0' x)" -- true`, 2, "at most 122880 bytes")
+	mustFail(t, "bob", `gpusched submit --venv ~alice/envs/'my venv' -- python`, 2, "permission denied")
+	mustFail(t, "bob", `gpusched submit --conda ~alice/envs/conda/envs/torch -- python`, 2, "permission denied")
+	mustFail(t, "bob", `gpusched submit --conda torch -- python`, 2, "no conda installation was found")
+	mustFail(t, "alice", `gpusched submit --conda $'a\n$(touch x)' -- python`, 2, "there is base, torch")
+	mustFail(t, "alice", `gpusched submit --venv /etc/passwd -- python`, 2, "is not a directory")
+	mustFail(t, "alice", `gpusched submit --modules cuda -- python`, 2, "neither Environment Modules nor Lmod")
+	mustFail(t, "alice", `gpusched submit --setup "$(head -c 124000 /dev/zero | tr '\0' x)" -- true`, 2, "at most 122880 bytes")
 }
 
-// meet listens at the job's port, as torchrun does first.
-const meet = `import os, socket, sys, time
+// listenAtPort listens at the job's port, as torchrun does first.
+const listenAtPort = `import os, socket, sys, time
 s = socket.create_server((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])))
 print(sys.argv[1:], os.environ["MASTER_PORT"] == os.environ["PET_MASTER_PORT"], os.environ["SLURM_JOB_ID"], os.environ["SLURM_JOB_GPUS"], flush=True)
 name = os.environ["GPUSCHED_JOB_ID"]
@@ -72,13 +72,13 @@ while not os.path.exists("/tmp/meet.go"): time.sleep(0.05)
 // MASTER_PORT, and its command is told its GPUs.
 func TestMasterPorts(t *testing.T) {
 	begin(t)
-	sh(t, "alice", "rm -f /tmp/meet.*; cat >/tmp/meet.py <<'END'\n"+meet+"END")
+	sh(t, "alice", "rm -f /tmp/meet.*; cat >/tmp/meet.py <<'END'\n"+listenAtPort+"END")
 	var ids []int64
 	for range 2 {
 		ids = append(ids, submit(t, "alice", "-g 1 --compat slurm --cuda-arg -- python3 /tmp/meet.py --cuda 7 --x"))
 	}
 	for _, id := range ids {
-		until(t, "both meet", func() bool { return try(t, "alice", fmt.Sprintf("test -e /tmp/meet.%d", id)).Code == 0 })
+		poll(t, "both meet", func() bool { return try(t, "alice", fmt.Sprintf("test -e /tmp/meet.%d", id)).Code == 0 })
 	}
 	sh(t, "alice", "touch /tmp/meet.go")
 	for i, id := range ids {

@@ -45,18 +45,18 @@ func TestEvents(t *testing.T) {
 	const unit, file = "followed.service", "/run/followed"
 	t.Cleanup(func() { try(t, "", "systemctl stop "+unit+"; systemctl reset-failed "+unit+"; rm -f "+file) })
 	sh(t, "", "systemd-run --quiet --unit "+unit+" --uid bob --property StandardOutput=file:"+file+" gpusched events -f -o jsonl")
-	until(t, "bob follows", func() bool { return try(t, "", "grep position "+file).Code == 0 })
+	poll(t, "bob follows", func() bool { return try(t, "", "grep position "+file).Code == 0 })
 
 	id := submit(t, "alice", "-g 1 -e KEY=hush-value -n mine -- sh -c ': hush-argument; sleep 1000'")
-	running(t, id)
-	until(t, "bob has its start", func() bool { return try(t, "", "grep job-started "+file).Code == 0 })
+	waitRun(t, id)
+	poll(t, "bob has its start", func() bool { return try(t, "", "grep job-started "+file).Code == 0 })
 	sh(t, "", "systemctl restart gpusched")
-	refused(t, "bob", fmt.Sprintf("gpusched cancel %d", id), 4, "belongs to alice")
+	mustFail(t, "bob", fmt.Sprintf("gpusched cancel %d", id), 4, "belongs to alice")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", id))
 	wait(t, id)
-	until(t, "bob has its end", func() bool { return try(t, "", "grep job-ended "+file).Code == 0 })
+	poll(t, "bob has its end", func() bool { return try(t, "", "grep job-ended "+file).Code == 0 })
 	sh(t, "", "systemctl kill --signal=INT "+unit)
-	until(t, "Ctrl-C has ended it", func() bool {
+	poll(t, "Ctrl-C has ended it", func() bool {
 		return sh(t, "", "systemctl show -P ExecMainCode "+unit) == "1" // 1 means that the process exited
 	})
 	if got := sh(t, "", "systemctl show -P ExecMainStatus "+unit); got != "130" {

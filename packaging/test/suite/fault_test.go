@@ -34,13 +34,13 @@ func TestBootForgedXid(t *testing.T) {
 		forger(t, comm, "): 79, GPU has fallen off the bus.")
 		forger(t, comm, "0000:0f:00): 79, GPU has fallen off the bus.")
 	}
-	until(t, "the kernel has logged bob's process", func() bool {
+	poll(t, "the kernel has logged bob's process", func() bool {
 		return strings.Contains(sh(t, "", "dmesg"), "Xid (0:f:0 x[")
 	})
 	if out, _ := health(t); strings.Contains(out, "Xid 79") || !strings.Contains(out, "(Xids) are noticed") {
 		t.Errorf("health: %s", out)
 	}
-	ended(t, wait(t, submit(t, "alice", "-g 4 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 4 -- true")), "completed", "exit code 0")
 	if out := sh(t, "bob", "gpusched gpus -o csv"); strings.Contains(out, "sick") {
 		t.Errorf("a line of bob's takes a GPU out of service: %s", out)
 	}
@@ -73,35 +73,35 @@ func forger(t *testing.T, comm, file string) {
 func faultedGPU(t *testing.T, kernel func(string)) {
 	t.Helper()
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	pid := sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", on))
 	kernel("NVRM: Xid (PCI:0000:0f:00): 31, pid=" + strings.TrimSpace(pid) + ", name=sleep, Ch 00000008, intr 00000000. MMU Fault")
 	kernel("NVRM: Xid (PCI:0000:0f:00): 48, pid=" + strings.TrimSpace(pid) + ", name=sleep, DBE")
 	state := func() string { return sh(t, "bob", "gpusched gpus -o csv | awk -F, '$1 == 1'") }
-	until(t, "the GPU is out of service", func() bool { return strings.Contains(state(), "sick") })
+	poll(t, "the GPU is out of service", func() bool { return strings.Contains(state(), "sick") })
 	if out := sh(t, "bob", "gpusched health -o json || true"); !strings.Contains(out, "Xid 48 (double-bit ECC error)") || !strings.Contains(out, "nvidia-smi -i 1 --gpu-reset") {
 		t.Errorf("health: %s", out)
 	}
-	until(t, "the administrator is alerted", func() bool {
+	poll(t, "the administrator is alerted", func() bool {
 		out := sh(t, "", "journalctl --no-pager -o cat -u gpusched -p err")
 		return strings.Contains(out, "out of service") && strings.Contains(out, "Xid 48")
 	})
-	until(t, "alice is told", func() bool { return strings.Contains(strings.Join(messagesIn(t, "alice", on), " "), "Xid 31") })
+	poll(t, "alice is told", func() bool { return strings.Contains(strings.Join(messagesIn(t, "alice", on), " "), "Xid 31") })
 	next := submit(t, "bob", "--gpu-ids 1 -- true")
 	waitsFor(t, "bob", next, "out of service (Xid 48")
-	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the job on the faulted GPU is %s", j.State)
 	}
 	sh(t, "", "systemctl kill --signal SEGV "+fmt.Sprintf("gpujob-%d", on))
-	ended(t, wait(t, on), "failed", "GPU 1 reported Xid 31 (the job used a bad GPU address)")
+	mustEnd(t, wait(t, on), "failed", "GPU 1 reported Xid 31 (the job used a bad GPU address)")
 	sh(t, "", "systemctl restart gpusched")
-	until(t, "the GPUs are known", func() bool { return state() != "" })
+	poll(t, "the GPUs are known", func() bool { return state() != "" })
 	waitsFor(t, "bob", next, "out of service")
 	sh(t, "", "gpusched gpu undrain 1")
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 	sh(t, "", "systemctl restart gpusched")
-	ended(t, wait(t, submit(t, "bob", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 }
 
 // TestLostGPUEndsItsJobs: if a job's GPU is lost, the job is ended. It does not wait for the GPU.
@@ -111,10 +111,10 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 	gpusSeen(t)
 	on := submit(t, "alice", "--gpu-ids 2 -- sleep 1000")
 	other := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
-	running(t, on)
-	running(t, other)
+	waitRun(t, on)
+	waitRun(t, other)
 	sh(t, "", `for i in 0 1 2 3; do echo "minor=$i$([ $i = 2 ] && echo ' lost=1')"; done > /run/fakenvml/gpus`)
-	ended(t, wait(t, on), "failed", "stopped because GPU 2 was lost")
+	mustEnd(t, wait(t, on), "failed", "stopped because GPU 2 was lost")
 	if j := show(t, "", other); j.State != "running" {
 		t.Errorf("the job on another GPU is %s", j.State)
 	}
@@ -128,18 +128,18 @@ func TestBadRows(t *testing.T) {
 	settings(t, quickSampling)
 	sh(t, "", `printf 'minor=0 rows_failed=1\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
 	healthSays(t, "will be replaced at the next reset; programs can run until then")
-	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 	bad := submit(t, "alice", "--gpu-ids 0 -- true")
 	waitsFor(t, "alice", bad, "could not be replaced")
 	sh(t, "", "gpusched gpu undrain 0")
-	ended(t, wait(t, bad), "completed", "exit code 0")
+	mustEnd(t, wait(t, bad), "completed", "exit code 0")
 	settings(t, quickSampling+"\ndrain_bad_memory = \"pending\"")
 	sh(t, "", `printf 'minor=0\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
-	until(t, "the GPU is out of service", func() bool {
+	poll(t, "the GPU is out of service", func() bool {
 		return strings.Contains(sh(t, "", "gpusched health -o json || true"), "it needs a reset")
 	})
 	id := submit(t, "alice", "--gpu-ids 1 -- true")
 	waitsFor(t, "alice", id, "it needs a reset")
 	sh(t, "", "rm /run/fakenvml/gpus")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }

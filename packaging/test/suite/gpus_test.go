@@ -34,7 +34,7 @@ func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	a, b, none := submit(t, "alice", "-g 1 -- "+hold), submit(t, "bob", "-g 1 -- "+hold), submit(t, "bob", "-g 0 -- "+hold)
 	two := submit(t, "alice", "--gpu-ids 2,3 -- "+hold)
 	for id, want := range map[int64][2]string{a: {"0", "visible [0] ids [0]"}, b: {"1", "visible [0] ids [1]"}, none: {"", "visible [] ids []"}, two: {"2,3", "visible [0,1] ids [2,3]"}} {
-		out := printed(t, id, "probed")
+		out := waitText(t, id, "probed")
 		if got := nodes(out); got != want[0] || !strings.Contains(out, want[1]) {
 			t.Errorf("job %d can open [%s], want [%s] and %q:\n%s", id, got, want[0], want[1], out)
 		}
@@ -69,19 +69,19 @@ func TestFilterOutlivesReloads(t *testing.T) {
 	}
 	sh(t, "alice", "rm -f ~/end")
 	id := submit(t, "alice", "-g 1 -- python3 /usr/local/bin/tries.py")
-	printed(t, id, "armed")
+	waitText(t, id, "armed")
 	for range 3 {
 		sh(t, "", "systemctl daemon-reload; systemctl daemon-reexec")
 	}
-	until(t, "systemd is back", func() bool { return try(t, "", "systemctl is-active dbus").Code == 0 })
+	poll(t, "systemd is back", func() bool { return try(t, "", "systemctl is-active dbus").Code == 0 })
 	if j := show(t, "alice", id); j.State != "running" {
 		t.Errorf("the job is %s after reloads: %+v", j.State, j.Result)
 	}
 	sh(t, "alice", "touch ~/end")
-	if out := printed(t, id, "saw"); !strings.Contains(out, "tried often and saw nothing else") {
+	if out := waitText(t, id, "saw"); !strings.Contains(out, "tried often and saw nothing else") {
 		t.Errorf("the job says:\n%s", out)
 	}
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestSimulatedCUDA: a program in a job allocates memory on each GPU that it sees. 'gpusched gpus'
@@ -89,14 +89,14 @@ func TestFilterOutlivesReloads(t *testing.T) {
 func TestSimulatedCUDA(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 2 --gpu-mem 10G -- simcuda --mem 10G --hold 1000")
-	running(t, id)
-	until(t, "the memory shows", func() bool {
+	waitRun(t, id)
+	poll(t, "the memory shows", func() bool {
 		out := sh(t, "alice", "gpusched gpus --json")
 		return strings.Count(out, fmt.Sprintf(`"job":%d`, id))+strings.Count(out, fmt.Sprintf(`"job": %d`, id)) >= 2
 	})
 	failing := submit(t, "alice", "-g 1 -- simcuda --mem 100G")
-	ended(t, wait(t, failing), "failed", "exit code 1")
-	printed(t, failing, "CUDA out of memory")
+	mustEnd(t, wait(t, failing), "failed", "exit code 1")
+	waitText(t, failing, "CUDA out of memory")
 }
 
 // TestGPUMemoryIsReallyFree: a foreign process uses so much GPU memory that a job's request does
@@ -105,7 +105,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit stranger simcuda --mem 70G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
-	until(t, "the foreign process shows", func() bool {
+	poll(t, "the foreign process shows", func() bool {
 		return strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes": 75161927680`) || strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes":75161927680`)
 	})
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
@@ -113,7 +113,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "", "systemctl stop stranger")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestLeftoversAreGone: a job leaves processes and GPU memory behind. Both are gone before its
@@ -122,10 +122,10 @@ func TestLeftoversAreGone(t *testing.T) {
 	begin(t)
 	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)
 	second := submit(t, "bob", `--gpu-ids 1 -- bash -c 'pgrep -u alice -f "left-behind|simcuda" && echo still-there; ls /run/fakenvml/claims; echo looked'`)
-	ended(t, wait(t, first), "completed", "exit code 0")
-	out := printed(t, second, "looked")
+	mustEnd(t, wait(t, first), "completed", "exit code 0")
+	out := waitText(t, second, "looked")
 	if strings.Contains(out, "still-there") {
 		t.Errorf("alice's processes are there when bob's job runs:\n%s", out)
 	}
-	ended(t, wait(t, second), "completed", "exit code 0")
+	mustEnd(t, wait(t, second), "completed", "exit code 0")
 }

@@ -32,7 +32,7 @@ chmod 755 /usr/local/sbin/gpu-prolog /usr/local/sbin/gpu-epilog; systemctl daemo
 	hooks := func() string { return sh(t, "", "cat /run/hooks") }
 
 	id := submit(t, "alice", "-g 2 -- sh -c 'echo $GPUSCHED_GPU_IDS $GPUSCHED_GPU_UUIDS; exit 3'")
-	ended(t, wait(t, id), "failed", "exit code 3")
+	mustEnd(t, wait(t, id), "failed", "exit code 3")
 	gpus := strings.Fields(sh(t, "alice", fmt.Sprintf("gpusched logs %d | tail -1", id)))
 	if len(gpus) != 2 {
 		t.Fatalf("the job has %q", gpus)
@@ -43,17 +43,17 @@ chmod 755 /usr/local/sbin/gpu-prolog /usr/local/sbin/gpu-epilog; systemctl daemo
 	}
 
 	id = submit(t, "bob", "-g 0 -- true")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if got := hooks(); !regexp.MustCompile(fmt.Sprintf(`(?m)^prolog 0 %d.1 GPU= *$`, id)).MatchString(got) {
 		t.Errorf("hooks of a job without a GPU: %s", got)
 	}
 
 	sh(t, "", "touch /run/hooks-fail")
 	id = submit(t, "alice", "-g 1 -- true")
-	until(t, "health names the prolog", func() bool {
+	poll(t, "health names the prolog", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "a program that the site set to run before jobs in gpujob-.service.d failed")
 	})
 	sh(t, "", "rm /run/hooks-fail")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }

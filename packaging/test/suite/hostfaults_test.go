@@ -49,7 +49,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 			t.Cleanup(mend)
 			sh(t, "", c.harm)
 			sh(t, "", fmt.Sprintf("gpusched release %d %d %d", ids[0], ids[1], ids[2]))
-			until(t, "health names the step", func() bool {
+			poll(t, "health names the step", func() bool {
 				out := try(t, "", "gpusched health").Stdout
 				return strings.Contains(out, c.says) && strings.Contains(out, "of several users failed") && strings.Contains(out, "one job is tried at a time")
 			})
@@ -57,14 +57,14 @@ func TestFaultsOfTheMachine(t *testing.T) {
 				keepsWaiting(t, id, c.says)
 			}
 			if c.name == "launcher" {
-				until(t, "the site's unit is started", func() bool { return try(t, "", "grep -qx starts /run/starts-alert").Code == 0 })
+				poll(t, "the site's unit is started", func() bool { return try(t, "", "grep -qx starts /run/starts-alert").Code == 0 })
 			}
 			mend()
 			for _, id := range ids {
-				ended(t, wait(t, id), "completed", "exit code 0")
-				printed(t, id, "rate=3")
+				mustEnd(t, wait(t, id), "completed", "exit code 0")
+				waitText(t, id, "rate=3")
 			}
-			until(t, "health of starts is good again", func() bool {
+			poll(t, "health of starts is good again", func() bool {
 				return strings.Contains(try(t, "", "gpusched health").Stdout, "placed jobs start")
 			})
 		})
@@ -88,10 +88,10 @@ func TestFileSystemThatNoTableNames(t *testing.T) {
 	for _, id := range waits {
 		keepsWaiting(t, id, "a file system that is not there")
 	}
-	ended(t, wait(t, ends), "failed", "its working directory")
+	mustEnd(t, wait(t, ends), "failed", "its working directory")
 	sh(t, "", mount)
 	for _, id := range waits {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
 }
 
@@ -108,7 +108,7 @@ func alertsTo(t *testing.T, file string) {
 // start of the job may still be in progress at first.
 func keepsWaiting(t *testing.T, id int64, text string) {
 	t.Helper()
-	until(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {
+	poll(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {
 		j := show(t, "", id)
 		if j.Result != nil {
 			t.Fatalf("job %d is %s: %+v", id, j.State, j.Result)
@@ -136,8 +136,8 @@ func TestMaskedSlice(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "systemctl unmask --runtime gpujobs-u1001.slice") })
 	sh(t, "", "systemctl stop gpujobs-u1001.slice; systemctl mask --runtime gpujobs-u1001.slice")
 	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids[0], ids[1], ids[2], ids[3]))
-	ended(t, wait(t, ids[3]), "completed", "exit code 0")
-	until(t, "health names the slice", func() bool {
+	mustEnd(t, wait(t, ids[3]), "completed", "exit code 0")
+	poll(t, "health names the slice", func() bool {
 		out := try(t, "", "gpusched health").Stdout
 		return strings.Contains(out, "of jobs of alice failed") && strings.Contains(out, "gpujobs-u1001.slice is masked")
 	})
@@ -146,8 +146,8 @@ func TestMaskedSlice(t *testing.T) {
 	}
 	sh(t, "", "systemctl unmask --runtime gpujobs-u1001.slice")
 	for _, id := range ids[:3] {
-		ended(t, wait(t, id), "completed", "exit code 0")
-		printed(t, id, "rate=3")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
+		waitText(t, id, "rate=3")
 	}
 }
 
@@ -163,7 +163,7 @@ func TestFailingGPU(t *testing.T) {
 		ids = append(ids, submit(t, user, command))
 	}
 	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // one command releases all, so that several fail
-	until(t, "GPU 2 is suspect", func() bool {
+	poll(t, "GPU 2 is suspect", func() bool {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
 	})
 	failed := strings.Fields(sh(t, "", fmt.Sprintf("gpusched list -s failed -o ids %d %d %d %d", ids...)))
@@ -178,5 +178,5 @@ func TestFailingGPU(t *testing.T) {
 		t.Errorf("why: %s", out)
 	}
 	sh(t, "", "gpusched cancel -y -u alice; gpusched cancel -y -u bob; gpusched gpu resume 2")
-	until(t, "GPU 2 is in service", func() bool { return strings.Contains(try(t, "", "gpusched health").Stdout, "4 of 4 GPUs answer") })
+	poll(t, "GPU 2 is in service", func() bool { return strings.Contains(try(t, "", "gpusched health").Stdout, "4 of 4 GPUs answer") })
 }

@@ -30,7 +30,7 @@ func TestForgedRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := submit(t, "alice", "-g 1 -e TOKEN=hush-hush -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	ask := func(words string) string {
 		return try(t, "bob", "python3 /usr/local/bin/request.py "+words).Stdout
 	}
@@ -86,7 +86,7 @@ time.sleep(20)
 	}
 	sh(t, "", "systemd-run --quiet --unit flood --uid bob --property StandardOutput=file:/run/flood.out python3 /usr/local/bin/flood.py")
 	t.Cleanup(func() { try(t, "", "systemctl stop flood") })
-	until(t, "the flood is on", func() bool { return strings.Contains(try(t, "", "cat /run/flood.out").Stdout, "flooded") })
+	poll(t, "the flood is on", func() bool { return strings.Contains(try(t, "", "cat /run/flood.out").Stdout, "flooded") })
 	id := submit(t, "alice", "-g 1 -- true")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }

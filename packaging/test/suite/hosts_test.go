@@ -90,7 +90,7 @@ func TestSeveralHosts(t *testing.T) {
 	}
 	var silent sync.WaitGroup
 	t.Cleanup(silent.Wait)
-	silent.Go(func() { hangs(t) }) // runs in the background, because it takes ten seconds
+	silent.Go(func() { checkHang(t) }) // runs in the background, because it takes ten seconds
 
 	// A job on another host starts in the same directory,
 	// with the home of the account on that host.
@@ -98,8 +98,8 @@ func TestSeveralHosts(t *testing.T) {
 	if !strings.HasPrefix(one, "a:") {
 		t.Fatalf("the first job is %q", one)
 	}
-	until(t, "it runs", func() bool { return strings.Contains(sh(t, "alice", "gpusched show "+one), "running") })
-	until(t, "its output is there", func() bool { return sh(t, "alice", "gpusched logs "+one) == "here /home/alice /home/alice" })
+	poll(t, "it runs", func() bool { return strings.Contains(sh(t, "alice", "gpusched show "+one), "running") })
+	poll(t, "its output is there", func() bool { return sh(t, "alice", "gpusched logs "+one) == "here /home/alice /home/alice" })
 	two := says(0, "gpusched --hosts a,b submit -q --host best -g 1 -- bash -c 'echo two; exit 3'")
 	if !strings.HasPrefix(two, "b:") {
 		t.Errorf("the best is %q", two)
@@ -123,9 +123,9 @@ func TestSeveralHosts(t *testing.T) {
 	four := newOn(t, "submit -q --host a -g 1 -- sleep 1000")
 	follows := sh(t, "alice", "gpusched logs -f "+four+" >~/followed 2>&1 & echo $!")
 	shows := func() bool { return try(t, "", "pgrep -u alice -f '^[^ ]*gpusched __here'").Code == 0 }
-	until(t, "the output is shown", shows)
+	poll(t, "the output is shown", shows)
 	sh(t, "alice", "kill "+follows)
-	until(t, "the process that showed the output has ended", func() bool { return !shows() })
+	poll(t, "the process that showed the output has ended", func() bool { return !shows() })
 	says(0, `gpusched exec `+four+` -- sh -c 'echo "a  b;$0"' 'x y'`, "a  b;x y")
 	says(0, "gpusched cancel "+four)
 
@@ -133,19 +133,19 @@ func TestSeveralHosts(t *testing.T) {
 	silent.Wait()
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	const there = " -u alice -f '^[^ ]*gpusched __document'"
-	until(t, "no client process is left", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
+	poll(t, "no client process is left", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
 	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
-	until(t, "the wait runs there", func() bool { // a process that has lived for 2 s has got its first answer
+	poll(t, "the wait runs there", func() bool { // a process that has lived for 2 s has got its first answer
 		return try(t, "", "p=$(pgrep"+there+") && sleep 2 && [ \"$p\" = \"$(pgrep"+there+")\" ]").Code == 0
 	})
 	sh(t, "", "pkill"+there+" && systemctl restart ssh")
 	sh(t, "alice", "touch ~/go")
-	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
+	poll(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
 }
 
-// This function checks that a machine that never answers delays a command by at most ten seconds.
-// On a busy machine, its own sshd may also need longer than that; the function then tries again.
-func hangs(t *testing.T) {
+// checkHang checks that a machine that never answers delays a command by at most ten seconds. On a
+// busy machine, its own sshd may also need longer than that; checkHang then tries again.
+func checkHang(t *testing.T) {
 	t.Helper()
 	for range 3 {
 		began := time.Now()

@@ -17,14 +17,14 @@ func TestInhibitor(t *testing.T) {
 	}
 	has := func(what string) {
 		t.Helper()
-		until(t, "the lock is on "+what, func() bool {
+		poll(t, "the lock is on "+what, func() bool {
 			l := locks()
 			return strings.Count(l, `"gpusched"`) == 1 && strings.Contains(l, `"`+what+`" "gpusched"`) && strings.Contains(l, `"block"`)
 		})
 	}
 	gone := func() {
 		t.Helper()
-		until(t, "there is no lock", func() bool { return !strings.Contains(locks(), `"gpusched"`) })
+		poll(t, "there is no lock", func() bool { return !strings.Contains(locks(), `"gpusched"`) })
 	}
 	gone()
 	first, second := submit(t, "alice", "-g 1 -- sleep 1000"), submit(t, "bob", "-g 0 -- sleep 1000")
@@ -36,7 +36,7 @@ func TestInhibitor(t *testing.T) {
 	wait(t, first)
 	has("sleep:idle")
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched")
-	answers(t)
+	awaitDaemon(t)
 	has("sleep:idle")
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main systemd-logind; systemctl start systemd-logind")
 	has("sleep:idle")
@@ -56,11 +56,11 @@ func TestInhibitor(t *testing.T) {
 	has("sleep:idle")
 	sh(t, "", "systemctl mask --runtime --now systemd-logind")
 	t.Cleanup(func() { sh(t, "", "systemctl unmask --runtime systemd-logind; systemctl start systemd-logind") })
-	until(t, "health says that there is no lock", func() bool {
+	poll(t, "health says that there is no lock", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "no lock could be taken")
 	})
 	sh(t, "alice", fmt.Sprintf("gpusched cancel --now %d", third))
 	wait(t, third)
-	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
 }

@@ -32,18 +32,18 @@ const quickSampling = "[gpus]\nsample_interval = \"200ms\""
 // acts as on a machine without GPUs.
 func gpusSeen(t *testing.T) {
 	t.Helper()
-	until(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
+	poll(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
 }
 
-// This function returns what 'gpusched why' tells a user about a job.
-func why(t *testing.T, user string, id int64) string {
+// askWhy returns what 'gpusched why' tells a user about a job.
+func askWhy(t *testing.T, user string, id int64) string {
 	t.Helper()
 	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
 }
 
-// This function runs a command line as user. It checks that the line fails with an exit status and
-// a text.
-func refused(t *testing.T, user, line string, code int, text string) {
+// mustFail runs a command line as user. It checks that the line fails with an exit status and a
+// text.
+func mustFail(t *testing.T, user, line string, code int, text string) {
 	t.Helper()
 	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
 		t.Errorf("%s: %q exits %d, want %d with %q: %s%s", who(user), line, r.Code, code, text, r.Stdout, r.Stderr)
@@ -55,8 +55,8 @@ func refused(t *testing.T, user, line string, code int, text string) {
 func waitsFor(t *testing.T, user string, id int64, text string) {
 	t.Helper()
 	var told string
-	until(t, "the GPUs are seen", func() bool {
-		told = why(t, user, id)
+	poll(t, "the GPUs are seen", func() bool {
+		told = askWhy(t, user, id)
 		return !strings.Contains(told, "has not seen the GPUs yet")
 	})
 	if j := show(t, user, id); j.State != "queued" || !strings.Contains(told, text) {
@@ -71,7 +71,7 @@ func cancel(t *testing.T, user string, ids ...int64) {
 		sh(t, user, fmt.Sprintf("gpusched cancel %d", id))
 	}
 	for _, id := range ids {
-		ended(t, wait(t, id), "cancelled", "cancelled by "+who(user))
+		mustEnd(t, wait(t, id), "cancelled", "cancelled by "+who(user))
 	}
 }
 
@@ -88,13 +88,13 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
-// hold submits a job and returns when it runs. The job waits until release is called, runs the
-// given shell command, and ends. Each user can have only one such job at a time.
-func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
+// submitHold submits a job and returns when it runs. The job waits until release is called, runs
+// the given shell command, and ends. Each user can have only one such job at a time.
+func submitHold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
 	id = submit(t, user, opts+" -- bash -c 'while [ ! -e ~/end ]; do sleep 0.1; done; "+then+"'")
-	running(t, id)
+	waitRun(t, id)
 	return id, func() { t.Helper(); sh(t, user, "touch ~/end") }
 }
 
@@ -119,10 +119,10 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// This function calls its last argument repeatedly until it gets true, for at most 30 s, or longer
-// on a slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least four times as long
-// as a call, because other boxes need the CPUs too.
-func until(t *testing.T, what string, ok func() bool) {
+// poll calls the function done repeatedly until it returns true, for at most 30 s, or longer on a
+// slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least four times as long as a
+// call, because other boxes need the CPUs too.
+func poll(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // cleanups also call until
 	begun := time.Now()
@@ -138,9 +138,9 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 	err := await.Watch(ctx, what, 30*time.Second*the.slow, pause, func(context.Context) (string, bool, error) {
 		looked := time.Now()
-		held, seen := ok(), "nothing"
+		held, seen := done(), "nothing"
 		took = time.Since(looked)
-		if last := the.last.Load(); last != nil {
+		if last := the.lastOutcome.Load(); last != nil {
 			seen = *last
 		}
 		return seen, held, nil
@@ -150,10 +150,10 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// This function waits until a job's command runs.
-func running(t *testing.T, id int64) {
+// waitRun waits until a job's command runs.
+func waitRun(t *testing.T, id int64) {
 	t.Helper()
-	until(t, fmt.Sprintf("job %d runs", id), func() bool {
+	poll(t, fmt.Sprintf("job %d runs", id), func() bool {
 		j := show(t, "", id)
 		if j.Result != nil {
 			t.Fatalf("job %d ended: %s", id, j.Result.Sentence)
@@ -173,19 +173,19 @@ func output(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
 }
 
-// This function waits until a job's output contains text, and returns the output.
-func printed(t *testing.T, id int64, text string) string {
+// waitText waits until a job's output contains text, and returns the output.
+func waitText(t *testing.T, id int64, text string) string {
 	t.Helper()
 	var out string
-	until(t, fmt.Sprintf("job %d prints %q", id, text), func() bool {
+	poll(t, fmt.Sprintf("job %d prints %q", id, text), func() bool {
 		out = output(t, "", id)
 		return strings.Contains(out, text)
 	})
 	return out
 }
 
-// This function checks the state of an ended job and a part of the sentence that describes its end.
-func ended(t *testing.T, j api.Job, state job.State, sentence string) {
+// mustEnd checks the state of an ended job and a part of the sentence that describes its end.
+func mustEnd(t *testing.T, j api.Job, state job.State, sentence string) {
 	t.Helper()
 	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {
 		t.Errorf("job %d is %s: %+v; want %s with %q", j.ID, j.State, j.Result, state, sentence)

@@ -15,10 +15,10 @@ import (
 func TestJournaldFails(t *testing.T) {
 	begin(t)
 	settings(t, "[daemon]\nlog_level = \"debug\"")
-	answers(t)
+	awaitDaemon(t)
 	sh(t, "alice", "rm -f ~/end")
 	prints := submit(t, "alice", "-g 1 -- bash -c 'for ((n = 1; ; n++)); do echo line $n; sleep 0.02; [ ! -e ~/end ] || break; done; echo last $n'")
-	printed(t, prints, "line 5")
+	waitText(t, prints, "line 5")
 	journald := func(act string) {
 		sh(t, "", "systemctl reset-failed systemd-journald; systemctl "+act+" systemd-journald")
 	}
@@ -30,7 +30,7 @@ func TestJournaldFails(t *testing.T) {
 		journald(fault.fail)
 		began := time.Now()
 		id := submit(t, "alice", "-g 0 -- true")
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 		if fault.name == "hangs" {
 			sh(t, "bob", "for i in $(seq 150); do gpusched submit -q --hold -g 0 -- true && gpusched cancel all; done >/dev/null; true")
 			sh(t, "bob", "for i in $(seq 40); do gpusched submit -q -g 0 -- true; done > ~/ids; gpusched wait $(cat ~/ids)")
@@ -41,13 +41,13 @@ func TestJournaldFails(t *testing.T) {
 		t.Logf("journald %s: jobs went on for %s", fault.name, time.Since(began).Round(time.Millisecond))
 		journald(fault.mend)
 		last := submit(t, "alice", "-g 1 -- echo after")
-		ended(t, wait(t, last), "completed", "exit code 0")
-		printed(t, last, "after")
+		mustEnd(t, wait(t, last), "completed", "exit code 0")
+		waitText(t, last, "after")
 	}
-	until(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "journald has not read") })
+	poll(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "journald has not read") })
 	sh(t, "alice", "touch ~/end")
-	ended(t, wait(t, prints), "completed", "exit code 0")
-	out := printed(t, prints, "last")
+	mustEnd(t, wait(t, prints), "completed", "exit code 0")
+	out := waitText(t, prints, "last")
 	var lines int
 	if _, err := fmt.Sscanf(out[strings.Index(out, "last"):], "last %d", &lines); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func anotherDaemon(t *testing.T, act string) {
 	t.Helper()
 	pid := daemonPID(t)
 	try(t, "", act)
-	until(t, "another daemon runs", func() bool { now := daemonPID(t); return now != "0" && now != pid })
+	poll(t, "another daemon runs", func() bool { now := daemonPID(t); return now != "0" && now != pid })
 }
 
 // TestKills: the daemon is killed at random moments while jobs are submitted,
@@ -52,7 +52,7 @@ func TestKills(t *testing.T) {
 		anotherDaemon(t, killDaemon)
 	}
 	took := time.Since(began)
-	l.verdict(t, nil)
+	l.checkAll(t, nil)
 	t.Logf("%d jobs, %d kills in %s", *killJobs, *kills, took.Round(time.Second))
 }
 
@@ -132,7 +132,7 @@ func TestChaos(t *testing.T) {
 		counts[f.name]++
 		f.do(t, c)
 	}
-	l.verdict(t, c.hurt)
+	l.checkAll(t, c.hurt)
 	t.Logf("faults: %v", counts)
 }
 
@@ -141,7 +141,7 @@ func TestChaos(t *testing.T) {
 func TestSystemdStartsAnew(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	was := show(t, "", on)
 	rounds := *kills
 	l := startLoad(t, *killJobs/2, 100*time.Millisecond)
@@ -152,6 +152,6 @@ func TestSystemdStartsAnew(t *testing.T) {
 		t.Errorf("the job that ran is %s: %+v", j.State, j.Result)
 	}
 	cancel(t, "alice", on)
-	l.verdict(t, nil)
+	l.checkAll(t, nil)
 	t.Logf("%d reloads and new executions", rounds)
 }

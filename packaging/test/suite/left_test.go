@@ -21,12 +21,12 @@ func gpuLine(t *testing.T, index int) string {
 func TestLeakedMemory(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
-	answers(t)
+	awaitDaemon(t)
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	sh(t, "", `printf 'minor=0\nminor=1 used_mib=20480\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
 	cancel(t, "alice", on)
-	until(t, "the GPU is out of service", func() bool { return strings.Contains(gpuLine(t, 1), "sick") })
+	poll(t, "the GPU is out of service", func() bool { return strings.Contains(gpuLine(t, 1), "sick") })
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
 	waitsFor(t, "alice", next, fmt.Sprintf("20G of its memory is in use by no process since job %d ended, it needs a reset", on))
 	if text, _ := health(t); !strings.Contains(text, "nvidia-smi -i 1 --gpu-reset") {
@@ -36,10 +36,10 @@ func TestLeakedMemory(t *testing.T) {
 		t.Errorf("the job that leaked it: %q", j.Result.Sentence)
 	}
 	sh(t, "", "systemctl restart gpusched")
-	answers(t)
-	until(t, "it is known after a restart", func() bool { return strings.Contains(gpuLine(t, 1), "sick") })
+	awaitDaemon(t)
+	poll(t, "it is known after a restart", func() bool { return strings.Contains(gpuLine(t, 1), "sick") })
 	sh(t, "", "rm /run/fakenvml/gpus")
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 }
 
 // freezer creates a group in the kernel's freezer. It returns the group's directory and a command
@@ -62,14 +62,14 @@ func freezer(t *testing.T, name string) (dir, thaw string) {
 func TestUnkillable(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
-	answers(t)
+	awaitDaemon(t)
 	stuck, thaw := freezer(t, "stuck")
 	on := submit(t, "alice", "--gpu-ids 1 --grace 1s -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	pid := strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", on)))
 	sh(t, "", "echo "+pid+" > "+stuck+"/cgroup.procs; echo FROZEN > "+stuck+"/freezer.state")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", on))
-	until(t, "health says so", func() bool {
+	poll(t, "health says so", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, fmt.Sprintf("job %d", on)) && strings.Contains(text, "process "+pid+" did not end after SIGKILL")
 	})
@@ -79,10 +79,10 @@ func TestUnkillable(t *testing.T) {
 	if j := show(t, "bob", on); j.State != "ending" || !strings.Contains(j.Why, "did not end after SIGKILL") {
 		t.Errorf("the job is %s: %s", j.State, j.Why)
 	}
-	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
 	next := submit(t, "bob", "--gpu-ids 1 -- true")
 	waitsFor(t, "bob", next, fmt.Sprintf("job %d can't be ended", on))
 	sh(t, "", thaw)
-	ended(t, wait(t, on), "cancelled", "cancelled by alice; process "+pid+" did not end after SIGKILL")
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, on), "cancelled", "cancelled by alice; process "+pid+" did not end after SIGKILL")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 }

@@ -13,9 +13,9 @@ import (
 func TestLimitsMemory(t *testing.T) {
 	begin(t)
 	neighbour := submit(t, "bob", "-g 1 -m 200M -- sleep 1000")
-	running(t, neighbour)
+	waitRun(t, neighbour)
 	hungry := submit(t, "alice", "-g 1 -m 100M -- simcuda --alloc-host 300M")
-	ended(t, wait(t, hungry), "out-of-memory", "host memory limit of 100M")
+	mustEnd(t, wait(t, hungry), "out-of-memory", "host memory limit of 100M")
 	if j := show(t, "", neighbour); j.State != "running" {
 		t.Errorf("the neighbour is %s", j.State)
 	}
@@ -34,7 +34,7 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[jobs]\\ntasks_max = 50\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
 	id := submit(t, "alice", "-g 0 -c 1 -- bash -c 'simcuda --fork-bomb 200 --hold 1000; echo bombed; sleep 1000'")
-	printed(t, id, "bombed")
+	waitText(t, id, "bombed")
 	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1001.slice/gpujob-%d.service", id)
 	for file, want := range map[string]string{"pids.max": "50", "cpu.max": "100000 100000", "cpu.weight": "10"} {
 		if got := sh(t, "", "cat "+group+"/"+file); got != want {
@@ -60,19 +60,19 @@ func TestCPUsThatGo(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "umount -l "+online+"; rm /run/cpus; systemctl restart gpusched") })
 	settings(t, "[jobs]\ncpus = \"100%\"\nshare_without_gpu = 100")
 	runs := submit(t, "alice", "-g 0 -c 9 -- sleep 1000")
-	running(t, runs)
+	waitRun(t, runs)
 	waits := submit(t, "bob", "-g 0 -c 8 -- sleep 1000")
 	plug("0-3")
-	until(t, "the CPUs are counted anew", func() bool {
-		return strings.Contains(why(t, "bob", waits), "at present it can never start: asks for 8 CPUs, this machine has 4 CPUs")
+	poll(t, "the CPUs are counted anew", func() bool {
+		return strings.Contains(askWhy(t, "bob", waits), "at present it can never start: asks for 8 CPUs, this machine has 4 CPUs")
 	})
-	refused(t, "bob", "gpusched submit -g 0 -c 5 -- true", 6, "4 CPUs")
+	mustFail(t, "bob", "gpusched submit -g 0 -c 5 -- true", 6, "4 CPUs")
 	if j := show(t, "", runs); j.State != "running" {
 		t.Errorf("the job that ran is %s", j.State)
 	}
 	plug("0-19")
 	sh(t, "", "systemctl reload gpusched") // counts the CPUs at once; without a reload, as above, this takes up to 5 s
-	running(t, waits)
+	waitRun(t, waits)
 	cancel(t, "alice", runs)
 	cancel(t, "bob", waits)
 }
@@ -85,13 +85,13 @@ func TestLimitsForkBomb(t *testing.T) {
 	// A shell that cannot fork gives up. The first shell therefore forks only once, and waits.
 	sh(t, "bob", "rm -f ~/pipe; mkfifo ~/pipe")
 	bomb := int64(0)
-	meanwhile(t, "fork bomb and output", func() {
+	measureDuring(t, "fork bomb and output", func() {
 		bomb = submit(t, "bob", `-g 0 -c 1 --grace 1s -- bash -c 'bomb() { while :; do bomb & echo boom; done; }; bomb 2>/dev/null & read <~/pipe'`)
-		running(t, bomb)
-		ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+		waitRun(t, bomb)
+		mustEnd(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	})
 	group := fmt.Sprintf("/sys/fs/cgroup/gpujobs.slice/gpujobs-u1002.slice/gpujob-%d.service", bomb)
-	until(t, "the bomb is at its limit", func() bool { return sh(t, "", "cat "+group+"/pids.events") != "max 0" })
+	poll(t, "the bomb is at its limit", func() bool { return sh(t, "", "cat "+group+"/pids.events") != "max 0" })
 	n := 0
 	if fmt.Sscan(sh(t, "", "cat "+group+"/pids.current"), &n); n < 2 || n > 100 {
 		t.Errorf("the bomb has %d of 100 processes", n)
@@ -113,17 +113,17 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 	var bombs []int64
 	const bomb = `-g 0 --grace 1s -- bash -c 'simcuda --fork-bomb 100 --hold 1000; sleep 1000'`
 	const group = "/sys/fs/cgroup/gpujobs.slice/gpujobs-u1002.slice/"
-	meanwhile(t, "fork bomb of many jobs", func() {
+	measureDuring(t, "fork bomb of many jobs", func() {
 		for range 4 {
 			bombs = append(bombs, submit(t, "bob", bomb))
 		}
-		until(t, "the bombs are at the limit of their user", func() bool {
+		poll(t, "the bombs are at the limit of their user", func() bool {
 			// Older kernels count a refused fork in the group that forked. Newer kernels count it
 			// in the group that has the limit.
 			return try(t, "", "grep -q 'max [1-9]' "+group+"pids.events "+group+"*/pids.events").Code == 0
 		})
 		forks := submit(t, "alice", "-g 0 -- bash -c 'for i in $(seq 100); do sleep 1000 & done; jobs -p | wc -l; kill $(jobs -p)'")
-		ended(t, wait(t, forks), "completed", "exit code 0")
+		mustEnd(t, wait(t, forks), "completed", "exit code 0")
 		if out := output(t, "", forks); !strings.Contains(out, "100") {
 			t.Errorf("another user's job could not fork: %s", out)
 		}
@@ -148,9 +148,9 @@ func TestLimitsNote(t *testing.T) {
 	const args = "-g 0.5 --gpu-mem 1G --no-requeue -m 200M -- bash -c 'simcuda --alloc-host %s --hold 1000 | { read touched; simcuda --mem 5G --hold 1000; }'"
 	roomy, tight := submit(t, "alice", fmt.Sprintf(args, "20M")), submit(t, "alice", fmt.Sprintf(args, "175M"))
 	over := func(id int64) bool { return len(show(t, "", id).Warnings) > 0 }
-	until(t, "both are over their budgets", func() bool { return over(roomy) && over(tight) })
-	until(t, "the job with room is told", func() bool { return strings.Contains(messagesIn(t, "alice", roomy)[0], "this job uses 5G") })
-	until(t, "the daemon says that it does not tell the other job", func() bool {
+	poll(t, "both are over their budgets", func() bool { return over(roomy) && over(tight) })
+	poll(t, "the job with room is told", func() bool { return strings.Contains(messagesIn(t, "alice", roomy)[0], "this job uses 5G") })
+	poll(t, "the daemon says that it does not tell the other job", func() bool {
 		return try(t, "", fmt.Sprintf("journalctl -u gpusched | grep 'job %d has only .* of its memory left'", tight)).Code == 0
 	})
 	if j := show(t, "", tight); j.State != "running" || messagesIn(t, "alice", tight)[0] != "" {
@@ -167,7 +167,7 @@ func TestResourceLimits(t *testing.T) {
 	if _, err := fmt.Sscan(out, &id); err != nil {
 		t.Fatal(out)
 	}
-	if got, want := strings.Fields(printed(t, id, "told")), []string{"777", "888", "1024", "2048", "told"}; strings.Join(got, " ") != strings.Join(want, " ") {
+	if got, want := strings.Fields(waitText(t, id, "told")), []string{"777", "888", "1024", "2048", "told"}; strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("limits %v, want %v", got, want)
 	}
 }

@@ -16,18 +16,18 @@ func TestSlurmsGPUsAreLeftToIt(t *testing.T) {
 	undo := "rm -rf /etc/slurm " + enabled + "; systemctl reload gpusched"
 	t.Cleanup(func() { try(t, "", undo) })
 	on0, on1 := submit(t, "alice", "--gpu-ids 0 -- sleep 1000"), submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
-	running(t, on0)
-	running(t, on1)
+	waitRun(t, on0)
+	waitRun(t, on1)
 	sh(t, "", `mkdir -p /etc/slurm; echo "NodeName=elsewhere Name=gpu File=/dev/nvidia3
 NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gres.conf; ln -s /dev/null `+enabled)
 	gpus := func() string { return sh(t, "bob", "gpusched gpus -o wide") }
-	until(t, "Slurm's GPUs are left to it, without a reload", func() bool { return strings.Contains(gpus(), "Slurm has it") })
+	poll(t, "Slurm's GPUs are left to it, without a reload", func() bool { return strings.Contains(gpus(), "Slurm has it") })
 	next, waits := submit(t, "bob", "-g 1 -- sleep 1000"), submit(t, "bob", "-g 2 -- true")
-	running(t, next)
+	waitRun(t, next)
 	if j := show(t, "bob", next); len(j.GPUs) != 1 || j.GPUs[0].Index != 3 {
 		t.Errorf("the next job is on %+v", j.GPUs)
 	}
-	if text := why(t, "bob", waits); !strings.Contains(text, "Slurm has it") {
+	if text := askWhy(t, "bob", waits); !strings.Contains(text, "Slurm has it") {
 		t.Errorf("why a job waits does not say that Slurm has GPUs:\n%s", text)
 	}
 	if j := show(t, "alice", on1); j.State != "running" {
@@ -40,13 +40,13 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 		}
 	}
 	sh(t, "", "chown alice /etc/slurm/gres.conf; echo Name=gpu File=/dev/nvidia[0-3] >/etc/slurm/gres.conf; systemctl reload gpusched")
-	until(t, "health reports the file of a user", func() bool {
+	poll(t, "health reports the file of a user", func() bool {
 		text := try(t, "", "gpusched health").Stdout
 		return strings.Contains(text, "gres.conf: it belongs to uid") && strings.Contains(text, "Slurm has /dev/nvidia1, /dev/nvidia2")
 	})
 	cancel(t, "alice", on1)
 	sh(t, "", undo)
-	ended(t, wait(t, waits), "completed", "exit code 0")
+	mustEnd(t, wait(t, waits), "completed", "exit code 0")
 	if text := gpus(); strings.Contains(text, "Slurm") {
 		t.Errorf("GPUs that Slurm no longer has are shown as:\n%s", text)
 	}
@@ -56,10 +56,10 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	// From here on, a reload makes the daemon look at Slurm's settings at once. Above, the daemon
 	// looked by itself, within five seconds.
 	sh(t, "", "systemd-run -q --unit slurmd-test sleep 1000; systemctl reload gpusched")
-	until(t, "every GPU is left to a slurmd without settings", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
+	poll(t, "every GPU is left to a slurmd without settings", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
 	if text := try(t, "", "gpusched health -o wide").Stdout; !strings.Contains(text, "not in /etc/slurm") || !strings.Contains(text, `gpus.slurm = "allow"`) {
 		t.Errorf("health does not say so:\n%s", text)
 	}
 	sh(t, "", "mkdir /opt/slurm-test; echo Name=gpu File=/dev/nvidia1 >/opt/slurm-test/gres.conf; ln -s /opt/slurm-test /etc/slurm; systemctl reload gpusched")
-	until(t, "the files to which a link leads are read", func() bool { return strings.Count(gpus(), "Slurm has it") == 1 })
+	poll(t, "the files to which a link leads are read", func() bool { return strings.Count(gpus(), "Slurm has it") == 1 })
 }

@@ -112,7 +112,7 @@ func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...st
 			l.acknowledged(t, lines.Text())
 		}
 		if err := cmd.Wait(); err != nil {
-			end <- fmt.Errorf("%w: %s; seen last: %d acknowledged", await.Cause(ctx, err), stderr.String(), len(l.known()))
+			end <- fmt.Errorf("%w: %s; seen last: %d acknowledged", await.Cause(ctx, err), stderr.String(), len(l.acknowledgedJobs()))
 		}
 		close(end)
 	})
@@ -131,8 +131,8 @@ func (l *load) acknowledged(t *testing.T, line string) {
 	l.acked[name] = id
 }
 
-// known returns the jobs that have been acknowledged so far.
-func (l *load) known() map[string]int64 {
+// acknowledgedJobs returns the jobs that have been acknowledged so far.
+func (l *load) acknowledgedJobs() map[string]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.acked)
@@ -141,23 +141,23 @@ func (l *load) known() map[string]int64 {
 // wait waits until all jobs have been submitted.
 func (l *load) wait() map[string]int64 {
 	l.done.Wait()
-	return l.known()
+	return l.acknowledgedJobs()
 }
 
-// wanted returns the exit status that a job with this name must have.
-func wanted(name string) int {
+// expectedStatus returns the exit status that a job with this name must have.
+func expectedStatus(name string) int {
 	var n int
 	_, number, _ := strings.Cut(name, "-")
 	fmt.Sscan(number, &n)
 	return n % 5
 }
 
-// The method verdict waits until all jobs of the load have ended and checks them. The parameter
-// hurt has the jobs in which the test killed a process; these may have failed.
-func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
+// checkAll waits until all jobs of the load have ended and checks them. The argument killed has the
+// jobs in which the test killed a process; these may have failed.
+func (l *load) checkAll(t *testing.T, killed map[int64]bool) {
 	t.Helper()
 	acked := l.wait()
-	drained(t)
+	awaitDrained(t)
 	found := map[string]api.Job{}
 	for _, j := range allJobs(t) {
 		if account, _, _ := strings.Cut(j.Name, "-"); int64(j.ID) <= l.after || account != j.User {
@@ -176,7 +176,7 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	if len(acked) < 2*l.count-l.count/7 {
 		t.Errorf("%d of %d jobs were acknowledged", len(acked), 2*l.count)
 	}
-	l.judgeEnds(t, found, hurt)
+	l.judgeEnds(t, found, killed)
 	if taken := sh(t, "", "cat /run/witness/taken"); taken != "" {
 		t.Errorf("GPUs were given twice:\n%s", taken)
 	}
@@ -196,7 +196,7 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 		began[strings.TrimPrefix(file, "./")]++
 	}
 	for name, j := range found {
-		code := wanted(name)
+		code := expectedStatus(name)
 		asSaid := j.Result != nil && j.Result.ExitCode == code && j.Result.Signal == 0 && j.State == map[bool]job.State{true: "completed", false: "failed"}[code == 0]
 		byHurt := hurt[int64(j.ID)] && j.State == "failed" && j.Result != nil
 		if !byHurt && (!asSaid || j.Requeues > 0) {
@@ -208,12 +208,11 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 	}
 }
 
-// The function drained waits until no job is left. It gives up when the number of jobs stops
-// shrinking.
-func drained(t *testing.T) {
+// awaitDrained waits until no job is left. It gives up when the number of jobs stops shrinking.
+func awaitDrained(t *testing.T) {
 	t.Helper()
 	for n := -1; n != 0; {
-		until(t, fmt.Sprintf("fewer than %d jobs are left", n), func() bool {
+		poll(t, fmt.Sprintf("fewer than %d jobs are left", n), func() bool {
 			r := try(t, "", "gpusched list -o ids")
 			left := len(strings.Fields(r.Stdout))
 			if r.Code != 0 || n >= 0 && left >= n {

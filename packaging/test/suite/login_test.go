@@ -12,7 +12,7 @@ import (
 func TestLoginLine(t *testing.T) {
 	begin(t)
 	gpusSeen(t)
-	running(t, submit(t, "alice", "-g 3 -t 1h -- sleep 1000"))
+	waitRun(t, submit(t, "alice", "-g 3 -t 1h -- sleep 1000"))
 	waiting := submit(t, "alice", "-g 4 -t 1h -- sleep 1000")
 	waitsFor(t, "alice", waiting, "GPU")
 	const own = "gpusched --on local status --short"

@@ -43,11 +43,11 @@ var the *machine
 type machine struct {
 	*vm.Machine
 	deb string
-	// slow is how many times slower this machine is than native execution.
+	// slow is the factor by which this machine is slower than native execution.
 	slow time.Duration
 
-	// last is the outcome of the last script. If a wait fails, its error quotes the outcome.
-	last atomic.Pointer[string]
+	// lastOutcome is the outcome of the last script. If a wait fails, its error quotes the outcome.
+	lastOutcome atomic.Pointer[string]
 }
 
 func TestMain(m *testing.M) {
@@ -215,14 +215,14 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 }
 
 // boot boots a machine with four simulated GPUs, or with -gpus real with the GPUs of the host. It
-// installs the package, and more packages of the Debian release.
-func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Machine, error) {
+// installs the package, and the given packages of the Debian release.
+func boot(ctx context.Context, kind vm.Kind, pkg string, packages []string) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	opts := vm.Options{Suite: vm.Suite(*suite), Packages: more, Log: os.Stderr, HostGPUs: *gpus == gpusReal}
+	opts := vm.Options{Suite: vm.Suite(*suite), Packages: packages, Log: os.Stderr, HostGPUs: *gpus == gpusReal}
 	if opts.HostGPUs {
 		return bootReal(ctx, opts, pkg, dir)
 	}
@@ -324,13 +324,13 @@ func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Durat
 		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, await.Tail(r.Stdout+r.Stderr, 20))
 	}
 	seen := fmt.Sprintf("%q of %s exits %d: %s", script, who(user), r.Code, await.Tail(r.Stdout+r.Stderr, 20))
-	the.last.Store(&seen)
+	the.lastOutcome.Store(&seen)
 	return r
 }
 
-// This function waits until the journal contains everything that was written so far. After a job
+// awaitJournal waits until the journal contains everything that was written so far. After a job
 // that prints as fast as it can, journald is minutes behind on a busy machine.
-func synced(t *testing.T) {
+func awaitJournal(t *testing.T) {
 	t.Helper()
 	if r := tryFor(t, "", "journalctl --sync", 8*time.Minute); r.Code != 0 {
 		t.Fatalf("journalctl --sync: %s%s", r.Stdout, r.Stderr)

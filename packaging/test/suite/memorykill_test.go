@@ -12,10 +12,10 @@ import (
 func TestKilledByTheMachine(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0 -m 512M -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	// systemd-oomd does the same: it marks the control group, and then kills its processes.
 	sh(t, "", fmt.Sprintf(`set -e; unit=gpujob-%d; group=/sys/fs/cgroup$(systemctl show -P ControlGroup $unit)
 		python3 -c "import os; [os.setxattr('$group', 'user.oomd_' + x, b'1') for x in ('ooms', 'kill')]"
 		kill -9 $(systemctl show -P MainPID $unit)`, id))
-	ended(t, wait(t, id), "out-of-memory", "the host ran out")
+	mustEnd(t, wait(t, id), "out-of-memory", "the host ran out")
 }

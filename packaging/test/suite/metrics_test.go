@@ -55,7 +55,7 @@ func TestMetrics(t *testing.T) {
 func theTextfile(t *testing.T) {
 	t.Helper()
 	const file = "/var/lib/prometheus/node-exporter/gpusched.prom"
-	until(t, "node_exporter's file is there", func() bool { return try(t, "bob", "grep -x 'gpusched_up 1' "+file).Code == 0 })
+	poll(t, "node_exporter's file is there", func() bool { return try(t, "bob", "grep -x 'gpusched_up 1' "+file).Code == 0 })
 	if got := sh(t, "", "stat -c %a "+file+"; ls -A /var/lib/prometheus/node-exporter"); got != "644\ngpusched.prom" {
 		t.Errorf("the file and its directory are %s", got)
 	}
@@ -65,12 +65,12 @@ func theTextfile(t *testing.T) {
 func theMapping(t *testing.T) {
 	t.Helper()
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	const dir = "/run/gpusched-job-mapping/gpus"
-	until(t, "the job is on its GPU", func() bool { return try(t, "bob", fmt.Sprintf("grep -rx %d %s", id, dir)).Code == 0 })
+	poll(t, "the job is on its GPU", func() bool { return try(t, "bob", fmt.Sprintf("grep -rx %d %s", id, dir)).Code == 0 })
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", id))
 	wait(t, id)
-	until(t, "no job is on any GPU", func() bool { return try(t, "bob", "cat "+dir+"/* | grep .").Code != 0 })
+	poll(t, "no job is on any GPU", func() bool { return try(t, "bob", "cat "+dir+"/* | grep .").Code != 0 })
 	if got := sh(t, "", "ls "+dir); got != "0\n1\n2\n3" {
 		t.Errorf("the files are\n%s", got)
 	}

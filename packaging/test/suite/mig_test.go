@@ -35,7 +35,7 @@ const (
 func TestSlicesOfOneGPU(t *testing.T) {
 	begin(t)
 	sliced(t, bothSlices)
-	until(t, "the slices are GPUs", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "MIG 3g.40gb") })
+	poll(t, "the slices are GPUs", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "MIG 3g.40gb") })
 	a := submit(t, "alice", "-g 1 --gpu-type 1g.10gb -- "+fmt.Sprintf(opensCaps, 1070))
 	b := submit(t, "bob", "-g 1 --gpu-type 3g.40gb -- "+fmt.Sprintf(opensCaps, 1020))
 	for id, want := range map[int64][]string{
@@ -44,19 +44,19 @@ func TestSlicesOfOneGPU(t *testing.T) {
 		b: {"nvidia0 open", "nvidia1 refused", "cap30 refused", "cap31 refused", "cap40 open", "cap41 open",
 			"visible [MIG-fa4e0000-0000-4002-8000-000000000000] order 3"},
 	} {
-		out := printed(t, id, "probed")
+		out := waitText(t, id, "probed")
 		for _, line := range want {
 			if !strings.Contains(out, line) {
 				t.Errorf("job %d does not print %q:\n%s", id, line, out)
 			}
 		}
 	}
-	until(t, "the memory of each slice shows", func() bool {
+	poll(t, "the memory of each slice shows", func() bool {
 		out := strings.ReplaceAll(sh(t, "alice", "gpusched gpus --json"), `": `, `":`)
 		return strings.Count(out, `"mem_used_bytes":1073741824`) == 2 && strings.Contains(out, `"gpu_instance":7`)
 	})
 	whole := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, whole)
+	waitRun(t, whole)
 	if j := show(t, "alice", whole); len(j.GPUs) != 1 || j.GPUs[0].Index != 1 {
 		t.Errorf("a job that names no slice has %+v", j.GPUs)
 	}
@@ -64,9 +64,9 @@ func TestSlicesOfOneGPU(t *testing.T) {
 	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, "which only jobs that name slices get") {
 		t.Errorf("why: %s", why)
 	}
-	refused(t, "alice", "gpusched submit -g 0.5 --gpu-type mig -- true", 6, "slices of a GPU (MIG) are not shared")
+	mustFail(t, "alice", "gpusched submit -g 0.5 --gpu-type mig -- true", 6, "slices of a GPU (MIG) are not shared")
 	sh(t, "", "systemctl kill -s KILL gpusched")
-	until(t, "the daemon is back", func() bool { return try(t, "", "gpusched gpus").Code == 0 })
+	poll(t, "the daemon is back", func() bool { return try(t, "", "gpusched gpus").Code == 0 })
 	for _, id := range []int64{a, b} {
 		if j := show(t, "", id); j.State != "running" || len(j.GPUs) != 1 {
 			t.Errorf("after a crash of the daemon job %d is %s on %+v", id, j.State, j.GPUs)
@@ -79,24 +79,24 @@ func TestSlicesOfOneGPU(t *testing.T) {
 func TestSlicesShareTheirFate(t *testing.T) {
 	begin(t)
 	sliced(t, bothSlices)
-	ended(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 3g.40gb -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 3g.40gb -- true")), "completed", "exit code 0")
 	gpus := func(first string) {
 		sh(t, "", "printf '"+first+`\nminor=1\n' > /run/fakenvml/new; mv /run/fakenvml/new /run/fakenvml/gpus`)
 	}
 	gpus("minor=0 mig=1 rows_failed=1 slices=" + bothSlices)
 	id := submit(t, "alice", "-g 1 --gpu-type mig -- true")
-	until(t, "both slices are out of service", func() bool {
+	poll(t, "both slices are out of service", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "gpu 2:") && strings.Contains(text, "gpu 3:") && strings.Contains(text, "nvidia-smi -q -i 0") && show(t, "", id).State == "queued"
 	})
 	gpus("minor=0 mig=1 slices=" + bothSlices)
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 
 	on := submit(t, "bob", "-g 1 --gpu-type 3g.40gb -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	gpus("minor=0 mig=1 slices=1g.10gb:7:0")
 	if j := wait(t, on); j.State != "failed" {
 		t.Errorf("the job of the destroyed slice is %s: %+v", j.State, j.Result)
 	}
-	ended(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 1g.10gb -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 --gpu-type 1g.10gb -- true")), "completed", "exit code 0")
 }

@@ -64,7 +64,7 @@ func TestMigrate(t *testing.T) {
 	if text := b.sh(t, "alice", "gpusched show "+first); !strings.Contains(text, "moved to slurm:") {
 		t.Errorf("show does not say what became of it:\n%s", text)
 	}
-	until(t, "all have run there", func() bool { return b.sh(t, "alice", "squeue -h -n m") == "" })
+	poll(t, "all have run there", func() bool { return b.sh(t, "alice", "squeue -h -n m") == "" })
 	for file, want := range map[string]string{"first": "arrives", "array": "x\nx\nx\nx", "last": "x"} {
 		if got := b.sh(t, "alice", "cat ran."+file); got != want {
 			t.Errorf("%s has run as %q, want %q", file, got, want)

@@ -14,7 +14,7 @@ func TestNeedrestartLeavesJobs(t *testing.T) {
 	begin(t)
 	sh(t, "", "install -m 755 /bin/sleep /usr/local/bin/nap")
 	id := submit(t, "alice", "-g 1 -- /usr/local/bin/nap 1000")
-	running(t, id)
+	waitRun(t, id)
 	sh(t, "", "printf '[Service]\\nExecStart=/usr/local/bin/nap 1000\\n' > /run/systemd/system/control.service; systemctl daemon-reload; systemctl start control")
 	t.Cleanup(func() {
 		sh(t, "", "systemctl stop control; rm /run/systemd/system/control.service /usr/local/bin/nap; systemctl daemon-reload")

@@ -39,8 +39,8 @@ chmod 755 /usr/sbin/sendmail`)
 	}
 }
 
-// This function returns the mails about one job.
-func about(mails []string, id int64) (list []string) {
+// mailsAbout returns the mails about one job.
+func mailsAbout(mails []string, id int64) (list []string) {
 	for _, m := range mails {
 		if strings.Contains(m, "gpusched show "+strconv.FormatInt(id, 10)+"\n") {
 			list = append(list, m)
@@ -66,8 +66,8 @@ func TestMail(t *testing.T) {
 	begin(t)
 	mails := mailbox(t)
 	id := submit(t, "alice", "-g 0 -n grün --notify start,fail -- sh -c 'exit 3'")
-	until(t, "two mails are there", func() bool { return len(about(mails(), id)) == 2 })
-	all := strings.Join(about(mails(), id), "")
+	poll(t, "two mails are there", func() bool { return len(mailsAbout(mails(), id)) == 2 })
+	all := strings.Join(mailsAbout(mails(), id), "")
 	for _, want := range []string{
 		"as alice to -i -t\n", "To: alice\n", "=?utf-8?q?", "Auto-Submitted: auto-generated\n", "has started", "failed: exit code 3",
 	} {
@@ -75,7 +75,7 @@ func TestMail(t *testing.T) {
 			t.Errorf("no %q in the mails:\n%s", want, all)
 		}
 	}
-	until(t, "both are recorded as sent", func() bool {
+	poll(t, "both are recorded as sent", func() bool {
 		list := messages(t, "alice", id)
 		return len(list) == 2 && list[0].Sent && list[1].Sent
 	})
@@ -84,8 +84,8 @@ func TestMail(t *testing.T) {
 	}
 	many := submit(t, "alice", "-g 0 --array 0-19 --notify end --notify-to a.b@example.org -- true")
 	wait(t, many)
-	until(t, "the array has its mail", func() bool { return len(about(mails(), many)) == 1 })
-	if m := about(mails(), many)[0]; !strings.Contains(m, "to -i -t\nTo: a.b@example.org\n") || !strings.Contains(m, "20: 20 completed, 0 did not") {
+	poll(t, "the array has its mail", func() bool { return len(mailsAbout(mails(), many)) == 1 })
+	if m := mailsAbout(mails(), many)[0]; !strings.Contains(m, "to -i -t\nTo: a.b@example.org\n") || !strings.Contains(m, "20: 20 completed, 0 did not") {
 		t.Errorf("the mail of the array:\n%s", m)
 	}
 	if out := sh(t, "bob", fmt.Sprintf("gpusched show --json %d", many)); strings.Contains(out, "example.org") {
@@ -95,23 +95,23 @@ func TestMail(t *testing.T) {
 	sh(t, "", "touch /run/mail/hold")
 	held := submit(t, "alice", "-g 0 --notify mail:end -- true")
 	unit := fmt.Sprintf("gpusched-notify-%d-end-0.service", held)
-	until(t, "the mail program runs", func() bool {
+	poll(t, "the mail program runs", func() bool {
 		return strings.TrimSpace(sh(t, "", "systemctl show -P ActiveState "+unit)) == "activating"
 	})
-	ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	sh(t, "", "systemctl restart gpusched")
-	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	sh(t, "", "rm /run/mail/hold")
-	until(t, "the mail is recorded as sent", func() bool {
+	poll(t, "the mail is recorded as sent", func() bool {
 		list := messages(t, "alice", held)
 		return len(list) == 1 && list[0].Sent
 	})
-	if n := len(about(mails(), held)); n != 1 {
+	if n := len(mailsAbout(mails(), held)); n != 1 {
 		t.Errorf("%d mails about a job that ended before the daemon restarted", n)
 	}
 	sh(t, "", "rm /usr/sbin/sendmail")
-	refused(t, "alice", "gpusched submit --notify mail:end -- true", 8, "there is no /usr/sbin/sendmail on this machine")
-	refused(t, "alice", "gpusched submit --notify end --notify-to 'a@b -oQ/tmp' -- true", 2, "not a plain mail address")
+	mustFail(t, "alice", "gpusched submit --notify mail:end -- true", 8, "there is no /usr/sbin/sendmail on this machine")
+	mustFail(t, "alice", "gpusched submit --notify end --notify-to 'a@b -oQ/tmp' -- true", 2, "not a plain mail address")
 }
 
 // TestWebhook: a process of the user calls the user's URL, and a process without rights calls the
@@ -145,7 +145,7 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 		list := messages(t, "alice", id)
 		return len(list) == 2 && !list[0].Closed.IsZero() && !list[1].Closed.IsZero()
 	}
-	until(t, "all messages are sent or given up", func() bool { return closed(id) && closed(bad) })
+	poll(t, "all messages are sent or given up", func() bool { return closed(id) && closed(bad) })
 	log := sh(t, "", "cat /run/hook.log")
 	for _, path := range []string{"/site", "/own"} {
 		_, text, _ := strings.Cut(log, path+" ")
@@ -173,15 +173,15 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	t.Cleanup(func() { sh(t, "", "rm -f "+later+"; systemctl reload gpusched") })
 	sh(t, "", "printf '[notify]\\nways = [\"mail\"]\\n' > "+later+"; systemctl reload gpusched")
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", kept))
-	until(t, "messages on a channel that the site has disabled are given up", func() bool { return closed(kept) })
+	poll(t, "messages on a channel that the site has disabled are given up", func() bool { return closed(kept) })
 	for _, m := range messages(t, "alice", kept) {
 		if m.Sent || !strings.Contains(m.Sentence, "does not send messages by webhook") {
 			t.Errorf("of a channel that the site has disabled: %+v", m)
 		}
 	}
 	sh(t, "", "rm "+later+"; systemctl reload gpusched")
-	refused(t, "alice", "gpusched submit --notify end --notify-to nothing -- true", 8, "this site has no webhook of that name")
-	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "not a URL of at most")
+	mustFail(t, "alice", "gpusched submit --notify end --notify-to nothing -- true", 8, "this site has no webhook of that name")
+	mustFail(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "not a URL of at most")
 }
 
 // TestTerminalMessage: a logged-in user gets a line on the
@@ -190,11 +190,11 @@ func TestTerminalMessage(t *testing.T) {
 	begin(t)
 	shown := logIn(t, "alice")
 	id := submit(t, "alice", "-g 0 -n seen --notify terminal:end -- true")
-	until(t, "the message is on the terminal", func() bool {
+	poll(t, "the message is on the terminal", func() bool {
 		return strings.Contains(try(t, "", "cat "+shown).Stdout, fmt.Sprintf("gpusched: job %d (seen) completed", id))
 	})
 	other := submit(t, "bob", "-g 0 --notify terminal:end -- true")
-	until(t, "the message to a user who is not logged in is given up", func() bool {
+	poll(t, "the message to a user who is not logged in is given up", func() bool {
 		list := messages(t, "bob", other)
 		return len(list) == 1 && !list[0].Closed.IsZero() && strings.Contains(list[0].Sentence, "no terminal open")
 	})

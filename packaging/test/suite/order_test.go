@@ -19,7 +19,7 @@ func TestSchedulerOrder(t *testing.T) {
 			uses, spares := submit(t, "alice", "-g 4 "+took), submit(t, "bob", "-g 0 "+took)
 			wait(t, uses)
 			wait(t, spares)
-			_, release := hold(t, "", "-g 4", "true")
+			_, release := submitHold(t, "", "-g 4", "true")
 			ids := map[string]int64{}
 			for _, user := range []string{"alice", "bob"} {
 				ids[user] = submit(t, user, "--gpu-ids 0 -- true")
@@ -29,7 +29,7 @@ func TestSchedulerOrder(t *testing.T) {
 			at := map[string]time.Time{}
 			for user, id := range ids {
 				j := wait(t, id)
-				ended(t, j, "completed", "exit code 0")
+				mustEnd(t, j, "completed", "exit code 0")
 				at[user] = j.StartedAt
 			}
 			if !at[c.first].Before(at[c.next]) {

@@ -17,7 +17,7 @@ const manyLines = 100_000
 // rate limit would drop some.
 func TestOutputIsWhole(t *testing.T) {
 	begin(t)
-	whole(t, submit(t, "alice", fmt.Sprint("-g 0 -- seq ", manyLines)), func() {})
+	checkWholeOutput(t, submit(t, "alice", fmt.Sprint("-g 0 -- seq ", manyLines)), func() {})
 }
 
 // TestOutputOfALateJournal: a job ends before journald
@@ -28,25 +28,25 @@ func TestOutputOfALateJournal(t *testing.T) {
 	journald("STOP")
 	t.Cleanup(func() { journald("CONT") })
 	id := submit(t, "alice", fmt.Sprint("-g 0 -- seq ", manyLines))
-	whole(t, id, func() {
-		until(t, "the unit is gone", func() bool {
+	checkWholeOutput(t, id, func() {
+		poll(t, "the unit is gone", func() bool {
 			return sh(t, "", fmt.Sprintf("systemctl show -P LoadState gpujob-%d", id)) == "not-found"
 		})
 		journald("CONT")
 	})
 }
 
-// This function waits until a job that prints the numbers up to manyLines has ended. It then waits
-// until the journal has all of these lines. The journal is slower than the job; the function
-// continues to wait while the journal still grows.
-func whole(t *testing.T, id int64, then func()) {
+// checkWholeOutput waits until a job that prints the numbers up to manyLines has ended. It then
+// waits until the journal has all of these lines. The journal is slower than the job;
+// checkWholeOutput continues to wait while the journal still grows.
+func checkWholeOutput(t *testing.T, id int64, then func()) {
 	t.Helper()
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	then()
 	want := fmt.Sprintf("%d %d", manyLines, manyLines)
 	for _, cmd := range []string{"gpusched logs ", "journalctl -q -o cat _TRANSPORT=stdout -u gpujob-"} {
 		for last, got := "none", ""; got != want; last = got {
-			until(t, fmt.Sprintf("the journal has more lines than %s", last), func() bool {
+			poll(t, fmt.Sprintf("the journal has more lines than %s", last), func() bool {
 				got = sh(t, "alice", fmt.Sprintf("%s%d | sort -nu | awk 'END { print NR, $1 }'", cmd, id))
 				return got != last
 			})
@@ -71,7 +71,7 @@ func TestLogsOfQuickJobs(t *testing.T) {
 		t.Errorf("logs -f shows nothing of quick jobs: %s", out)
 	}
 	id := submit(t, "alice", "-g 0 -- true")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	r, want := try(t, "alice", fmt.Sprintf("gpusched logs %d", id)), fmt.Sprintf("gpusched: job %d printed nothing", id)
 	if r.Code != 0 || r.Stdout != "" || strings.TrimSpace(r.Stderr) != want {
 		t.Errorf("logs of a silent job: %+v", r)
@@ -83,13 +83,13 @@ func TestLogsOfQuickJobs(t *testing.T) {
 func TestLogsTellAttemptsApart(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	const field = `journalctl -q -o json _SYSTEMD_UNIT=gpujob-%d.service | grep -o 'GPUSCHED_PLACED":"[0-9]*' | tail -1 | cut -d'"' -f3`
 	placed := sh(t, "", fmt.Sprintf(field, id))
 	const forge = "printf '%%s\n' MESSAGE=forged _SYSTEMD_UNIT=gpujob-%[1]d.service GPUSCHED_JOB=%[1]d GPUSCHED_ATTEMPT=2 " +
 		"GPUSCHED_PLACED=%[2]s SYSLOG_IDENTIFIER=gpujob-%[1]d | logger --journald"
 	sh(t, "bob", fmt.Sprintf(forge, id, placed))
-	until(t, "the forged line is in the journal", func() bool {
+	poll(t, "the forged line is in the journal", func() bool {
 		return sh(t, "", "journalctl -q -o cat _UID=1002 GPUSCHED_PLACED="+placed) == "forged"
 	})
 	for user, opts := range map[string]string{"alice": "", "": "--attempt 2 "} {
@@ -108,9 +108,9 @@ func TestLogsTellAttemptsApart(t *testing.T) {
 	id = submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT
 		until [ -e go ]; do sleep 0.1; done; [ $GPUSCHED_ATTEMPT = 2 ]'`)
 	sh(t, "alice", fmt.Sprintf("setsid -f gpusched logs -f %d > out 2> err", id))
-	until(t, "the first attempt is followed", func() bool { return sh(t, "alice", "grep -c . out || true") == "1" })
+	poll(t, "the first attempt is followed", func() bool { return sh(t, "alice", "grep -c . out || true") == "1" })
 	sh(t, "alice", "touch go")
-	until(t, "the second attempt is followed to its end", func() bool {
+	poll(t, "the second attempt is followed to its end", func() bool {
 		out := sh(t, "alice", "cat out err")
 		return regexp.MustCompile(`^try 1\n` + next + `\n(gpusched: job \d+ is .*\n)?gpusched: job \d+ completed: exit code 0$`).MatchString(out)
 	})
@@ -140,12 +140,12 @@ func TestLogsOfSeveralJobs(t *testing.T) {
 func TestOutputInAFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --log logs/%j.txt -- sh -c 'printf "10%%\r"; seq 20000; echo err >&2; exit 3'`)
-	ended(t, wait(t, id), "failed", "exit code 3")
+	mustEnd(t, wait(t, id), "failed", "exit code 3")
 	file := fmt.Sprintf("logs/%d.txt", id)
 	if out := sh(t, "alice", fmt.Sprintf("stat -c %%U,%%a %s; wc -l < %[1]s; tail -1 %[1]s", file)); out != "alice,644\n20001\nerr" {
 		t.Errorf("the file: %q", out)
 	}
-	until(t, "the journal has the same", func() bool {
+	poll(t, "the journal has the same", func() bool {
 		return try(t, "alice", fmt.Sprintf("gpusched logs %d > journal; cmp journal %s", id, file)).Code == 0
 	})
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d | grep ' log '", id)); !strings.HasSuffix(out, "/"+file) {
@@ -157,7 +157,7 @@ func TestOutputInAFile(t *testing.T) {
 	// With --force the client accepts this path. The unit checks the path again.
 	passwd := sh(t, "", "md5sum /etc/passwd")
 	id = submit(t, "alice", "-g 0 --force --log /etc/passwd -- echo x")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if out := sh(t, "alice", fmt.Sprintf("gpusched logs %d", id)); !strings.Contains(out, "could not be opened: permission denied") ||
 		!strings.HasSuffix(out, "\nx") || sh(t, "", "md5sum /etc/passwd") != passwd {
 		t.Errorf("a log that alice may not write to: %q", out)
@@ -171,8 +171,8 @@ func TestOutputOnAFullDisk(t *testing.T) {
 	sh(t, "", "mkdir -p /run/small && mount -t tmpfs -o size=64k,mode=1777 tmpfs /run/small")
 	t.Cleanup(func() { sh(t, "", "umount -l /run/small") })
 	id := submit(t, "alice", "-g 0 --log /run/small/log -- seq 50000")
-	ended(t, wait(t, id), "completed", "exit code 0")
-	until(t, "the journal has the last line, and what became of the log", func() bool {
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
+	poll(t, "the journal has the last line, and what became of the log", func() bool {
 		out := sh(t, "alice", fmt.Sprintf("gpusched logs %d > journal; grep -c '^[0-9]*$' journal; grep -o 'written to: no space.*device' journal || true", id))
 		return out == "50000\nwritten to: no space left on device"
 	})
@@ -185,9 +185,9 @@ func TestProgressIsLive(t *testing.T) {
 	sh(t, "alice", "rm -f go out bar.*")
 	id := submit(t, "alice", `-g 0 --log bar.%j -- sh -c 'printf "10%%\r"; until [ -e go ]; do sleep 0.1; done; printf "100%%\n"'`)
 	sh(t, "alice", fmt.Sprintf("setsid -f gpusched logs -f %d > out 2> err", id))
-	until(t, "the bar is seen", func() bool { return sh(t, "alice", "cat -v out") == "10%^M" })
+	poll(t, "the bar is seen", func() bool { return sh(t, "alice", "cat -v out") == "10%^M" })
 	sh(t, "alice", "touch go")
-	until(t, "all is seen", func() bool {
+	poll(t, "all is seen", func() bool {
 		return sh(t, "alice", "cat -v out; cat err") ==
 			fmt.Sprintf("10%%^M100%%\ngpusched: job %d completed: exit code 0", id)
 	})
@@ -199,8 +199,8 @@ func TestOutputComesBack(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf '%0200000d\n10%%\r20%%\r100%%\n\351t\351\0nul\n{"end": 1}' 7 > printed`)
 	id := submit(t, "alice", "-g 0 -- cat printed")
-	ended(t, wait(t, id), "completed", "exit code 0")
-	until(t, "the output is in the journal", func() bool {
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
+	poll(t, "the output is in the journal", func() bool {
 		return sh(t, "alice", fmt.Sprintf("gpusched logs -n 1 %d", id)) == `{"end": 1}`
 	})
 	sh(t, "alice", fmt.Sprintf("gpusched logs %d | cmp - printed && gpusched run -g 0 -- cat printed 2> err | cmp - printed", id))
@@ -217,10 +217,10 @@ func TestOutputComesBack(t *testing.T) {
 func TestOutputThatIsDropped(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0 -- echo something")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	logs := func() string { return sh(t, "alice", fmt.Sprintf("gpusched logs %d 2>&1", id)) }
-	until(t, "the output is in the journal", func() bool { return logs() == "something" })
-	until(t, "the journal has dropped it", func() bool {
+	poll(t, "the output is in the journal", func() bool { return logs() == "something" })
+	poll(t, "the journal has dropped it", func() bool {
 		sh(t, "", "journalctl --rotate --vacuum-time=1us")
 		return logs() != "something"
 	})
@@ -229,7 +229,7 @@ func TestOutputThatIsDropped(t *testing.T) {
 	}
 	submit(t, "alice", "-g 0 --wait -- echo older")
 	id = submit(t, "alice", "-g 0 --wait -- true")
-	until(t, "the journal is known to be complete", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
+	poll(t, "the journal is known to be complete", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
 }
 
 // TestAllThatWasPrinted: as soon as a job has ended, journald is made to write its output. run and

@@ -26,7 +26,7 @@ func TestOutputOfADirectorysUID(t *testing.T) {
 		if r := try(t, user, "gpusched submit -g 0 --wait -- echo hello"); r.Code != 0 || strings.Contains(r.Stderr, "can't read") {
 			t.Errorf("submit: %+v", r)
 		}
-		until(t, "the output is read", func() bool { return sh(t, user, "gpusched logs") == "hello" })
+		poll(t, "the output is read", func() bool { return sh(t, user, "gpusched logs") == "hello" })
 	}
 	if out := sh(t, "", "gpusched health || true"); !strings.Contains(out, "61184 to 65519") || strings.Contains(out, "524288 to 1879048191") == old {
 		t.Errorf("health: %s", out)
@@ -45,7 +45,7 @@ func outputIsHidden(t *testing.T, user string) {
 	if r := try(t, user, "gpusched run -g 0 -- echo hello"); r.Code != 0 || !strings.Contains(r.Stderr, "is not shown: systemd") {
 		t.Errorf("run: %+v", r)
 	}
-	if code, found := trials(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {
+	if code, found := runDoctor(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {
 		t.Errorf("doctor: %d, %+v", code, found[0])
 	}
 	logServes(t, user)
@@ -67,7 +67,7 @@ func outputIsHidden(t *testing.T, user string) {
 	if r := try(t, user, "gpusched submit -g 0 -- true"); !strings.Contains(r.Stderr, "what the job prints may go to the system's journal") {
 		t.Errorf("submit: %+v", r)
 	}
-	if code, found := trials(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {
+	if code, found := runDoctor(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {
 		t.Errorf("doctor: %d, %+v", code, found[0])
 	}
 	logServes(t, user)
@@ -91,7 +91,7 @@ func logServes(t *testing.T, user string) {
 	settings(t, "[jobs]\nlog = \"%h/%j.txt\"")
 	gpusSeen(t)
 	shown("gpusched run -g 0 -- echo hello", "hello\n")
-	if code, found := trials(t, user, "--gpu-ids 0"); !strings.Contains(found[0]["journal"].Detail, "log") || found[0]["filter"].Health != job.Healthy {
+	if code, found := runDoctor(t, user, "--gpu-ids 0"); !strings.Contains(found[0]["journal"].Detail, "log") || found[0]["filter"].Health != job.Healthy {
 		t.Errorf("doctor: %d, %+v", code, found[0])
 	}
 	sh(t, "", "rm /etc/gpusched/conf.d/90-suite.toml; systemctl restart gpusched")
@@ -107,7 +107,7 @@ func TestOutputOfAnEarlierJob(t *testing.T) {
 	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; rm "+ids+"; "+startDaemon)
 	t.Cleanup(func() { sh(t, "", stop+"rm -f state.db*; mv /run/aside/* .; rmdir /run/aside; "+startDaemon) })
 	for _, word := range []string{"earlier", "later"} {
-		answers(t)
+		awaitDaemon(t)
 		for _, command := range []string{"run -q -g 0", "submit -g 0 --wait"} {
 			r := try(t, "alice", "gpusched "+command+" -- echo "+word)
 			if lines := strings.Fields(r.Stdout); r.Code != 0 || len(lines) == 0 || lines[len(lines)-1] != word ||
@@ -135,7 +135,7 @@ func TestOutputOpenedByName(t *testing.T) {
 		t.Errorf("logs: %+v", r)
 	}
 	id := submit(t, "alice", fmt.Sprintf(script, "--log byname.txt "))
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if out := sh(t, "alice", "cat byname.txt; rm byname.txt"); out != "progress\ntrained" {
 		t.Errorf("with a log: %q", out)
 	}

@@ -23,7 +23,7 @@ func ownScheduler(t *testing.T) {
 		try(t, "alice", ownRuntime+"gpusched --user cancel --mine -y; systemctl --user disable --now gpusched.socket gpusched.service; rm -rf ~/.local/state/gpusched ~/.config/gpusched ~/own*")
 		sh(t, "", "loginctl disable-linger alice")
 	})
-	until(t, "alice's systemd is up", func() bool { return try(t, "alice", ownRuntime+"systemctl --user show -P Version").Code == 0 })
+	poll(t, "alice's systemd is up", func() bool { return try(t, "alice", ownRuntime+"systemctl --user show -P Version").Code == 0 })
 	sh(t, "alice", ownRuntime+"systemctl --user enable --now gpusched")
 }
 
@@ -46,7 +46,7 @@ func ownSubmit(t *testing.T, args string) (id int64) {
 
 func ownRuns(t *testing.T, id int64) {
 	t.Helper()
-	until(t, "the job runs", func() bool {
+	poll(t, "the job runs", func() bool {
 		j := ownJob(t, id)
 		if j.Result != nil {
 			t.Fatalf("job %d ended: %s", id, j.Result.Sentence)
@@ -66,7 +66,7 @@ func TestOwnScheduler(t *testing.T) {
 	three := ownSubmit(t, "-g 1 -- true")
 	ownRuns(t, one)
 	ownRuns(t, two)
-	until(t, "the first has begun", func() bool { return try(t, "alice", "test -e ~/own1").Code == 0 })
+	poll(t, "the first has begun", func() bool { return try(t, "alice", "test -e ~/own1").Code == 0 })
 	if j := ownJob(t, three); j.State != job.Queued || j.Manager != api.UserManager || !strings.Contains(strings.Join(j.NotEnforced, " "), "devices") {
 		t.Errorf("the third: %+v", j)
 	}
@@ -83,7 +83,7 @@ func TestOwnScheduler(t *testing.T) {
 	if out := try(t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user wait %d; echo $?; gpusched --user logs -n 1 %d", one, one)); !strings.HasSuffix(out.Stdout, "3\nlast\n") {
 		t.Errorf("after the daemon was killed: %s%s", out.Stdout, out.Stderr)
 	}
-	until(t, "the third has run", func() bool { return ownJob(t, three).State == job.Completed })
+	poll(t, "the third has run", func() bool { return ownJob(t, three).State == job.Completed })
 	ownRuns(t, two)
 	shown := sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user show %d", two))
 	health := try(t, "alice", ownRuntime+"gpusched --user health -o wide").Stdout
@@ -103,10 +103,10 @@ func TestOwnScheduler(t *testing.T) {
 		t.Errorf("root submits there: %s", r.Stderr)
 	}
 	id := submit(t, "bob", "-g 1 -- true")
-	ended(t, wait(t, id), job.Completed, "")
+	mustEnd(t, wait(t, id), job.Completed, "")
 
 	sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user cancel %d", two))
-	until(t, "the second is cancelled", func() bool { return ownJob(t, two).State == job.Cancelled })
+	poll(t, "the second is cancelled", func() bool { return ownJob(t, two).State == job.Cancelled })
 	if left := sh(t, "alice", ownRuntime+"systemctl --user list-units --all --plain --no-legend 'gpujob-*'"); left != "" {
 		t.Errorf("left: %s", left)
 	}

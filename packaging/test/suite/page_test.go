@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// look is a program that requests a path with a given
-// Host header. It prints the status and the answer.
-const look = `python3 -c 'import sys, socket
+// requestPage is a program that requests a path with a given Host header. It prints the status and
+// the answer.
+const requestPage = `python3 -c 'import sys, socket
 c = socket.create_connection(("127.0.0.1", 9837), 20)
 c.sendall(("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % tuple(sys.argv[1:])).encode())
 text = b""
@@ -22,23 +22,23 @@ print(text.decode().partition(" ")[2])' `
 // daemon.
 func TestPage(t *testing.T) {
 	begin(t)
-	if r := try(t, "alice", look+"GET / localhost"); r.Code == 0 {
+	if r := try(t, "alice", requestPage+"GET / localhost"); r.Code == 0 {
 		t.Errorf("the page is served before it is enabled: %s", r.Stdout)
 	}
 	sh(t, "", "systemctl enable --now gpusched-web.socket")
 	t.Cleanup(func() { sh(t, "", "systemctl disable --now gpusched-web.socket; systemctl stop gpusched-web.service") })
 	id := submit(t, "alice", "-g 1 -n visible -e TOKEN=hush-page -- sleep 987654")
-	running(t, id)
-	until(t, "the page shows the job", func() bool {
-		return strings.Contains(sh(t, "bob", look+"GET / localhost:9837"), "visible")
+	waitRun(t, id)
+	poll(t, "the page shows the job", func() bool {
+		return strings.Contains(sh(t, "bob", requestPage+"GET / localhost:9837"), "visible")
 	})
 	for _, path := range []string{"/", fmt.Sprintf("/job/%d", id)} {
-		if text := sh(t, "bob", look+"GET "+path+" 127.0.0.1"); !strings.HasPrefix(text, "200") || strings.Contains(text, "987654") || strings.Contains(text, "hush-page") {
+		if text := sh(t, "bob", requestPage+"GET "+path+" 127.0.0.1"); !strings.HasPrefix(text, "200") || strings.Contains(text, "987654") || strings.Contains(text, "hush-page") {
 			t.Errorf("%s: %s", path, text)
 		}
 	}
 	for request, want := range map[string]string{"GET / gpus.example": "421", "POST / localhost": "405", "POST /v1/jobs localhost": "405", "GET /v1/jobs localhost": "404"} {
-		if text := sh(t, "bob", look+request); !strings.HasPrefix(text, want) {
+		if text := sh(t, "bob", requestPage+request); !strings.HasPrefix(text, want) {
 			t.Errorf("%s: %s", request, text)
 		}
 	}
@@ -53,8 +53,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("the page's program holds %s", status)
 	}
 	sh(t, "", "systemctl restart gpusched") // also restarts the page's program, as an upgrade does
-	until(t, "the page is back", func() bool {
-		text := sh(t, "bob", look+"GET / localhost")
+	poll(t, "the page is back", func() bool {
+		text := sh(t, "bob", requestPage+"GET / localhost")
 		return strings.Contains(text, "visible") && !strings.Contains(text, `role="alert"`)
 	})
 }

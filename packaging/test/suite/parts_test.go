@@ -14,7 +14,7 @@ import (
 // too long.
 func healthSays(t *testing.T, text string) {
 	t.Helper()
-	until(t, "health says: "+text, func() bool {
+	poll(t, "health says: "+text, func() bool {
 		begin := time.Now()
 		got, _ := health(t)
 		if took := time.Since(begin); took > 5*time.Second*the.slow {
@@ -35,7 +35,7 @@ func TestHealthOfTheBus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begin(t)
 			on := submit(t, "alice", "-g 1 -- sleep 1000")
-			running(t, on)
+			waitRun(t, on)
 			sh(t, "", c.fail)
 			t.Cleanup(func() { try(t, "", c.mend) })
 			healthSays(t, c.tells)
@@ -50,7 +50,7 @@ func TestHealthOfTheBus(t *testing.T) {
 				t.Errorf("a job ran without systemd: %+v", j)
 			}
 			sh(t, "", c.mend)
-			ended(t, wait(t, next), "completed", "exit code 0")
+			mustEnd(t, wait(t, next), "completed", "exit code 0")
 			healthSays(t, "answers over the system bus")
 			if j := show(t, "alice", on); j.State != "running" {
 				t.Errorf("the job that ran is %s", j.State)
@@ -84,20 +84,20 @@ func TestHealthOfTheReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begin(t)
 			settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
-			answers(t)
+			awaitDaemon(t)
 			on := submit(t, "alice", "-g 1 -- sleep 1000")
-			running(t, on)
+			waitRun(t, on)
 			mend := func() { try(t, "", "[ ! -e "+bin+".away ] || mv "+bin+".away "+bin) }
 			t.Cleanup(mend)
 			sh(t, "", c.fail+"pkill -KILL -x gpusched-nvml || pkill -KILL -f ^"+bin)
-			until(t, "health says so", func() bool {
+			poll(t, "health says so", func() bool {
 				text, code := health(t)
 				return code == 9 && strings.Contains(text, "run nvidia-smi") && strings.Contains(text, c.says)
 			})
-			ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+			mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 			id := submit(t, "alice", "-g 1 -- true")
 			most := 0
-			until(t, "four readers have failed", func() bool {
+			poll(t, "four readers have failed", func() bool {
 				most = max(most, children(t))
 				text, _ := health(t)
 				n := failed.FindStringSubmatch(text)
@@ -110,7 +110,7 @@ func TestHealthOfTheReader(t *testing.T) {
 				t.Errorf("a job is %s while the GPUs are unknown", j.State)
 			}
 			mend()
-			ended(t, wait(t, id), "completed", "exit code 0")
+			mustEnd(t, wait(t, id), "completed", "exit code 0")
 			if j := show(t, "alice", on); j.State != "running" {
 				t.Errorf("the job that ran is %s", j.State)
 			}
@@ -125,7 +125,7 @@ func TestHealthOfTheReader(t *testing.T) {
 func TestHealthOfTheDriver(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
-	answers(t)
+	awaitDaemon(t)
 	driver, thaw := freezer(t, "driver")
 	const stop = "systemctl stop freeze; "
 	t.Cleanup(func() { try(t, "", stop+"rm -f /run/freeze.sh") })
@@ -135,7 +135,7 @@ END
 systemd-run -q --unit freeze bash /run/freeze.sh`)
 	healthSays(t, "too many killed children still hang in the driver")
 	id := submit(t, "alice", "-g 1 -- true")
-	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	if n := children(t); n > 3 {
 		t.Errorf("%d readers hang in the driver", n)
 	}
@@ -143,7 +143,7 @@ systemd-run -q --unit freeze bash /run/freeze.sh`)
 		t.Errorf("a job is %s while the GPUs are unknown", j.State)
 	}
 	sh(t, "", stop+thaw)
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if n := children(t); n > 1 {
 		t.Errorf("%d readers are left", n)
 	}

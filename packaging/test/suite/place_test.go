@@ -14,7 +14,7 @@ import (
 // onGPUs waits until a job runs and returns its GPUs, such as "0,1".
 func onGPUs(t *testing.T, id int64) string {
 	t.Helper()
-	running(t, id)
+	waitRun(t, id)
 	var list []string
 	for _, g := range show(t, "", id).GPUs {
 		list = append(list, fmt.Sprint(g.Index))
@@ -42,7 +42,7 @@ func TestSchedulerThresholds(t *testing.T) {
 		sh(t, "", "printf '"+strings.ReplaceAll(fakenvml.GPUsText(first, second, "", ""), "\n", "\\n")+"' > "+vm.FakeNVMLGPUs)
 	}
 	gpus("util=60", "used_mib=50000")
-	until(t, "it is sampled", func() bool {
+	poll(t, "it is sampled", func() bool {
 		out := sh(t, "", "gpusched gpus -o csv")
 		return strings.Contains(out, ",60,") && strings.Contains(out, ",52428800000,")
 	})
@@ -53,10 +53,10 @@ func TestSchedulerThresholds(t *testing.T) {
 	if on := onGPUs(t, submit(t, "bob", "-g 2 --max-load 0.5 --max-used 0.5 -- sleep 1000")); on != "2,3" {
 		t.Errorf("the two quiet GPUs are %s", on)
 	}
-	ended(t, wait(t, submit(t, "bob", "--gpu-ids 0 -- true")), "completed", "exit code 0") // the site's own threshold is 80 %
+	mustEnd(t, wait(t, submit(t, "bob", "--gpu-ids 0 -- true")), "completed", "exit code 0") // the site's own threshold is 80 %
 	gpus("", "")
-	ended(t, wait(t, load), "completed", "exit code 0")
-	ended(t, wait(t, used), "completed", "exit code 0")
+	mustEnd(t, wait(t, load), "completed", "exit code 0")
+	mustEnd(t, wait(t, used), "completed", "exit code 0")
 }
 
 // TestSchedulerIslands: a job with several GPUs gets GPUs that are connected to each other, and
@@ -66,7 +66,7 @@ func TestSchedulerIslands(t *testing.T) {
 	sh(t, "", "for i in 4 5 6 7; do [ -e /dev/nvidia$i ] || mknod -m 666 /dev/nvidia$i c 195 $i; done; printf '"+
 		strings.ReplaceAll(fakenvml.GPUsText(fakenvml.Islands()...), "\n", "\\n")+"' > "+vm.FakeNVMLGPUs+"; systemctl restart gpusched")
 	t.Cleanup(func() { sh(t, "", "rm -f /dev/nvidia[4-7] "+vm.FakeNVMLGPUs+"; systemctl restart gpusched") })
-	until(t, "eight GPUs are seen", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "\n  7  ") })
+	poll(t, "eight GPUs are seen", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "\n  7  ") })
 	if out := sh(t, "alice", "gpusched gpus --topology"); !strings.Contains(out, "NV4") || !strings.Contains(out, "cross") {
 		t.Errorf("the topology:\n%s", out)
 	}
@@ -75,7 +75,7 @@ func TestSchedulerIslands(t *testing.T) {
 		if on := onGPUs(t, id); on != gpus {
 			t.Errorf("%s is on GPUs %s, want %s", args, on, gpus)
 		}
-		if out := printed(t, id, "cpus"); !strings.Contains(out, "cpus "+cpus+".") {
+		if out := waitText(t, id, "cpus"); !strings.Contains(out, "cpus "+cpus+".") {
 			t.Errorf("the job on GPUs %s says %s, want %s", gpus, out, cpus)
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// counted returns a command that appends a line to ~/runs/NAME and then runs more.
-func counted(name, more string) string {
-	return fmt.Sprintf("bash -c 'echo $GPUSCHED_ATTEMPT >> ~/runs/%s; %s'", name, more)
+// countedCommand returns a command that appends a line to ~/runs/NAME and then runs the given
+// command.
+func countedCommand(name, command string) string {
+	return fmt.Sprintf("bash -c 'echo $GPUSCHED_ATTEMPT >> ~/runs/%s; %s'", name, command)
 }
 
 // TestSchedulerPreemption: a scavenger is preempted at the end of its time slice, and runs again
@@ -22,25 +23,25 @@ func TestSchedulerPreemption(t *testing.T) {
 	const slice = 8 * time.Second
 	settings(t, fmt.Sprintf("[scheduling]\nslice = %q", slice*the.slow))
 	sh(t, "alice", "rm -rf ~/runs; mkdir -m 777 ~/runs; chmod 755 ~; rm -f ~/end")
-	victim := submit(t, "alice", "-p scavenger -g 2 --gpus-from 0-1 --grace 1s -- "+counted("victim", "[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000"))
-	running(t, victim)
+	victim := submit(t, "alice", "-p scavenger -g 2 --gpus-from 0-1 --grace 1s -- "+countedCommand("victim", "[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000"))
+	waitRun(t, victim)
 	from := show(t, "", victim).StartedAt
-	stays := submit(t, "alice", "--gpu-ids 2 -- "+counted("stays", "while [ ! -e ~/end ]; do sleep 0.1; done"))
-	running(t, stays)
+	stays := submit(t, "alice", "--gpu-ids 2 -- "+countedCommand("stays", "while [ ! -e ~/end ]; do sleep 0.1; done"))
+	waitRun(t, stays)
 	sh(t, "", "gpusched gpu pause 3 --reason fan --until +1h; gpusched reserve make --gpus 3 --from +2h --for 1h --user bob")
 	paused := submit(t, "bob", "--gpu-ids 3 -- true")
-	low := submit(t, "alice", "--gpu-ids 2 -- "+counted("order", "echo low >> ~/runs/words"))
-	first := submit(t, "alice", "-p -5 --gpu-ids 2 -- "+counted("order", "echo first >> ~/runs/words"))
+	low := submit(t, "alice", "--gpu-ids 2 -- "+countedCommand("order", "echo low >> ~/runs/words"))
+	first := submit(t, "alice", "-p -5 --gpu-ids 2 -- "+countedCommand("order", "echo first >> ~/runs/words"))
 	winner := submit(t, "bob", "-g 2 --gpus-from 0-1 -- bash -c 'echo x >> ~alice/runs/winner'")
 	unit := show(t, "", stays).InvocationID
 	array := killAround(t, from.Add(slice*the.slow), func() int64 {
 		sh(t, "alice", fmt.Sprintf("gpusched update %d -p low", low))
-		return submit(t, "alice", "-g 0 --array 0-29%4 -- "+counted("task$GPUSCHED_ARRAY_TASK", "sleep 0.2"))
+		return submit(t, "alice", "-g 0 --array 0-29%4 -- "+countedCommand("task$GPUSCHED_ARRAY_TASK", "sleep 0.2"))
 	})
 	j, v := wait(t, winner), wait(t, victim)
-	ended(t, wait(t, array), "completed", "exit code 0")
-	ended(t, j, "completed", "exit code 0")
-	ended(t, v, "completed", "exit code 0")
+	mustEnd(t, wait(t, array), "completed", "exit code 0")
+	mustEnd(t, j, "completed", "exit code 0")
+	mustEnd(t, v, "completed", "exit code 0")
 	if ran := j.StartedAt.Sub(from); ran < slice*the.slow || v.Attempt != 2 || v.Requeues != 1 {
 		t.Errorf("the scavenger had %s, attempt %d, requeues %d", ran, v.Attempt, v.Requeues)
 	}
@@ -56,7 +57,7 @@ func TestSchedulerPreemption(t *testing.T) {
 	}
 	sh(t, "alice", "touch ~/end")
 	for _, id := range []int64{stays, first, low} {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
 	if got := sh(t, "alice", "cd ~/runs; cat victim stays winner words | tr '\\n' ' '; cat task* | wc -l; ls task* | wc -l"); got != "1 2 1 x first low 30\n30" {
 		t.Errorf("what ran: %q", got)
@@ -69,7 +70,7 @@ func killAround(t *testing.T, over time.Time, array func() int64) int64 {
 	t.Helper()
 	kill := func() {
 		sh(t, "", killDaemon)
-		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		poll(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
 		<-time.After(200 * time.Millisecond)
 	}
 	for range 3 {

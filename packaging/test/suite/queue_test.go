@@ -11,7 +11,7 @@ import (
 // TestThirdJobWaits: 'why' names the job that has the GPU. The waiting job starts by itself.
 func TestThirdJobWaits(t *testing.T) {
 	begin(t)
-	first, release := hold(t, "alice", "--gpu-ids 0,1", "true")
+	first, release := submitHold(t, "alice", "--gpu-ids 0,1", "true")
 	next := submit(t, "bob", "--gpus-from 0-1 -- true")
 	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, fmt.Sprintf("held by job %d", first)) {
 		t.Errorf("why does not name job %d: %s", first, why)
@@ -20,8 +20,8 @@ func TestThirdJobWaits(t *testing.T) {
 		t.Errorf("job %d is %s for %v", next, j.State, j.Reasons)
 	}
 	release()
-	ended(t, wait(t, next), "completed", "exit code 0")
-	ended(t, wait(t, first), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, first), "completed", "exit code 0")
 }
 
 // TestPriorityThenOrder: if only one GPU is available, jobs
@@ -29,13 +29,13 @@ func TestThirdJobWaits(t *testing.T) {
 func TestPriorityThenOrder(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/order")
-	_, release := hold(t, "alice", "-g 4", "true")
+	_, release := submitHold(t, "alice", "-g 4", "true")
 	for _, c := range []string{"-p low|third", "|first", "-p -5|later", "|second"} {
 		opts, word, _ := strings.Cut(c, "|")
 		submit(t, "alice", fmt.Sprintf("--gpu-ids 2 %s -- bash -c 'echo %s >> ~/order'", opts, word))
 	}
 	release()
-	until(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
+	poll(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
 	if got := strings.Fields(sh(t, "alice", "cat ~/order")); strings.Join(got, " ") != "first second later third" {
 		t.Errorf("order %v", got)
 	}
@@ -64,15 +64,15 @@ func TestCanNeverStart(t *testing.T) {
 func TestPauseGPU(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "--gpu-ids 3 -- sleep 1000")
-	running(t, on)
+	waitRun(t, on)
 	sh(t, "", "gpusched gpu pause 3 --reason 'new fan'")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", on))
-	ended(t, wait(t, on), "cancelled", "cancelled by alice")
+	mustEnd(t, wait(t, on), "cancelled", "cancelled by alice")
 	id := submit(t, "alice", "--gpu-ids 3 -- true")
 	sh(t, "", "systemctl restart gpusched")
-	until(t, "why gives the reason", func() bool { return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched why %d", id)), "new fan") })
+	poll(t, "why gives the reason", func() bool { return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched why %d", id)), "new fan") })
 	sh(t, "", "gpusched gpu resume 3")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
 // TestBatchLargestFirst: all jobs of a batch need GPU 2. The job with the most GPUs starts first,
@@ -84,7 +84,7 @@ func TestBatchLargestFirst(t *testing.T) {
 		"--gpu-ids 2 -- bash -c 'echo one >> ~/order'\n"+
 		"--gpu-ids 1,2 -- bash -c 'echo two >> ~/order'\n"+
 		"--gpu-ids 0,1,2 -- bash -c 'echo three >> ~/order'\nEND")
-	_, release := hold(t, "alice", "-g 4", "true")
+	_, release := submitHold(t, "alice", "-g 4", "true")
 	if out := sh(t, "alice", "gpusched submit --objective makespan --batch b -t 1h -q --file ~/jobs"); len(strings.Fields(out)) != 3 {
 		t.Fatalf("submitted %q", out)
 	}
@@ -93,7 +93,7 @@ func TestBatchLargestFirst(t *testing.T) {
 		t.Errorf("job %d is of batch %q for %q", all, j.Batch, j.Objective)
 	}
 	release()
-	until(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
+	poll(t, "all have run", func() bool { return try(t, "alice", "wc -l < ~/order").Stdout == "4\n" })
 	if got := strings.Join(strings.Fields(sh(t, "alice", "cat ~/order")), " "); got != "four three two one" {
 		t.Errorf("they ran as %s", got)
 	}

@@ -20,27 +20,27 @@ jobs = 3
 queued = 2
 [quota.group.lab]
 gpus = 1`)
-	refused(t, "bob", "gpusched submit -g 3 -- true", 6, "the quota of bob is 2")
-	refused(t, "alice", "gpusched submit -g 2 -- true", 6, "lab is 1")
-	refused(t, "", "cd /; setpriv --reuid alice --regid alice --clear-groups gpusched submit -g 2 -- true", 6, "lab is 1")
+	mustFail(t, "bob", "gpusched submit -g 3 -- true", 6, "the quota of bob is 2")
+	mustFail(t, "alice", "gpusched submit -g 2 -- true", 6, "lab is 1")
+	mustFail(t, "", "cd /; setpriv --reuid alice --regid alice --clear-groups gpusched submit -g 2 -- true", 6, "lab is 1")
 	two := submit(t, "bob", "-g 2 -- sleep 1000")
 	third := submit(t, "bob", "-g 1 -- sleep 1000")
 	hers := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, two)
-	running(t, hers)
+	waitRun(t, two)
+	waitRun(t, hers)
 	waitsFor(t, "bob", third, "bob has 0 of 2 left")
 	half := submit(t, "alice", "-g 0.5 -- sleep 1000")
 	waitsFor(t, "alice", half, "group lab has 0 of 1 left")
 	without := []int64{submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 0 -- sleep 1000")}
 	fourth := submit(t, "bob", "-g 0 -- true")
 	waitsFor(t, "bob", fourth, "bob has 3 jobs running, as many as the quota allows")
-	refused(t, "bob", "gpusched submit -g 0 -- true", 8, "2 jobs waiting")
+	mustFail(t, "bob", "gpusched submit -g 0 -- true", 8, "2 jobs waiting")
 	cancel(t, "bob", two)
-	running(t, third)
+	waitRun(t, third)
 	cancel(t, "bob", without...)
-	ended(t, wait(t, fourth), "completed", "exit code 0")
+	mustEnd(t, wait(t, fourth), "completed", "exit code 0")
 	cancel(t, "alice", hers)
-	running(t, half)
+	waitRun(t, half)
 }
 
 // TestSchedulerQuotaOfAGroupLater: a group's quota also counts jobs that were submitted before the
@@ -55,15 +55,15 @@ func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 	})
 	oneRuns := func(ids ...int64) {
 		t.Helper()
-		running(t, ids[0])
+		waitRun(t, ids[0])
 		for _, id := range ids[1:] {
-			until(t, "the other jobs wait because of the group's quota", func() bool {
-				return strings.Contains(why(t, "alice", id), "group lab has 0 of 1 left")
+			poll(t, "the other jobs wait because of the group's quota", func() bool {
+				return strings.Contains(askWhy(t, "alice", id), "group lab has 0 of 1 left")
 			})
 		}
 	}
 	runs := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, runs)
+	waitRun(t, runs)
 	waits := submit(t, "alice", "--hold -g 1 -- sleep 1000")
 	sh(t, "", "printf '[quota.group.lab]\ngpus = 1\n' > "+quota+"; systemctl reload gpusched")
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", waits))
@@ -92,16 +92,16 @@ parts_on = [0]
 [quota.default]
 gpus = 1`)
 	gpusSeen(t)
-	refused(t, "bob", "gpusched submit -g 0.01 --gpu-ids 0 -- sleep 1000", 8, "below this site's smallest, 0.1")
-	refused(t, "bob", "gpusched submit -g 0.1 --gpu-ids 1 -- sleep 1000", 6, "gives parts of GPU 0 only")
+	mustFail(t, "bob", "gpusched submit -g 0.01 --gpu-ids 0 -- sleep 1000", 8, "below this site's smallest, 0.1")
+	mustFail(t, "bob", "gpusched submit -g 0.1 --gpu-ids 1 -- sleep 1000", 6, "gives parts of GPU 0 only")
 	first := submit(t, "bob", "-g 0.1 --gpu-ids 0 -- sleep 1000")
-	running(t, first)
+	waitRun(t, first)
 	next := submit(t, "bob", "-g 0.1 --spread -- sleep 1000")
 	waitsFor(t, "bob", next, "bob has 0 of 1 left")
 	hers := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, hers)
+	waitRun(t, hers)
 	cancel(t, "bob", first)
-	running(t, next)
+	waitRun(t, next)
 }
 
 // TestSchedulerClasses: a class has a time limit, which is also the default limit of its jobs.
@@ -113,15 +113,15 @@ func TestSchedulerClasses(t *testing.T) {
 max_time = "1h"
 [class.scavenger]
 max_time = "30m"`)
-	refused(t, "bob", "gpusched submit -p scavenger -t 1h -- true", 8, "the longest of class scavenger, 30m")
-	refused(t, "bob", "gpusched submit -p interactive -- true", 4, "only an administrator")
-	refused(t, "", "gpusched submit -p interactive -t 2h -- true", 8, "the longest of class interactive, 1h")
+	mustFail(t, "bob", "gpusched submit -p scavenger -t 1h -- true", 8, "the longest of class scavenger, 30m")
+	mustFail(t, "bob", "gpusched submit -p interactive -- true", 4, "only an administrator")
+	mustFail(t, "", "gpusched submit -p interactive -t 2h -- true", 8, "the longest of class interactive, 1h")
 	j := show(t, "bob", submit(t, "bob", "--hold -p scavenger -- true"))
 	if j.TimeLimit.Duration() != 30*time.Minute || !j.Preemptible {
 		t.Errorf("a scavenger that asks no limit: %s, preemptible %t", j.TimeLimit, j.Preemptible)
 	}
 	became := submit(t, "bob", "--hold -t 2h -- true")
-	refused(t, "bob", "gpusched update @ -p scavenger", 8, "the longest of class scavenger, 30m")
+	mustFail(t, "bob", "gpusched update @ -p scavenger", 8, "the longest of class scavenger, 30m")
 	sh(t, "bob", "gpusched update @ -p scavenger -t 10m")
 	if j := show(t, "bob", became); j.TimeLimit.Duration() != 10*time.Minute || !j.Preemptible {
 		t.Errorf("a job that became a scavenger: %s, preemptible %t", j.TimeLimit, j.Preemptible)

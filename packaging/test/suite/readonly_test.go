@@ -18,8 +18,8 @@ const (
 	noDisk = stopDaemon + "cp -a " + stateDir + " /run/state; umount " + stateDir + "; cp -a /run/state/. " + stateDir + "; rm -rf /run/state /state.img; " + startDaemon
 )
 
-// A turn describes how a disk becomes read-only and how it is repaired.
-type turn struct {
+// A readOnlyCase describes how a disk becomes read-only and how it is repaired.
+type readOnlyCase struct {
 	name, fail string
 	mend       string // if empty, the machine loses power instead of a repair
 	own        bool   // the state is on its own disk
@@ -27,7 +27,7 @@ type turn struct {
 
 // These are a disk error with errors=remount-ro, and a forced remount. After a forced remount, ext4
 // still accepts writes to open files and reports them as synced.
-var turns = []turn{
+var turns = []readOnlyCase{
 	{name: "an error", own: true, fail: "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + stateDir + "))/trigger_fs_error",
 		mend: stopDaemon + "umount " + stateDir + " && " + mountDisk + stateDir + " && " + startDaemon},
 	{name: "by force and back", fail: "echo u > /proc/sysrq-trigger", mend: "mount -o remount,rw /"},
@@ -50,61 +50,61 @@ func TestBootReadOnly(t *testing.T) {
 			ends := submit(t, "alice", "-g 1 --no-requeue -- bash -c 'while [ ! -e /dev/shm/end ]; do sleep 0.2; done; exit 7'")
 			t.Cleanup(func() { sh(t, "", "rm -f /dev/shm/end") })
 			on := submit(t, "alice", "-g 1 -- sleep 1000")
-			running(t, ends)
-			running(t, on)
+			waitRun(t, ends)
+			waitRun(t, on)
 			l := &load{acked: map[string]int64{}}
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			l.stream(ctx, t, "bob", "loadgen", "-hold", fmt.Sprint("held", n), "100000", "true")
-			until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 10 })
+			poll(t, "jobs are acknowledged", func() bool { return len(l.acknowledgedJobs()) > 10 })
 			sh(t, "", c.fail)
-			c.refuses(t, l, on)
+			c.checkRefusals(t, l, on)
 			sh(t, "", "touch /dev/shm/end")
 			unitEnded(t, ends)
 			stop()
 			l.done.Wait()
 			c.comesBack(t)
-			keeps(t, l.known())
+			checkKept(t, l.acknowledgedJobs())
 			if j := wait(t, ends); c.mend != "" {
-				ended(t, j, "failed", "exit code 7")
+				mustEnd(t, j, "failed", "exit code 7")
 			} else {
-				ended(t, j, "lost", "restarted while the job ran")
+				mustEnd(t, j, "lost", "restarted while the job ran")
 			}
-			running(t, on)
+			waitRun(t, on)
 			if attempt := show(t, "", on).Attempt; attempt > 1 && c.mend != "" {
 				t.Errorf("the job that ran is in attempt %d", attempt)
 			}
-			ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
-			t.Logf("%d jobs were acknowledged before", len(l.known()))
+			mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+			t.Logf("%d jobs were acknowledged before", len(l.acknowledgedJobs()))
 		})
 	}
 }
 
-// This method checks that the daemon acknowledges nothing more and still answers queries.
-func (c turn) refuses(t *testing.T, l *load, on int64) {
+// checkRefusals checks that the daemon acknowledges nothing more and still answers queries.
+func (c readOnlyCase) checkRefusals(t *testing.T, l *load, on int64) {
 	t.Helper()
-	until(t, "health says so", func() bool {
+	poll(t, "health says so", func() bool {
 		text, code := health(t)
 		return code == 1 && strings.Contains(text, "the state can't be written: ")
 	})
-	before := len(l.known())
-	refused(t, "bob", "gpusched submit -g 0 -- true", 1, "can't write its state")
+	before := len(l.acknowledgedJobs())
+	mustFail(t, "bob", "gpusched submit -g 0 -- true", 1, "can't write its state")
 	if r := try(t, "bob", fmt.Sprintf("gpusched list && gpusched gpus && gpusched show %d", on)); r.Code != 0 || !strings.Contains(r.Stdout, "running") {
 		t.Errorf("queries are not answered: %s%s", r.Stdout, r.Stderr)
 	}
-	if more := len(l.known()) - before; more > 0 {
+	if more := len(l.acknowledgedJobs()) - before; more > 0 {
 		t.Errorf("%d jobs were acknowledged after health said that nothing can be written", more)
 	}
 }
 
 // comesBack repairs the disk or reboots the machine.
-func (c turn) comesBack(t *testing.T) {
+func (c readOnlyCase) comesBack(t *testing.T) {
 	t.Helper()
 	if c.mend != "" {
 		sh(t, "", c.mend)
 	} else if err := the.PowerCut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	answers(t)
-	until(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+	awaitDaemon(t)
+	poll(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
 }

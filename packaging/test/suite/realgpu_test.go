@@ -19,7 +19,7 @@ import (
 func realGPUs(t *testing.T) []api.GPU {
 	t.Helper()
 	var r api.GPUsReply
-	until(t, "the GPUs are seen", func() bool {
+	poll(t, "the GPUs are seen", func() bool {
 		r = api.GPUsReply{}
 		err := json.Unmarshal([]byte(try(t, "", "gpusched gpus --json").Stdout), &r)
 		return err == nil && len(r.GPUs) > 0 && !r.SampledAt.IsZero() && r.GPUs[0].UUID != ""
@@ -107,8 +107,8 @@ func TestRealGPURuns(t *testing.T) {
 	for _, g := range gpus {
 		id := submit(t, "alice", fmt.Sprintf("--gpu-ids %d ", g.Index)+visible)
 		j := wait(t, id)
-		ended(t, j, job.Completed, "exit code 0")
-		out := printed(t, id, "time init")
+		mustEnd(t, j, job.Completed, "exit code 0")
+		out := waitText(t, id, "time init")
 		computedOn(t, out, j)
 		if !strings.Contains(out, "visible [0]\n") || len(j.GPUs) != 1 || j.GPUs[0].UUID != g.UUID {
 			t.Errorf("job %d on GPU %d has %+v:\n%s", id, g.Index, j.GPUs, out)
@@ -116,8 +116,8 @@ func TestRealGPURuns(t *testing.T) {
 	}
 	id := submit(t, "alice", fmt.Sprintf("-g %d -- cudasum --time", len(gpus)))
 	j := wait(t, id)
-	ended(t, j, job.Completed, "exit code 0")
-	out := printed(t, id, "time init")
+	mustEnd(t, j, job.Completed, "exit code 0")
+	out := waitText(t, id, "time init")
 	computedOn(t, out, j)
 	t.Logf("on all GPUs:\n%s", out)
 }
@@ -129,8 +129,8 @@ func TestRealGPUIsClosedWithoutOne(t *testing.T) {
 	const looks = `for d in /dev/nvidia[0-9]*; do dd if=$d of=/dev/null count=0; done; cudasum; echo told $?
 env -u CUDA_VISIBLE_DEVICES cudasum; echo looks $?`
 	id := submit(t, "alice", "-g 0 -- bash -c '"+looks+"'")
-	ended(t, wait(t, id), job.Completed, "exit code 0")
-	out := printed(t, id, "looks")
+	mustEnd(t, wait(t, id), job.Completed, "exit code 0")
+	out := waitText(t, id, "looks")
 	if strings.Count(out, "cuInit: ") != 2 || !strings.Contains(out, "told 3\n") || !strings.Contains(out, "looks 3") {
 		t.Errorf("CUDA does not say that there is no GPU:\n%s", out)
 	}
@@ -142,8 +142,8 @@ env -u CUDA_VISIBLE_DEVICES cudasum; echo looks $?`
 	t.Logf("a job without a GPU:\n%s", out)
 	id = submit(t, "alice", "-g 1 -- cudasum")
 	j := wait(t, id)
-	ended(t, j, job.Completed, "exit code 0")
-	computedOn(t, printed(t, id, "sum ok"), j)
+	mustEnd(t, j, job.Completed, "exit code 0")
+	computedOn(t, waitText(t, id, "sum ok"), j)
 }
 
 // TestRealGPUOutlivesReload: a job opens its GPU again and again while systemd is reloaded and
@@ -152,14 +152,14 @@ func TestRealGPUOutlivesReload(t *testing.T) {
 	begin(t)
 	realGPUs(t)
 	id := submit(t, "alice", "-g 1 -- cudasum --again 12")
-	printed(t, id, "turn 1 of 12: exit status 0")
+	waitText(t, id, "turn 1 of 12: exit status 0")
 	sh(t, "", "systemctl daemon-reload; systemctl daemon-reexec; systemctl restart gpusched")
-	until(t, "systemd is back", func() bool { return try(t, "", "systemctl is-active dbus").Code == 0 })
+	poll(t, "systemd is back", func() bool { return try(t, "", "systemctl is-active dbus").Code == 0 })
 	if j := show(t, "alice", id); j.State != job.Running {
 		t.Errorf("the job is %s after the reloads, too early to show anything: %+v", j.State, j.Result)
 	}
-	ended(t, wait(t, id), job.Completed, "exit code 0")
-	out := printed(t, id, "turn 12 of 12: exit status 0")
+	mustEnd(t, wait(t, id), job.Completed, "exit code 0")
+	out := waitText(t, id, "turn 12 of 12: exit status 0")
 	if sums := strings.Count(out, "sum ok"); sums != 12 || strings.Count(out, "exit status 0") != 12 {
 		t.Errorf("%d of 12 sums are correct:\n%s", sums, out)
 	}

@@ -29,9 +29,9 @@ func TestRealGPUMemoryIsSeen(t *testing.T) {
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
 	realGPUs(t)
 	id := submit(t, "alice", "-g 1 -- cudasum --mem 2G --hold 1000")
-	printed(t, id, "holds")
+	waitText(t, id, "holds")
 	index := show(t, "", id).GPUs[0].Index
-	until(t, "the memory shows", func() bool {
+	poll(t, "the memory shows", func() bool {
 		g := realGPU(t, index)
 		return g.MemUsedBytes >= holdsBytes && g.MemUsedBytes < g.MemTotalBytes
 	})
@@ -39,20 +39,20 @@ func TestRealGPUMemoryIsSeen(t *testing.T) {
 	if listed := smiProcesses(t); !slices.Contains(listed, pid) {
 		t.Fatalf("nvidia-smi lists %q, and not process %s of the job", listed, pid)
 	}
-	until(t, "the process shows as the job's", func() bool {
+	poll(t, "the process shows as the job's", func() bool {
 		g := realGPU(t, index)
 		return slices.ContainsFunc(g.Processes, func(p job.GPUProcess) bool {
 			fits := p.UsedBytes >= holdsBytes && p.UsedBytes < int64(g.MemTotalBytes)
 			return strconv.Itoa(p.PID) == pid && p.Job == job.ID(id) && fits
 		})
 	})
-	until(t, "the memory shows as the job's", func() bool {
+	poll(t, "the memory shows as the job's", func() bool {
 		a := show(t, "alice", id).GPUs[0]
 		return a.UsedBytes >= holdsBytes && a.PeakBytes >= holdsBytes
 	})
 	t.Logf("gpusched gpus, show:\n%s", sh(t, "alice", fmt.Sprintf("gpusched gpus; gpusched show %d", id)))
 	cancel(t, "alice", id)
-	until(t, "the memory is free again", func() bool { return realGPU(t, index).MemUsedBytes < holdsBytes })
+	poll(t, "the memory is free again", func() bool { return realGPU(t, index).MemUsedBytes < holdsBytes })
 }
 
 // TestRealGPUForeign: while a foreign process computes on
@@ -64,20 +64,20 @@ func TestRealGPUForeign(t *testing.T) {
 	// 3G exceed max_foreign_memory, so the process also counts where the driver lists no processes.
 	sh(t, "", "systemd-run --quiet --unit stranger cudasum --mem 3G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
-	until(t, "the foreign process holds memory", func() bool {
+	poll(t, "the foreign process holds memory", func() bool {
 		return strings.Contains(try(t, "", "journalctl -q --no-pager -o cat -u stranger").Stdout, "holds\n")
 	})
-	until(t, "the foreign process shows", func() bool {
+	poll(t, "the foreign process shows", func() bool {
 		return !slices.ContainsFunc(gpus, func(g api.GPU) bool { return realGPU(t, g.Index).MemUsedBytes < 3<<30 })
 	})
 	id := submit(t, "alice", "-g 1 -- cudasum")
 	waitsFor(t, "alice", id, "in use outside gpusched")
-	samples(t, 3)
+	awaitSamples(t, 3)
 	waitsFor(t, "alice", id, "in use outside gpusched")
-	t.Logf("gpusched why:\n%s", why(t, "alice", id))
+	t.Logf("gpusched why:\n%s", askWhy(t, "alice", id))
 	sh(t, "", "systemctl stop stranger")
-	ended(t, wait(t, id), job.Completed, "exit code 0")
-	printed(t, id, "sum ok")
+	mustEnd(t, wait(t, id), job.Completed, "exit code 0")
+	waitText(t, id, "sum ok")
 }
 
 // TestRealGPUHandOver: a job that computes and uses GPU memory is cancelled, and another job
@@ -86,15 +86,15 @@ func TestRealGPUHandOver(t *testing.T) {
 	begin(t)
 	index := realGPUs(t)[0].Index
 	first := submit(t, "alice", fmt.Sprintf("--gpu-ids %d -- cudasum --mem 2G --hold 1000 --busy", index))
-	printed(t, first, "holds")
+	waitText(t, first, "holds")
 	const next = "-- bash -c 'echo begins $(date +%s.%N); exec cudasum --time'"
 	second := submit(t, "bob", fmt.Sprintf("--gpu-ids %d ", index)+next)
 	waitsFor(t, "bob", second, fmt.Sprintf("held by job %d", first))
 	asked := sh(t, "alice", fmt.Sprintf("date +%%s.%%N; gpusched cancel %d >/dev/null", first))
 	j := wait(t, second)
-	ended(t, j, job.Completed, "exit code 0")
-	ended(t, wait(t, first), job.Cancelled, "cancelled by alice")
-	out := printed(t, second, "time init")
+	mustEnd(t, j, job.Completed, "exit code 0")
+	mustEnd(t, wait(t, first), job.Cancelled, "cancelled by alice")
+	out := waitText(t, second, "time init")
 	computedOn(t, out, j)
 	_, rest, _ := strings.Cut(out, "begins ")
 	begins, _, _ := strings.Cut(rest, "\n")
@@ -112,8 +112,8 @@ func TestRealGPUShares(t *testing.T) {
 	index := realGPUs(t)[0].Index
 	args := fmt.Sprintf("-g 0.5 --gpu-ids %d --gpu-mem 2G -- cudasum --mem 1G --hold 1000 --busy", index)
 	a, b := submit(t, "alice", args), submit(t, "bob", args)
-	printed(t, a, "holds")
-	printed(t, b, "holds")
+	waitText(t, a, "holds")
+	waitText(t, b, "holds")
 	for _, id := range []int64{a, b} {
 		j := show(t, "", id)
 		if j.State != job.Running || len(j.GPUs) != 1 || j.GPUs[0].Index != index || j.GPUs[0].Milli != 500 {

@@ -16,7 +16,7 @@ func TestSchedulerDedup(t *testing.T) {
 	sh(t, "alice", "rm -f ~/end; printf '#!/bin/bash\\nwhile [ ! -e ~/end ]; do sleep 0.05; done\\nexit $1\\n' > ~/gate; chmod +x ~/gate")
 	again := func(args string) int64 { return submit(t, "alice", "--dedup -g 0 "+args) }
 	good, bad := again("-- ./gate 0"), again("-- ./gate 1")
-	running(t, good)
+	waitRun(t, good)
 	if id := again("-- ./gate 0"); id != good {
 		t.Errorf("a job that runs is queued again as %d", id)
 	}
@@ -32,8 +32,8 @@ func TestSchedulerDedup(t *testing.T) {
 		t.Error("bob's job counts as alice's")
 	}
 	sh(t, "alice", "touch ~/end")
-	ended(t, wait(t, good), "completed", "exit code 0")
-	ended(t, wait(t, bad), "failed", "exit code 1")
+	mustEnd(t, wait(t, good), "completed", "exit code 0")
+	mustEnd(t, wait(t, bad), "failed", "exit code 1")
 	if id := again("-- ./gate 0"); id != good {
 		t.Errorf("a job that completed is queued again as %d", id)
 	}
@@ -52,12 +52,12 @@ func TestSchedulerWarning(t *testing.T) {
 	killed := submit(t, "alice", times+"--grace 1s -- "+saves)
 	requeued := submit(t, "alice", times+"--grace 1s --on-timeout requeue -- "+saves)
 	j := wait(t, killed)
-	ended(t, j, "timed-out", "stopped at its time limit")
+	mustEnd(t, j, "timed-out", "stopped at its time limit")
 	if ran := j.EndedAt.Sub(j.StartedAt); ran < limit {
 		t.Errorf("it ended after %s, before its limit", ran)
 	}
 	j = wait(t, requeued)
-	ended(t, j, "completed", "exit code 0")
+	mustEnd(t, j, "completed", "exit code 0")
 	if j.Attempt != 2 || j.Requeues != 1 {
 		t.Errorf("attempt %d, requeues %d", j.Attempt, j.Requeues)
 	}

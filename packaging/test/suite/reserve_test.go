@@ -13,16 +13,16 @@ import (
 // restart, until the reservation ends by itself.
 func TestSchedulerReservation(t *testing.T) {
 	begin(t)
-	refused(t, "alice", "gpusched reserve make --gpus 0 --for 1h --user alice", 4, "only administrators")
+	mustFail(t, "alice", "gpusched reserve make --gpus 0 --for 1h --user alice", 4, "only administrators")
 	last := 6 * time.Second * the.slow
 	sh(t, "", fmt.Sprintf("gpusched reserve make --gpus 0-3 --for %s --user bob --reason workshop", last))
 	made := time.Now()
 	hers, free := submit(t, "alice", "-g 1 -- true"), submit(t, "alice", "-g 0 -- true")
 	waitsFor(t, "alice", hers, "reserved (for bob from ")
-	ended(t, wait(t, free), "completed", "exit code 0")
+	mustEnd(t, wait(t, free), "completed", "exit code 0")
 	sh(t, "", "systemctl restart gpusched")
 	his := submit(t, "bob", "-g 4 -- true")
-	ended(t, wait(t, his), "completed", "exit code 0")
+	mustEnd(t, wait(t, his), "completed", "exit code 0")
 	if out := sh(t, "alice", "gpusched list"); strings.Count(out, "(reserved for bob)") != 4 {
 		t.Errorf("the list does not say that the GPUs are reserved:\n%s", out)
 	}
@@ -30,7 +30,7 @@ func TestSchedulerReservation(t *testing.T) {
 		t.Errorf("reservations: %s", out)
 	}
 	j := wait(t, hers)
-	ended(t, j, "completed", "exit code 0")
+	mustEnd(t, j, "completed", "exit code 0")
 	if rest := made.Add(last).Sub(j.StartedAt); rest > time.Second*the.slow {
 		t.Errorf("it started %s before the end of the reservation", rest)
 	}
@@ -47,12 +47,12 @@ func TestSchedulerReservationAhead(t *testing.T) {
 	long := submit(t, "alice", "--gpu-ids 3 -t 2h -- true")
 	short := submit(t, "alice", "--gpu-ids 3 -t 30m -- true")
 	his := submit(t, "bob", "--gpu-ids 3 -- true")
-	ended(t, wait(t, short), "completed", "exit code 0")
-	ended(t, wait(t, his), "completed", "exit code 0")
+	mustEnd(t, wait(t, short), "completed", "exit code 0")
+	mustEnd(t, wait(t, his), "completed", "exit code 0")
 	waitsFor(t, "alice", long, "reserved (for bob from ")
-	refused(t, "alice", "gpusched reserve cancel "+id, 4, "only administrators")
+	mustFail(t, "alice", "gpusched reserve cancel "+id, 4, "only administrators")
 	sh(t, "", "gpusched reserve cancel "+id)
-	ended(t, wait(t, long), "completed", "exit code 0")
+	mustEnd(t, wait(t, long), "completed", "exit code 0")
 }
 
 // TestSchedulerReservationIsTheirs: the users of a reservation get its GPUs at once, even if
@@ -65,5 +65,5 @@ func TestSchedulerReservationIsTheirs(t *testing.T) {
 	if on := onGPUs(t, submit(t, "alice", "-g 2 -- sleep 1000")); on != "0,1" {
 		t.Errorf("alice is on GPUs %s", on)
 	}
-	refused(t, "", "gpusched reserve make --gpus 1-2 --for 1h --user bob", 1, "keeps some of these GPUs for alice")
+	mustFail(t, "", "gpusched reserve make --gpus 1-2 --for 1h --user bob", 1, "keeps some of these GPUs for alice")
 }

@@ -20,15 +20,15 @@ default_cpus = 4
 [quota.default]
 cpus = "100%"`)
 	gpusSeen(t)
-	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, this machine has 8 CPUs for jobs")
-	refused(t, "bob", "gpusched submit -g 0 -c 7 -- true", 6, "jobs without a GPU have 6 CPUs here")
+	mustFail(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, this machine has 8 CPUs for jobs")
+	mustFail(t, "bob", "gpusched submit -g 0 -c 7 -- true", 6, "jobs without a GPU have 6 CPUs here")
 	his := submit(t, "bob", "-g 1 -c 6 -- sleep 1000")
-	running(t, his)
+	waitRun(t, his)
 	hers := submit(t, "alice", "-g 0 -c 3 -- sleep 1000")
 	waitsFor(t, "alice", hers, "needs 3 CPUs, 2 are free (bob's jobs hold 6 CPUs)")
-	refused(t, "alice", fmt.Sprintf("gpusched update %d -c 7", hers), 6, "jobs without a GPU have 6 CPUs here")
+	mustFail(t, "alice", fmt.Sprintf("gpusched update %d -c 7", hers), 6, "jobs without a GPU have 6 CPUs here")
 	free := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, free)
+	waitRun(t, free)
 	if told := sh(t, "", "gpusched status"); !regexp.MustCompile(`CPUs \d+ of 8\b`).MatchString(told) {
 		t.Errorf("status does not show the CPUs: %s", told)
 	}
@@ -36,7 +36,7 @@ cpus = "100%"`)
 	gpusSeen(t)
 	waitsFor(t, "alice", hers, "needs 3 CPUs")
 	cancel(t, "bob", his)
-	running(t, hers)
+	waitRun(t, hers)
 	cancel(t, "alice", hers, free)
 }
 
@@ -47,22 +47,22 @@ func TestSchedulerHoarders(t *testing.T) {
 	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")
 	gpusSeen(t)
 	places := submit(t, "bob", "-g 0 -m 16M --array 0-19 -- sleep infinity")
-	until(t, "bob has his job slots", func() bool {
+	poll(t, "bob has his job slots", func() bool {
 		return strings.TrimSpace(sh(t, "bob", "gpusched list -s running -o ids | wc -l")) == "8"
 	})
 	without, with := submit(t, "alice", "-g 0 -m 16M -- sleep 1000"), submit(t, "alice", "-g 1 -m 16M -- sleep 1000")
-	running(t, without)
-	running(t, with)
+	waitRun(t, without)
+	waitRun(t, with)
 	cancel(t, "alice", without, with)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", places))
-	until(t, "all have ended", func() bool { return sh(t, "", "gpusched list -o ids") == "" })
+	poll(t, "all have ended", func() bool { return sh(t, "", "gpusched list -o ids") == "" })
 
-	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, the quota of bob is 8 CPUs")
-	running(t, submit(t, "bob", "-g 1 -m 16M -c 8 -- sleep 1000"))
+	mustFail(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, the quota of bob is 8 CPUs")
+	waitRun(t, submit(t, "bob", "-g 1 -m 16M -c 8 -- sleep 1000"))
 	more := submit(t, "bob", "-g 1 -m 16M -c 1 -- sleep 1000")
 	waitsFor(t, "bob", more, "bob has 0 of 8 left")
-	running(t, submit(t, "alice", "-g 1 -m 16M -c 2 -- sleep 1000"))
+	waitRun(t, submit(t, "alice", "-g 1 -m 16M -c 2 -- sleep 1000"))
 
 	have := sh(t, "", "awk '/MemTotal/ {print int($2 * 0.95 / 1024)}' /proc/meminfo")
-	refused(t, "bob", "gpusched submit -g 0 -m "+have+"M -- true", 6, "the quota of bob is")
+	mustFail(t, "bob", "gpusched submit -g 0 -m "+have+"M -- true", 6, "the quota of bob is")
 }

@@ -20,19 +20,19 @@ func TestRestartTouchesNoJob(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end ~/begun")
 	id := submit(t, "alice", "-g 4 -- bash -c 'echo begun >> ~/begun; while [ ! -e ~/end ]; do sleep 0.05; done; exit 9'")
-	running(t, id)
+	waitRun(t, id)
 	invocation := show(t, "", id).InvocationID
 	waiting := submit(t, "bob", "-g 1 -- true")
 	for _, act := range []string{"systemctl restart gpusched", killDaemon, "systemctl reload gpusched", killDaemon} {
 		sh(t, "", act)
-		until(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version").Code == 0 })
+		poll(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version").Code == 0 })
 		if j := show(t, "", id); j.State != "running" || j.InvocationID != invocation {
 			t.Fatalf("after %q the job is %s, %+v", act, j.State, j)
 		}
 	}
 	sh(t, "alice", "touch ~/end")
-	ended(t, wait(t, id), "failed", "exit code 9")
-	ended(t, wait(t, waiting), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "failed", "exit code 9")
+	mustEnd(t, wait(t, waiting), "completed", "exit code 0")
 	if n := sh(t, "alice", "wc -l < ~/begun"); n != "1" {
 		t.Errorf("the command began %s times", n)
 	}
@@ -41,7 +41,7 @@ func TestRestartTouchesNoJob(t *testing.T) {
 // TestJobEndsWhileTheDaemonIsDown: the unit keeps the result of the job and the time of its end.
 func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	begin(t)
-	id, release := hold(t, "alice", "-g 1", "exit 11")
+	id, release := submitHold(t, "alice", "-g 1", "exit 11")
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
 	release()
 	unitEnded(t, id)
@@ -54,7 +54,7 @@ func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	}
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
 	j := wait(t, id)
-	ended(t, j, "failed", "exit code 11")
+	mustEnd(t, j, "failed", "exit code 11")
 	if seen := time.Unix(0, nanos); j.EndedAt.After(seen) || j.EndedAt.Before(j.StartedAt) {
 		t.Errorf("its end is recorded as %s, but the test saw it at %s; it began at %s", j.EndedAt, seen, j.StartedAt)
 	}
@@ -64,10 +64,10 @@ func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 func TestBusRestart(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	sh(t, "", "systemctl restart dbus.service dbus.socket")
 	after := submit(t, "bob", "-g 1 -- true")
-	ended(t, wait(t, after), "completed", "exit code 0")
+	mustEnd(t, wait(t, after), "completed", "exit code 0")
 	if j := show(t, "", id); j.State != "running" {
 		t.Errorf("the job is %s: %+v", j.State, j.Result)
 	}
@@ -78,15 +78,15 @@ func TestBusRestart(t *testing.T) {
 func TestBusAway(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	ends, release := hold(t, "alice", "-g 1", "exit 6")
-	running(t, on)
+	ends, release := submitHold(t, "alice", "-g 1", "exit 6")
+	waitRun(t, on)
 	back := "systemctl start dbus.socket dbus.service"
 	t.Cleanup(func() { try(t, "", back) })
 	sh(t, "", "systemctl stop dbus.socket dbus.service")
 	gone := time.Now()
 	meanwhile := submit(t, "bob", "-g 1 -- true")
 	release()
-	until(t, "health says so", func() bool { text, _ := health(t); return strings.Contains(text, "no connection") })
+	poll(t, "health says so", func() bool { text, _ := health(t); return strings.Contains(text, "no connection") })
 	if r := try(t, "bob", "gpusched list && gpusched why @ && gpusched status"); r.Code != 0 {
 		t.Errorf("queries are not answered: %s", r.Stderr)
 	}
@@ -95,12 +95,12 @@ func TestBusAway(t *testing.T) {
 		t.Errorf("the job that could not be started is %s: %+v", j.State, j.Result)
 	}
 	sh(t, "", back)
-	ended(t, wait(t, ends), "failed", "exit code 6")
-	ended(t, wait(t, meanwhile), "completed", "exit code 0")
+	mustEnd(t, wait(t, ends), "failed", "exit code 6")
+	mustEnd(t, wait(t, meanwhile), "completed", "exit code 0")
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the running job is %s: %+v", j.State, j.Result)
 	}
-	until(t, "health is good again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
+	poll(t, "health is good again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
 }
 
 // TestWatchdogEndsAHungDaemon: systemd's watchdog kills a daemon that was stopped with SIGSTOP. A
@@ -112,10 +112,10 @@ func TestWatchdogEndsAHungDaemon(t *testing.T) {
 		sh(t, "", "rm -r /run/systemd/system/gpusched.service.d; systemctl daemon-reload; systemctl restart gpusched")
 	})
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	pid := sh(t, "", "systemctl show -P MainPID gpusched")
 	sh(t, "", "kill -STOP "+pid)
-	until(t, "systemd replaces it", func() bool {
+	poll(t, "systemd replaces it", func() bool {
 		now := sh(t, "", "systemctl show -P MainPID gpusched")
 		return now != pid && now != "0" && try(t, "", "gpusched version").Code == 0
 	})

@@ -23,20 +23,20 @@ func TestSandbox(t *testing.T) {
 		t.Log(r.Stdout[strings.LastIndex(r.Stdout, "→"):])
 	}
 	id := submit(t, "alice", "-g 1 -e TOKEN=hush -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	pids := strings.Fields(sh(t, "", "cat /sys/fs/cgroup$(systemctl show -P ControlGroup gpusched)/cgroup.procs 2>/dev/null || cat $(ls -d /sys/fs/cgroup/*/system.slice/gpusched.service | head -1)/cgroup.procs"))
 	programs := sh(t, "", "for p in "+strings.Join(pids, " ")+"; do readlink /proc/$p/exe; done | sort")
 	if programs != "/usr/libexec/gpusched/gpusched-nvml\n/usr/libexec/gpusched/gpuschedd" {
 		t.Errorf("in the daemon's unit run\n%s", programs)
 	}
 	for _, pid := range pids {
-		held(t, pid)
+		checkPrivileges(t, pid)
 	}
 	filesOfTheDaemon(t, id)
 }
 
-// The function held checks the privileges of a process in the daemon's unit.
-func held(t *testing.T, pid string) {
+// checkPrivileges checks the privileges of a process in the daemon's unit.
+func checkPrivileges(t *testing.T, pid string) {
 	t.Helper()
 	// The value stands for CHOWN, KILL, SYS_PTRACE, MKNOD and SYSLOG, no new privileges, and a
 	// system call filter. The inheritable set is not checked: newer versions of systemd grant all
@@ -62,7 +62,7 @@ func held(t *testing.T, pid string) {
 			t.Errorf("process %s can execute %s: exit %d: %s", pid, program, r.Code, r.Stderr)
 		}
 	}
-	writes(t, pid)
+	checkMounts(t, pid)
 }
 
 // This table maps each path that a process of the daemon's unit may write to the reason for that
@@ -76,9 +76,9 @@ var writable = map[string]string{
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
 }
 
-// This function checks each mount of a process: the process must not write to the mount, or execute
+// checkMounts checks each mount of a process: the process must not write to the mount, or execute
 // files on it, without a reason. Newer versions of systemd leave /dev executable.
-func writes(t *testing.T, pid string) {
+func checkMounts(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {
 		path, options, _ := strings.Cut(line, " ")
@@ -149,14 +149,14 @@ func TestNoSecretInLogs(t *testing.T) {
 		submit(t, "alice", private+" -- bash -c 'exit 3 # hush-argv'"),
 		submit(t, "alice", private+" --param p=hush-param -- bash -c 'exit 4 # {p}'"),
 	}
-	printed(t, ids[1], "armed")
+	waitText(t, ids[1], "armed")
 	wait(t, ids[2])
 	wait(t, ids[3])
 	wait(t, ids[4])
 	sh(t, "", "systemctl restart gpusched; gpusched list >/dev/null")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[1]))
 	wait(t, ids[1])
-	synced(t)
+	awaitJournal(t)
 	// The job's own journal is left out: there the
 	// launcher tells the user which program is missing.
 	for _, cmd := range []string{journal + "-u gpusched -u gpusched.socket", journal + "_PID=1", journal + "-k",

@@ -17,7 +17,7 @@ func TestSchedulerFractions(t *testing.T) {
 	hold := "-g 0.5 --gpus-from 0 -- " + fmt.Sprintf(probe, "sleep 1000")
 	a, b := submit(t, "alice", hold), submit(t, "bob", hold)
 	for _, id := range []int64{a, b} {
-		if out := printed(t, id, "probed"); nodes(out) != "0" {
+		if out := waitText(t, id, "probed"); nodes(out) != "0" {
 			t.Errorf("job %d can open [%s]:\n%s", id, nodes(out), out)
 		}
 		if j := show(t, "", id); j.State != "running" || len(j.GPUs) != 1 || j.GPUs[0].Milli != 500 {
@@ -29,7 +29,7 @@ func TestSchedulerFractions(t *testing.T) {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", a))
-	ended(t, wait(t, third), "completed", "exit code 0")
+	mustEnd(t, wait(t, third), "completed", "exit code 0")
 	if j := show(t, "", b); j.State != "running" {
 		t.Errorf("the other half is %s", j.State)
 	}
@@ -52,14 +52,14 @@ func TestSchedulerDependencies(t *testing.T) {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "alice", "touch ~/go")
-	ended(t, wait(t, third), "completed", "exit code 0")
+	mustEnd(t, wait(t, third), "completed", "exit code 0")
 	if got := sh(t, "alice", "cat ~/chain"); got != "1\n2\n3" {
 		t.Errorf("the chain ran as %q", got)
 	}
-	ended(t, wait(t, fails), "failed", "exit code 3")
-	ended(t, wait(t, next), "cancelled", fmt.Sprintf("job %d failed, so --after-ok %d can never be met", fails, fails))
-	ended(t, wait(t, last), "cancelled", fmt.Sprintf("job %d was cancelled, so --after-ok %d can never be met", next, next))
-	ended(t, wait(t, instead), "completed", "exit code 0")
+	mustEnd(t, wait(t, fails), "failed", "exit code 3")
+	mustEnd(t, wait(t, next), "cancelled", fmt.Sprintf("job %d failed, so --after-ok %d can never be met", fails, fails))
+	mustEnd(t, wait(t, last), "cancelled", fmt.Sprintf("job %d was cancelled, so --after-ok %d can never be met", next, next))
+	mustEnd(t, wait(t, instead), "completed", "exit code 0")
 }
 
 // atOnce returns how many commands started, and the maximum number that ran at the same time. The
@@ -86,7 +86,7 @@ func TestSchedulerArray(t *testing.T) {
 	id := submit(t, "alice", `-g 0.5 --array 0-199%4 -- bash -c 'echo + >> ~/log; echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB on $GPUSCHED_GPU_IDS.; sleep 0.05; echo - >> ~/log'`)
 	try(t, "", fmt.Sprintf("gpusched wait --timeout %d %d", 100*the.slow, id))
 	t.Logf("200 tasks took %s", time.Since(from).Round(time.Millisecond))
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if starts, most := atOnce(sh(t, "alice", "cat ~/log")); starts != 200 || most > 4 || most < 2 {
 		t.Errorf("%d tasks ran, %d at once", starts, most)
 	}
@@ -104,7 +104,7 @@ func TestSchedulerArray(t *testing.T) {
 func TestSchedulerParams(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0.5 --param lr=1e-3,1e-4 --param seed=1,2 -- echo rate {lr} seed {seed}.")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	var all string
 	for n := range 4 {
 		all += sh(t, "alice", fmt.Sprintf("gpusched logs %d_%d", id, n)) + "\n"
@@ -128,12 +128,12 @@ func TestSchedulerHold(t *testing.T) {
 		t.Errorf("bob releases alice's job: %+v", r)
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", id))
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if j := show(t, "alice", other); j.State != "queued" || j.HeldBy != "alice" {
 		t.Errorf("the other is %s, held by %q", j.State, j.HeldBy)
 	}
 	sh(t, "", fmt.Sprintf("gpusched release %d", other))
-	ended(t, wait(t, other), "completed", "exit code 0")
+	mustEnd(t, wait(t, other), "completed", "exit code 0")
 }
 
 // TestSchedulerBegin: a job with --begin starts by itself at that time and not earlier.
@@ -145,7 +145,7 @@ func TestSchedulerBegin(t *testing.T) {
 		t.Errorf("why: %s", why)
 	}
 	j := wait(t, id)
-	ended(t, j, "completed", "exit code 0")
+	mustEnd(t, j, "completed", "exit code 0")
 	if delay := j.StartedAt.Sub(j.SubmittedAt); delay < (least-100*time.Millisecond)*the.slow || delay > 10*time.Second*the.slow {
 		t.Errorf("it started %s after it was submitted", delay)
 	}
@@ -159,7 +159,7 @@ func TestSchedulerRetries(t *testing.T) {
 	id := submit(t, "alice", `--retries 3 --backoff 1s -g 1 -- bash -c 'date +%s%3N >> ~/tries; [ $GPUSCHED_ATTEMPT -ge 3 ]'`)
 	never := submit(t, "alice", "--retries 1 --backoff 1s -g 0 -- bash -c 'exit 4'")
 	j := wait(t, id)
-	ended(t, j, "completed", "exit code 0")
+	mustEnd(t, j, "completed", "exit code 0")
 	if j.Attempt != 3 || j.Failures != 2 {
 		t.Errorf("attempt %d after %d failures", j.Attempt, j.Failures)
 	}
@@ -175,7 +175,7 @@ func TestSchedulerRetries(t *testing.T) {
 		t.Errorf("tried at %v", at)
 	}
 	j = wait(t, never)
-	ended(t, j, "failed", "exit code 4")
+	mustEnd(t, j, "failed", "exit code 4")
 	if j.Attempt != 2 {
 		t.Errorf("the other job ran %d times", j.Attempt)
 	}
@@ -189,15 +189,15 @@ func TestSchedulerRequeue(t *testing.T) {
 	slow := submit(t, "alice", "--gpu-ids 0 -t 2s --grace 1s --on-timeout requeue "+command)
 	sent := submit(t, "alice", "--gpu-ids 1 --grace 1s "+command)
 	behind := map[int64]int64{slow: submit(t, "alice", "--gpu-ids 0 -- true"), sent: submit(t, "alice", "--gpu-ids 1 -- true")}
-	running(t, sent)
+	waitRun(t, sent)
 	if r := try(t, "bob", fmt.Sprintf("gpusched requeue %d", sent)); r.Code != 4 {
 		t.Errorf("bob requeues alice's job: %+v", r)
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched requeue %d", sent))
 	for id, other := range behind {
 		j, o := wait(t, id), wait(t, other)
-		ended(t, j, "completed", "exit code 0")
-		ended(t, o, "completed", "exit code 0")
+		mustEnd(t, j, "completed", "exit code 0")
+		mustEnd(t, o, "completed", "exit code 0")
 		if j.Attempt != 2 || j.Requeues != 1 || !o.StartedAt.Before(j.StartedAt) {
 			t.Errorf("job %d: attempt %d, requeues %d, started %s; the next one %s", id, j.Attempt, j.Requeues, j.StartedAt, o.StartedAt)
 		}
@@ -213,7 +213,7 @@ func TestSchedulerGPUControl(t *testing.T) {
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", paused)); !strings.Contains(why, "new fan") {
 		t.Errorf("why: %s", why)
 	}
-	on, release := hold(t, "alice", "--gpu-ids 3", "true")
+	on, release := submitHold(t, "alice", "--gpu-ids 3", "true")
 	if r := try(t, "bob", "gpusched gpu drain 3"); r.Code != 4 {
 		t.Errorf("bob drains a GPU: %+v", r)
 	}
@@ -225,14 +225,14 @@ func TestSchedulerGPUControl(t *testing.T) {
 		t.Errorf("no GPU is draining: %s", gpus())
 	}
 	release()
-	ended(t, wait(t, on), "completed", "exit code 0")
-	until(t, "GPU 3 is drained", func() bool { return strings.Contains(gpus(), `"drained"`) })
+	mustEnd(t, wait(t, on), "completed", "exit code 0")
+	poll(t, "GPU 3 is drained", func() bool { return strings.Contains(gpus(), `"drained"`) })
 	if why := sh(t, "bob", fmt.Sprintf("gpusched why %d", next)); !strings.Contains(why, "to be replaced") {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "", "gpusched gpu undrain 3")
-	ended(t, wait(t, next), "completed", "exit code 0")
-	ended(t, wait(t, paused), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, paused), "completed", "exit code 0")
 }
 
 // TestSchedulerUpdate: the priority of a waiting job can be
@@ -240,7 +240,7 @@ func TestSchedulerGPUControl(t *testing.T) {
 func TestSchedulerUpdate(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/sequence")
-	_, release := hold(t, "alice", "--gpu-ids 0", "true")
+	_, release := submitHold(t, "alice", "--gpu-ids 0", "true")
 	ids := map[string]int64{}
 	for _, word := range []string{"last", "second", "first"} {
 		ids[word] = submit(t, "alice", "--gpu-ids 0 -- bash -c 'echo "+word+" >> ~/sequence'")
@@ -252,7 +252,7 @@ func TestSchedulerUpdate(t *testing.T) {
 	sh(t, "", fmt.Sprintf("gpusched update %d --priority 5", ids["first"]))
 	release()
 	for _, id := range ids {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
 	if got := strings.Join(strings.Fields(sh(t, "alice", "cat ~/sequence")), " "); got != "first second last" {
 		t.Errorf("order %s", got)
@@ -270,15 +270,15 @@ func TestSchedulerKilled(t *testing.T) {
 	later := submit(t, "bob", "--begin +4s -g 1 -- true")
 	again := submit(t, "bob", `--retries 2 --backoff 2s -g 0 -- bash -c '[ $GPUSCHED_ATTEMPT -ge 3 ]'`)
 	half := submit(t, "alice", "-g 0.5 --gpu-ids 3 -- sleep 1000")
-	running(t, half)
+	waitRun(t, half)
 	unit := show(t, "", half).InvocationID
 	for range 6 {
 		sh(t, "", killDaemon)
-		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		poll(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
 		<-time.After(300 * time.Millisecond)
 	}
 	for _, id := range []int64{array, after, later, again} {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
 	if got := sh(t, "alice", "cat ~/runs/* | wc -l; ls ~/runs | wc -l"); got != "40\n40" {
 		t.Errorf("runs and tasks: %q", got)

@@ -12,7 +12,7 @@ import (
 func sessionOf(t *testing.T, id int64) string {
 	t.Helper()
 	var name string
-	until(t, fmt.Sprintf("job %d has a session", id), func() bool {
+	poll(t, fmt.Sprintf("job %d has a session", id), func() bool {
 		name = strings.TrimSpace(sh(t, "alice", fmt.Sprintf("gpusched screens -o csv | awk -F, '$2 == \"%d\" { print $1 }'", id)))
 		return name != "" && strings.Contains(try(t, "alice", "screen -ls").Stdout, "."+name+"\t")
 	})
@@ -22,7 +22,7 @@ func sessionOf(t *testing.T, id int64) string {
 // noSessions waits until none of alice's sessions is left.
 func noSessions(t *testing.T, after string) {
 	t.Helper()
-	until(t, "no session is left after "+after, func() bool { return try(t, "", "ls /run/screen/S-alice").Stdout == "" })
+	poll(t, "no session is left after "+after, func() bool { return try(t, "", "ls /run/screen/S-alice").Stdout == "" })
 }
 
 // TestScreen: a job runs in a GNU screen session. Its user attaches to the session with a real
@@ -44,7 +44,7 @@ func TestScreen(t *testing.T) {
 	}
 	pane := func(part string) {
 		t.Helper()
-		until(t, part+" is on the screen", func() bool {
+		poll(t, part+" is on the screen", func() bool {
 			return strings.Contains(sh(t, "alice", "tmux -L screen capture-pane -p -e"), part)
 		})
 	}
@@ -53,7 +53,7 @@ func TestScreen(t *testing.T) {
 	sh(t, "alice", "tmux -L screen send-keys first Enter")
 	pane("got first at 3") // the window has 30 or 31 lines, because tmux's status line may take one
 	sh(t, "alice", "screen -S "+name+` -X screen sh -c 'cat /proc/self/cgroup >~/window; for i in 0 1 2 3; do (: </dev/nvidia$i) 2>/dev/null || echo closed >>~/window; done'`)
-	until(t, "another window is in the job's unit, behind its filter", func() bool {
+	poll(t, "another window is in the job's unit, behind its filter", func() bool {
 		got := try(t, "alice", "cat ~/window").Stdout
 		return strings.Contains(got, fmt.Sprintf("gpujob-%d.service", id)) && strings.Count(got, "closed") >= 3
 	})
@@ -67,7 +67,7 @@ func TestScreen(t *testing.T) {
 		t.Errorf("bob gets %+v", r)
 	}
 	sh(t, "alice", "screen -S "+name+` -p 0 -X stuff 'end\n'`)
-	ended(t, wait(t, id), "failed", "exit code 7")
+	mustEnd(t, wait(t, id), "failed", "exit code 7")
 	if got := output(t, "alice", id); !strings.Contains(got, "got first at 3") || !strings.Contains(got, "got second at") {
 		t.Errorf("the journal has %q", got)
 	}
@@ -87,7 +87,7 @@ func TestScreenLeavesNothing(t *testing.T) {
 	} {
 		id := submit(t, "alice", "--screen -g 0 -t 1h --grace 1s "+deaf)
 		sessionOf(t, id)
-		printed(t, id, "deaf")
+		waitText(t, id, "deaf")
 		sh(t, "", fmt.Sprintf(act, id))
 		wait(t, id)
 		noSessions(t, how)
@@ -102,7 +102,7 @@ func TestScreenLeavesNothing(t *testing.T) {
 	id := submit(t, "alice", "--screen -g 0 -t 1h -- sleep 1h")
 	first := sessionOf(t, id)
 	sh(t, "alice", fmt.Sprintf("gpusched requeue %d", id))
-	until(t, "it runs again", func() bool { j := show(t, "alice", id); return j.Attempt == 2 && j.State == "running" })
+	poll(t, "it runs again", func() bool { j := show(t, "alice", id); return j.Attempt == 2 && j.State == "running" })
 	if again := sessionOf(t, id); again != first {
 		t.Errorf("the second attempt is in %s, the first was in %s", again, first)
 	}
@@ -110,7 +110,9 @@ func TestScreenLeavesNothing(t *testing.T) {
 	array := submit(t, "alice", "--screen -g 0 --array 0-1 -t 1h -- sleep 1h")
 	for task := range 2 {
 		want := fmt.Sprintf("gpujob_none_cpu_%d_%d", array, task)
-		until(t, want+" is there", func() bool { return strings.Contains(try(t, "alice", "screen -ls; gpusched screens").Stdout, want) })
+		poll(t, want+" is there", func() bool {
+			return strings.Contains(try(t, "alice", "screen -ls; gpusched screens").Stdout, want)
+		})
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", array))
 	noSessions(t, "a cancelled array")
@@ -120,11 +122,11 @@ func TestScreenLeavesNothing(t *testing.T) {
 		"somebody else's": "rm -rf /run/screen/S-alice; install -d -m 700 -o bob /run/screen/S-alice; touch /run/screen/S-alice/1.x",
 	} {
 		sh(t, "", prepare)
-		id, release := hold(t, "alice", "--screen -g 0", "echo done; exit 3")
-		printed(t, id, "has no session of GNU screen")
+		id, release := submitHold(t, "alice", "--screen -g 0", "echo done; exit 3")
+		waitText(t, id, "has no session of GNU screen")
 		release()
-		ended(t, wait(t, id), "failed", "exit code 3")
-		if got := printed(t, id, "done"); !strings.Contains(got, "has no session of GNU screen") {
+		mustEnd(t, wait(t, id), "failed", "exit code 3")
+		if got := waitText(t, id, "done"); !strings.Contains(got, "has no session of GNU screen") {
 			t.Errorf("with %s in the place of the directory the job prints %q", what, got)
 		}
 	}

@@ -17,15 +17,15 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 	restart("mkdir -p " + dir + "; printf '[Login]\nUserStopDelaySec=0\n' > " + dir + "/00-test.conf")
 	t.Cleanup(func() { restart("rm -rf " + dir) })
 	shared := "/dev/shm/gpusched-test"
-	id, release := hold(t, "alice", "-g 0", "rm -f "+shared)
+	id, release := submitHold(t, "alice", "-g 0", "rm -f "+shared)
 	there := func() bool {
 		sh(t, "alice", "echo x > "+shared)
 		sh(t, "", "systemd-run -q --wait -p PAMName=login -p User=alice true")
-		until(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
+		poll(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
 		return try(t, "", "test -e "+shared).Code == 0
 	}
 	says := func(what string) { // health caches its checks for a moment, so wait
-		until(t, "health says "+what, func() bool {
+		poll(t, "health says "+what, func() bool {
 			return strings.Contains(sh(t, "alice", "gpusched health | grep 'shared memory'"), what)
 		})
 	}
@@ -39,5 +39,5 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 		t.Error("with the drop-in the file was deleted")
 	}
 	release()
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }

@@ -18,15 +18,15 @@ func TestScheduledShutdown(t *testing.T) {
 	const says = "(scheduled with 'shutdown')"
 	has := func(what, command string) {
 		t.Helper()
-		until(t, what, func() bool { return strings.Contains(try(t, "alice", command).Stdout, says) })
+		poll(t, what, func() bool { return strings.Contains(try(t, "alice", command).Stdout, says) })
 	}
 	has("the list says so", "gpusched list")
 	long := submit(t, "alice", "-g 1 -t 2h -- sleep 1000")
 	cpu := submit(t, "bob", "-g 0 -t 2h -- sleep 1000")
 	endless := submit(t, "alice", "-g 1 -- sleep 1001")
 	again := submit(t, "bob", "-g 1 -t 2h --preemptible --requeue -- sleep 1000")
-	ended(t, wait(t, submit(t, "bob", "-g 1 -t 10m -- true")), "completed", "exit code 0")
-	running(t, again)
+	mustEnd(t, wait(t, submit(t, "bob", "-g 1 -t 10m -- true")), "completed", "exit code 0")
+	waitRun(t, again)
 	waits := func() {
 		t.Helper()
 		for _, id := range []int64{long, cpu, endless} {
@@ -40,13 +40,13 @@ func TestScheduledShutdown(t *testing.T) {
 		t.Errorf("health: %s", text)
 	}
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched")
-	answers(t)
-	ended(t, wait(t, submit(t, "bob", "-g 1 -t 10m -- true")), "completed", "exit code 0")
+	awaitDaemon(t)
+	mustEnd(t, wait(t, submit(t, "bob", "-g 1 -t 10m -- true")), "completed", "exit code 0")
 	waits()
 
 	sh(t, "", "shutdown -c")
 	for _, id := range []int64{long, cpu, endless} {
-		running(t, id)
+		waitRun(t, id)
 	}
 	if out := sh(t, "alice", "gpusched list"); strings.Contains(out, says) {
 		t.Errorf("the list still says so: %s", out)

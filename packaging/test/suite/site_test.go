@@ -17,11 +17,11 @@ func TestSiteRules(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "rm -f "+file+"; systemctl reload gpusched") })
 	sh(t, "", `mkdir -p /srv/scripts /etc/gpusched/conf.d; printf '#!/bin/sh\necho here\n' >/srv/scripts/ok.sh; chmod 755 /srv/scripts/ok.sh
 printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`; systemctl reload gpusched`)
-	refused(t, "alice", "gpusched submit -g 0 -m 400M -- /srv/scripts/ok.sh", 8, "more than this site allows a job, 300M")
-	refused(t, "alice", "gpusched submit -g 0 --force -- ./train.py", 8, "in /srv/scripts: ")
-	refused(t, "alice", "gpusched submit -g 0 -- bash -c 'echo x'", 8, "in /srv/scripts: ")
+	mustFail(t, "alice", "gpusched submit -g 0 -m 400M -- /srv/scripts/ok.sh", 8, "more than this site allows a job, 300M")
+	mustFail(t, "alice", "gpusched submit -g 0 --force -- ./train.py", 8, "in /srv/scripts: ")
+	mustFail(t, "alice", "gpusched submit -g 0 -- bash -c 'echo x'", 8, "in /srv/scripts: ")
 	id := submit(t, "alice", "-g 0 -- bash /srv/scripts/ok.sh")
-	ended(t, wait(t, id), "completed", "exit code 0")
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
 	if j := show(t, "alice", id); j.MemBytes != 300<<20 {
 		t.Errorf("a job that asked for no memory has %d bytes", j.MemBytes)
 	}
@@ -52,7 +52,7 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	}
 	sh(t, "", "rm -f /etc/gpusched/client.toml")
 	sh(t, "", `printf '[gpus]\nonly = [0, 1, 2, 3, 9]\n[daemon]\nadmin_group = "nobody-has-it"\n' >`+file+`; systemctl reload gpusched`)
-	until(t, "health names the missing GPU and group", func() bool {
+	poll(t, "health names the missing GPU and group", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "gpus.only names GPU 9, which is not there") && strings.Contains(text, `no group "nobody-has-it"`)
 	})
@@ -91,18 +91,18 @@ func TestExpiredAccount(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "chage -E -1 bob") })
 	runs, first, second := submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 1 --hold -- true"), submit(t, "bob", "-g 1 --hold -- true")
-	running(t, runs)
+	waitRun(t, runs)
 	sh(t, "", fmt.Sprintf("chage -E 0 bob; gpusched release %d %d", first, second))
-	until(t, "both wait again after they were given a GPU", func() bool {
+	poll(t, "both wait again after they were given a GPU", func() bool {
 		return show(t, "alice", first).State == "queued" && show(t, "alice", second).State == "queued"
 	})
 	waitsFor(t, "alice", first, "the account of bob has expired (1970-01-01)")
 	waitsFor(t, "alice", second, "the account of bob has expired (1970-01-01)")
-	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
 	sh(t, "", "chage -E -1 bob; systemctl reload gpusched")
 	for _, id := range []int64{first, second} {
-		ended(t, wait(t, id), "completed", "exit code 0")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
 	}
-	running(t, runs)
+	waitRun(t, runs)
 	cancel(t, "bob", runs)
 }

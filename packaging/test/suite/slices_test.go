@@ -15,11 +15,11 @@ func TestSlicesStopped(t *testing.T) {
 	for _, slice := range []string{"gpujobs-u1001.slice", "gpujobs.slice"} {
 		runs := submit(t, "alice", "-g 0 -- sleep 1000")
 		queued := submit(t, "alice", fmt.Sprintf("-g 0 --after-any %d -- true", runs))
-		running(t, runs)
+		waitRun(t, runs)
 		sh(t, "", "systemctl stop "+slice)
-		ended(t, wait(t, runs), "lost", "from outside gpusched")
-		ended(t, wait(t, queued), "completed", "exit code 0")
-		ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
+		mustEnd(t, wait(t, runs), "lost", "from outside gpusched")
+		mustEnd(t, wait(t, queued), "completed", "exit code 0")
+		mustEnd(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	}
 }
 
@@ -28,7 +28,7 @@ func TestSlicesStopped(t *testing.T) {
 // allows. TestLimitsForkBombOfManyJobs shows the effect.
 func TestSlicesBoundProcesses(t *testing.T) {
 	begin(t)
-	running(t, submit(t, "alice", "-g 0 -- sleep 1000"))
+	waitRun(t, submit(t, "alice", "-g 0 -- sleep 1000"))
 	bound := func(slice string) uint64 {
 		n, err := strconv.ParseUint(sh(t, "", "systemctl show -P TasksMax "+slice), 10, 32)
 		if err != nil {
@@ -48,17 +48,17 @@ func TestIsolate(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "systemctl default") })
 	runs := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
-	running(t, runs)
+	waitRun(t, runs)
 	was := show(t, "", runs)
 	for _, to := range []struct{ target, daemon string }{{"multi-user.target", "active"}, {"rescue.target", "inactive"}} {
 		queued := submit(t, "bob", "--gpu-ids 0 -- true")
 		array := submit(t, "bob", "--gpu-ids 0 --array 0-2 -- true")
 		sh(t, "", "systemctl isolate "+to.target)
-		until(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate returns before units have stopped
+		poll(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate returns before units have stopped
 			return try(t, "", "systemctl is-active gpusched").Stdout == to.daemon+"\n"
 		})
 		sh(t, "", "systemctl default")
-		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		poll(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
 		if j := show(t, "", runs); j.State != "running" || j.InvocationID != was.InvocationID {
 			t.Fatalf("after %s the job is %s, %+v", to.target, j.State, j.Result)
 		}
@@ -72,5 +72,5 @@ func TestIsolate(t *testing.T) {
 	}
 	next := submit(t, "bob", "--gpu-ids 0 -- true")
 	cancel(t, "alice", runs)
-	ended(t, wait(t, next), "completed", "exit code 0")
+	mustEnd(t, wait(t, next), "completed", "exit code 0")
 }

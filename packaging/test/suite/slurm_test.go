@@ -106,13 +106,13 @@ func beginSlurm(t *testing.T) slurmBox {
 		b.sh(t, "", `slurm.sh remove
 gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids" ] || gpusched cancel $ids >/dev/null`)
 	})
-	b.up(t, "accounting")
+	b.restartSlurm(t, "accounting")
 	return b
 }
 
-// This method restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the
+// restartSlurm restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the
 // nodes.
-func (b slurmBox) up(t *testing.T, words string) {
+func (b slurmBox) restartSlurm(t *testing.T, words string) {
 	t.Helper()
 	const script = "slurm.sh down; slurm.sh up "
 	if r := b.tryFor(t, "", script+words, 5*time.Minute); r.Code != 0 {
@@ -181,8 +181,8 @@ func (w walker) name(number string) string {
 	return number
 }
 
-// This method checks that a command's output has some words.
-func (w walker) says(args string, words ...string) {
+// checkOutput checks that a command's output has some words.
+func (w walker) checkOutput(args string, words ...string) {
 	w.Helper()
 	r := w.run(0, args)
 	text := r.Stdout + r.Stderr
@@ -193,10 +193,10 @@ func (w walker) says(args string, words ...string) {
 	}
 }
 
-// This method waits until a job is in one of several states.
-func (w walker) becomes(id string, states ...string) {
+// awaitState waits until a job is in one of several states.
+func (w walker) awaitState(id string, states ...string) {
 	w.Helper()
-	until(w.T, "job "+id+" is "+strings.Join(states, " or "), func() bool { return slices.Contains(states, w.state(id)) })
+	poll(w.T, "job "+id+" is "+strings.Join(states, " or "), func() bool { return slices.Contains(states, w.state(id)) })
 }
 
 func (w walker) state(id string) string {
@@ -240,8 +240,8 @@ func (w walker) row(args string, words ...string) {
 	w.Errorf("gpusched --on %s %s: no line with %q in\n%s", w.engine, args, words, text)
 }
 
-// This method checks that a job has printed some lines.
-func (w walker) printed(id string, lines ...string) {
+// checkPrinted checks that a job has printed some lines.
+func (w walker) checkPrinted(id string, lines ...string) {
 	w.Helper()
 	text := w.gs(0, "logs "+id)
 	for _, line := range lines {
@@ -280,7 +280,7 @@ func TestSlurmEngine(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
 	t.Run("accounts", func(t *testing.T) { walkAccounts(walker{t, box, "slurm"}) })
 	t.Run("kept", func(t *testing.T) { walkKept(walker{t, box, "slurm"}) })
-	box.up(t, "") // restarts Slurm without accounting
+	box.restartSlurm(t, "") // restarts Slurm without accounting
 	t.Run("plain", func(t *testing.T) { walkSubmit(walker{t, box, "slurm"}) })
 	box.sh(t, "", "slurm.sh down")
 	w := walker{t, box, "slurm"}
@@ -297,10 +297,10 @@ func walkSubmit(w walker) {
 	if got := w.gs(0, "logs "+id); got != "a  b\n$x\nit's\n*" {
 		w.Errorf("its log: %q", got)
 	}
-	w.says("show "+id, "job "+w.name(id)+" hello", "completed", "two words", "project=vision", "/home/alice")
+	w.checkOutput("show "+id, "job "+w.name(id)+" hello", "completed", "two words", "project=vision", "/home/alice")
 	id = w.submit("-g 0 -- sh -c 'exit 3'")
 	w.gs(3, "wait "+id)
-	w.says("show "+id, "failed", "exit code 3")
+	w.checkOutput("show "+id, "failed", "exit code 3")
 	w.gs(3, "show 99999")
 	w.gs(3, "cancel 99999")
 	w.gs(2, "submit --frobnicate")
@@ -310,15 +310,15 @@ func walkSubmit(w walker) {
 func walkEnvironment(w walker) {
 	id := w.submit(`-g 1 -e "A=x,y 'z'" --setup 'export B=set; cd /tmp' -- sh -c 'env; pwd'`)
 	w.gs(0, "wait "+id)
-	w.printed(id, "GPUSCHED_JOB_ID="+id, "GPUSCHED_ATTEMPT=1", "GPUSCHED_GPU_SHARE=1", "GPUSCHED_GPU_IDS=0", "CUDA_VISIBLE_DEVICES=0",
+	w.checkPrinted(id, "GPUSCHED_JOB_ID="+id, "GPUSCHED_ATTEMPT=1", "GPUSCHED_GPU_SHARE=1", "GPUSCHED_GPU_IDS=0", "CUDA_VISIBLE_DEVICES=0",
 		"CUDA_DEVICE_ORDER=PCI_BUS_ID", "A=x,y 'z'", "B=set", "PWD=/tmp", "HOME=/home/alice", "/tmp")
-	w.says("logs "+id, "\nMASTER_PORT=2")
+	w.checkOutput("logs "+id, "\nMASTER_PORT=2")
 	id = w.submit("-g 0.5 --env clean -- env")
 	w.gs(0, "wait "+id)
-	w.printed(id, "GPUSCHED_GPU_SHARE=0.5", "LANG=C.UTF-8", "CUDA_VISIBLE_DEVICES=0")
+	w.checkPrinted(id, "GPUSCHED_GPU_SHARE=0.5", "LANG=C.UTF-8", "CUDA_VISIBLE_DEVICES=0")
 	id = w.submit("-g 0 --env login -- env")
 	w.gs(0, "wait "+id)
-	w.printed(id, "CUDA_VISIBLE_DEVICES=", "NVIDIA_VISIBLE_DEVICES=void", "SHELL=/bin/bash")
+	w.checkPrinted(id, "CUDA_VISIBLE_DEVICES=", "NVIDIA_VISIBLE_DEVICES=void", "SHELL=/bin/bash")
 	id = w.submit("-g 0 --log out-%j.txt -- echo written")
 	w.gs(0, "wait "+id)
 	if got := w.box.sh(w.T, "alice", "cat out-"+id+".txt && rm out-"+id+".txt"); got != "written" {
@@ -330,17 +330,17 @@ func walkEnvironment(w walker) {
 func walkHold(w walker) {
 	id := w.submit("-g 1 -t 1h --hold -- true")
 	w.row("list", w.name(id), "queued")
-	w.says("why "+id, "held")
+	w.checkOutput("why "+id, "held")
 	w.gs(0, "update "+id+" --time 30m --name new --comment changed")
-	w.says("show "+id, "job "+w.name(id)+" new", "30m", "changed")
+	w.checkOutput("show "+id, "job "+w.name(id)+" new", "30m", "changed")
 	w.gs(0, "release "+id)
 	w.gs(0, "wait "+id)
 	id = w.submit("-g 0 -- true")
 	w.gs(0, "wait "+id)
 	id = w.submit("-g 0 --begin +1h -- true")
-	w.says("why "+id, "begin")
+	w.checkOutput("why "+id, "begin")
 	w.gs(0, "hold "+id)
-	w.says("show "+id, "held")
+	w.checkOutput("show "+id, "held")
 	w.gs(0, "cancel "+id)
 }
 
@@ -348,17 +348,17 @@ func walkHold(w walker) {
 // and cancelled, and that run waits for its job.
 func walkRun(w walker) {
 	id := w.submit("-g 2 -t 10m -- sleep 300")
-	w.becomes(id, "running")
+	w.awaitState(id, "running")
 	w.row("list", w.name(id), "running", "alice")
 	w.row("gpus", "busy", w.name(id))
-	w.says("status", "1 running")
+	w.checkOutput("status", "1 running")
 	w.gs(0, "requeue "+id)
-	until(w.T, "job "+id+" is queued again", func() bool { j := w.job(id); return j.Requeues == 1 && j.State != "cancelled" })
+	poll(w.T, "job "+id+" is queued again", func() bool { j := w.job(id); return j.Requeues == 1 && j.State != "cancelled" })
 	w.gs(0, "cancel "+id)
 	if code := w.box.try(w.T, "alice", "gpusched --on "+w.engine+" wait "+id).Code; code == 0 {
 		w.Error("a cancelled job has ended well")
 	}
-	w.says("show "+id, "cancelled")
+	w.checkOutput("show "+id, "cancelled")
 	if text := w.gs(0, "run -g 0 -- sh -c 'echo $((6 * 7))'"); text != "42" {
 		w.Errorf("gpusched --on %s run: %q", w.engine, text)
 	}
@@ -373,22 +373,22 @@ func walkOrder(w walker) {
 	any := w.submit("-g 0 --after-any " + first + " -- true")
 	ok := w.submit("-g 0 --after-ok " + first + " -- true")
 	fail := w.submit("-g 0 --after-fail " + first + " -- true")
-	w.says("show "+ok, first)
+	w.checkOutput("show "+ok, first)
 	sh("touch ~/order")
 	w.gs(0, "wait "+any)
 	w.gs(0, "wait "+fail)
-	w.becomes(ok, "cancelled", "failed")
+	w.awaitState(ok, "cancelled", "failed")
 }
 
 // walkArray checks that tasks know their numbers and can be named by them.
 func walkArray(w walker) {
 	id := w.submit("-g 0 --array 0-2%2 -- sh -c 'echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB'")
 	w.gs(0, "wait "+id)
-	w.printed(id+"_1", "task 1 of "+id)
+	w.checkPrinted(id+"_1", "task 1 of "+id)
 	id = w.submit("-g 0 --param lr=1e-3,1e-4 -- echo rate={lr}")
 	w.gs(0, "wait "+id)
-	w.printed(id+"_0", "rate=1e-3")
-	w.printed(id+"_1", "rate=1e-4")
+	w.checkPrinted(id+"_0", "rate=1e-3")
+	w.checkPrinted(id+"_1", "rate=1e-4")
 }
 
 // walkLook checks that queries are answered, also in JSON.
@@ -417,7 +417,7 @@ func walkLook(w walker) {
 			w.Errorf("%s --json: %d GPUs", command, len(reply.GPUs))
 		}
 	}
-	w.says("version", "gpusched")
+	w.checkOutput("version", "gpusched")
 	var health struct {
 		Health string
 		Checks []struct{ Name, Health, Detail string }
@@ -437,6 +437,6 @@ func walkLook(w walker) {
 func walkRetries(w walker) {
 	id := w.submit(`-g 0 --retries 2 --backoff 1s -- sh -c 'echo attempt $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
 	w.gs(0, "wait "+id)
-	w.becomes(id, "completed")
-	w.printed(id, "attempt 2")
+	w.awaitState(id, "completed")
+	w.checkPrinted(id, "attempt 2")
 }

@@ -8,7 +8,7 @@ import (
 
 // walkFile checks that a job file with lines for both engines runs unchanged.
 func walkFile(w walker) {
-	w.writes("job.sh", `#!/bin/sh
+	w.createFile("job.sh", `#!/bin/sh
 #SBATCH --job-name=both --gres=gpu:1
 #SBATCH -t 5 --mem=200M
 #SBATCH --partition=main --nodes=1
@@ -17,23 +17,23 @@ echo "$GPUSCHED_GPU_SHARE and $1"
 `)
 	id := w.submit("./job.sh 'an argument'")
 	w.gs(0, "wait "+id)
-	w.printed(id, "1 and an argument")
-	w.says("show "+id, "both", "from a file", "a=b", "5m")
+	w.checkPrinted(id, "1 and an argument")
+	w.checkOutput("show "+id, "both", "from a file", "a=b", "5m")
 }
 
 // walkLines checks that each line of a file of jobs becomes a job with the options of its own
 // script. A line is imported once per engine.
 func walkLines(w walker) {
-	w.writes("short.sh", "#!/bin/sh\n#SBATCH --partition=short\necho \"short $1\"\n")
-	w.writes("long.sh", "#!/bin/sh\n#SBATCH --partition=main\necho long $1\n")
-	w.writes("jobs", "-n one ./short.sh 'a  b'\n-n two ./long.sh c\n-n three -- echo plain\n")
+	w.createFile("short.sh", "#!/bin/sh\n#SBATCH --partition=short\necho \"short $1\"\n")
+	w.createFile("long.sh", "#!/bin/sh\n#SBATCH --partition=main\necho long $1\n")
+	w.createFile("jobs", "-n one ./short.sh 'a  b'\n-n two ./long.sh c\n-n three -- echo plain\n")
 	names := strings.Fields(w.gs(0, "submit -q -g 0 -t 2m --file jobs"))
 	if len(names) != 3 {
 		w.Fatalf("submit --file prints %q", names)
 	}
 	w.gs(0, "wait "+strings.Join(names, " "))
 	for i, line := range []string{"short a  b", "long c", "plain"} {
-		w.printed(names[i], line)
+		w.checkPrinted(names[i], line)
 	}
 	if w.engine == "slurm" {
 		for i, partition := range []string{"short", "main", "main"} {
@@ -42,16 +42,16 @@ func walkLines(w walker) {
 			}
 		}
 	}
-	w.writes("lines.txt", "echo imported | tr a-z A-Z\n./short.sh twice\n")
-	w.says("import lines.txt -- -g 0 -t 2m", "job "+w.name(""), "2 jobs queued")
-	w.says("import lines.txt -- -g 0 -t 2m", "0 jobs queued, 2 lines known already")
+	w.createFile("lines.txt", "echo imported | tr a-z A-Z\n./short.sh twice\n")
+	w.checkOutput("import lines.txt -- -g 0 -t 2m", "job "+w.name(""), "2 jobs queued")
+	w.checkOutput("import lines.txt -- -g 0 -t 2m", "0 jobs queued, 2 lines known already")
 	again := strings.Fields(w.gs(0, "import -o ids --again lines.txt -- -g 0 -t 2m"))
 	if len(again) != 2 {
 		w.Fatalf("import --again prints %q", again)
 	}
 	w.gs(0, "wait "+strings.Join(again, " "))
-	w.printed(again[0], "IMPORTED")
-	w.printed(again[1], "short twice")
+	w.checkPrinted(again[0], "IMPORTED")
+	w.checkPrinted(again[1], "short twice")
 }
 
 // walkFollow checks that a follower shows a job's output as it is printed, and ends with the job.
@@ -61,12 +61,12 @@ func walkFollow(w walker) {
 	w.box.sh(w.T, "alice", `rm -f ~/go-on; (timeout 60 gpusched --on `+w.engine+` logs -f `+id+` >~/seen 2>&1; echo $? >~/over) >/dev/null 2>&1 &`)
 	w.Cleanup(func() { w.box.sh(w.T, "alice", "touch ~/go-on; rm -rf ~/seen ~/over ~/followed") })
 	shows := func(text string) {
-		until(w.T, text+" is followed", func() bool { return w.box.try(w.T, "alice", "grep -qx "+text+" ~/seen").Code == 0 })
+		poll(w.T, text+" is followed", func() bool { return w.box.try(w.T, "alice", "grep -qx "+text+" ~/seen").Code == 0 })
 	}
 	shows("before")
 	w.box.sh(w.T, "alice", "touch ~/go-on")
 	shows("after")
-	until(w.T, "logs -f ends", func() bool { return w.box.try(w.T, "alice", "cat ~/over").Stdout == "0\n" })
+	poll(w.T, "logs -f ends", func() bool { return w.box.try(w.T, "alice", "cat ~/over").Stdout == "0\n" })
 	if got := w.box.sh(w.T, "alice", "cat ~/followed/deep/"+id+".txt; rm ~/go-on"); got != "before\nafter" {
 		w.Errorf("its file has %q", got)
 	}
@@ -83,8 +83,8 @@ func walkAccounts(w walker) {
 	}
 }
 
-// This method creates an executable file in alice's home.
-func (w walker) writes(name, text string) {
+// createFile creates an executable file in alice's home.
+func (w walker) createFile(name, text string) {
 	w.Helper()
 	if err := w.box.WriteFile(w.Context(), "/home/alice/"+name, text, 0o755); err != nil {
 		w.Fatal(err)

@@ -59,10 +59,10 @@ func walkKept(w walker) {
 		w.Errorf("job %s has the QOS %s", high, now(high, "QOS"))
 	}
 	w.box.sh(w.T, "alice", `sbatch --hold --wrap true --job-name="$(printf 'x\n77 UserId=root(0) JOB_GRES=gpu Nodes=n1')"`)
-	w.says("list", id, high, "queued")
+	w.checkOutput("list", id, high, "queued")
 	run := w.submit("-g 1 -- sleep 100")
-	w.becomes(run, "running")
-	w.says("gpus", run)
+	w.awaitState(run, "running")
+	w.checkOutput("gpus", run)
 	if r := w.box.try(w.T, "", "gpusched --on slurm logs "+run); r.Code != 4 || !strings.Contains(r.Stderr, "sudo -u alice gpusched logs slurm:"+run) {
 		w.Errorf("root reads: exit %d, %s", r.Code, r.Stderr)
 	}

@@ -23,7 +23,7 @@ func TestLimitsSlurm(t *testing.T) {
 		}
 		box.sh(t, "", "slurm.sh remove; rm -rf ~alice/up[01] ~alice/.cache/gpusched; systemctl restart gpusched")
 	})
-	box.up(t, "cgroup")
+	box.restartSlurm(t, "cgroup")
 	w := walker{t, box, "slurm"}
 	late := w.submit("-g 0 -m 50M -t 1m -- sleep 1000") // Slurm's shortest limit; it passes during the other parts
 	for _, part := range []struct {
@@ -35,7 +35,7 @@ func TestLimitsSlurm(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		w := walker{t, box, "slurm"}
 		w.gs(124, "wait "+late)
-		w.says("show "+late, "timed-out", "time limit of 1m")
+		w.checkOutput("show "+late, "timed-out", "time limit of 1m")
 	})
 	t.Run("export", func(t *testing.T) { limitExported(walker{t, box, "slurm"}) })
 }
@@ -61,19 +61,19 @@ func limitDevices(w walker) {
 		`; echo "task $GPUSCHED_ARRAY_TASK sees $CUDA_VISIBLE_DEVICES"; touch ~/up$GPUSCHED_ARRAY_TASK; until [ -e ~/up0 -a -e ~/up1 ]; do sleep 1; done`
 	id := w.submit("-g 1 --gpu-type a100 -m 50M -t 10m --array 0-1 -- " + quotedSh(script))
 	w.gs(0, "wait "+id)
-	w.printed(id+"_0", "/dev/slurm-gpu0"+opens, "/dev/slurm-gpu1"+refuses, "task 0 sees 0")
-	w.printed(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
+	w.checkPrinted(id+"_0", "/dev/slurm-gpu0"+opens, "/dev/slurm-gpu1"+refuses, "task 0 sees 0")
+	w.checkPrinted(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
 }
 
 // limitMemory checks that a job that exceeds its memory is killed and gets that reason, and that
 // another job continues. A command that joins a job has the GPU and the memory limit of the job.
 func limitMemory(w walker) {
 	neighbour := w.submit("-g 1 --gpu-type a100 -m 200M -t 10m -- sleep 1000")
-	w.becomes(neighbour, "running")
+	w.awaitState(neighbour, "running")
 	hungry := w.submit("-g 1 --gpu-type a100 -m 100M -t 10m -- simcuda --alloc-host 300M")
 	w.gs(137, "wait "+hungry)
-	w.says("show "+hungry, "out-of-memory", "host memory limit of 100M")
-	w.says("why "+hungry, "host memory limit of 100M")
+	w.checkOutput("show "+hungry, "out-of-memory", "host memory limit of 100M")
+	w.checkOutput("why "+hungry, "host memory limit of 100M")
 	inside := w.gs(0, "exec "+neighbour+" -- "+quotedSh(openGPUs("/dev/slurm-gpu0 /dev/slurm-gpu1")))
 	if inside != "/dev/slurm-gpu0"+opens+"\n/dev/slurm-gpu1"+refuses {
 		w.Errorf("a command that joins the neighbour: %s", inside)
@@ -98,7 +98,7 @@ func limitMemory(w walker) {
 // that wants one of the two GPUs waits until a requeue frees them.
 func limitNodes(w walker) {
 	wide := w.submit("-g 2 --gpu-type h100 -m 50M -t 10m -- sleep 1000")
-	w.becomes(wide, "running")
+	w.awaitState(wide, "running")
 	w.row("gpus", "h100", "n2", "busy", w.name(wide))
 	for _, command := range []string{"cancel", "requeue", "logs", "update --name mine"} {
 		if r := w.box.try(w.T, "bob", "gpusched --on slurm "+command+" "+wide); r.Code != 4 {
@@ -106,11 +106,11 @@ func limitNodes(w walker) {
 		}
 	}
 	next := w.submit("-g 1 --gpu-type h100 -m 50M -t 10m -- true")
-	until(w.T, "Slurm has looked at job "+next+" and says why it waits", func() bool {
+	poll(w.T, "Slurm has looked at job "+next+" and says why it waits", func() bool {
 		return strings.Contains(w.gs(0, "why "+next), "not free yet")
 	})
 	w.gs(0, "requeue "+wide)
-	until(w.T, "job "+wide+" is queued again", func() bool { j := w.job(wide); return j.Requeues == 1 && j.State == "queued" })
+	poll(w.T, "job "+wide+" is queued again", func() bool { j := w.job(wide); return j.Requeues == 1 && j.State == "queued" })
 	w.gs(0, "wait "+next)
 	w.gs(0, "cancel "+wide)
 	w.gs(143, "wait "+wide)
@@ -129,7 +129,7 @@ func limitPause(w walker) {
 	w.box.sh(w.T, "", pause)
 	w.row("gpus", "0", "a100", "drained", "(fan)")
 	waits := w.submit("-g 1 --gpu-type a100 -m 50M -t 10m -- true")
-	until(w.T, "a job waits for the node", func() bool { return strings.Contains(w.gs(0, "why "+waits), "drained") })
+	poll(w.T, "a job waits for the node", func() bool { return strings.Contains(w.gs(0, "why "+waits), "drained") })
 	w.box.sh(w.T, "", "gpusched --on slurm gpu resume 0-1")
 	w.gs(0, "wait "+waits)
 }
@@ -146,29 +146,29 @@ eval "$(grep -o 'mysql -e .*' /etc/slurm/slurmdbd.conf)"
 chown slurm /etc/slurm/slurmdbd.conf; chmod 600 /etc/slurm/slurmdbd.conf
 systemctl start slurmdbd`)
 	accounts := func(what, command string) {
-		until(w.T, what, func() bool { return w.box.try(w.T, "", command).Code == 0 })
+		poll(w.T, what, func() bool { return w.box.try(w.T, "", command).Code == 0 })
 	}
 	accounts("slurmdbd answers", "sacctmgr -n show cluster </dev/null")
 	w.box.sh(w.T, "", "systemctl start slurmctld")
 	accounts("the cluster has accounts", "sacctmgr -n show cluster </dev/null | grep gpus")
 	w.box.sh(w.T, "", "/etc/slurm/accounts.sh && systemctl start slurmd")
-	until(w.T, "the node takes jobs", func() bool { return w.box.sh(w.T, "", "sinfo -h -o %T") == "idle" })
+	poll(w.T, "the node takes jobs", func() bool { return w.box.sh(w.T, "", "sinfo -h -o %T") == "idle" })
 	files := "/dev/nvidia0 /dev/nvidia1 /dev/nvidia2 /dev/nvidia3"
 	job := openGPUs(files) + "; echo $CUDA_VISIBLE_DEVICES on $(nproc) CPU"
 	id := w.submit("-g 1 -c 1 -m 100M -t 10m -- " + quotedSh(job))
 	none := w.submit("-g 0 -c 1 -m 100M -t 10m -- " + quotedSh(job))
 	hungry := w.submit("-g 0 -c 1 -m 100M -t 10m -- simcuda --alloc-host 300M")
 	w.gs(0, "wait "+id+" "+none)
-	w.printed(id, "/dev/nvidia0"+opens, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "0 on 1 CPU")
-	w.printed(none, "/dev/nvidia0"+refuses, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "on 1 CPU")
+	w.checkPrinted(id, "/dev/nvidia0"+opens, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "0 on 1 CPU")
+	w.checkPrinted(none, "/dev/nvidia0"+refuses, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "on 1 CPU")
 	w.gs(137, "wait "+hungry)
-	w.says("history", "out-of-memory")
+	w.checkOutput("history", "out-of-memory")
 	exportedMemory(w)
 	now := w.gs(0, "run -g 1 -c 1 -m 50M -- "+quotedSh(openGPUs("/dev/nvidia0 /dev/nvidia1")))
 	if now != "/dev/nvidia0"+opens+"\n/dev/nvidia1"+refuses {
 		w.Errorf("run: %s", now)
 	}
-	until(w.T, "the GPUs are Slurm's", func() bool {
+	poll(w.T, "the GPUs are Slurm's", func() bool {
 		return strings.Count(w.box.sh(w.T, "bob", "gpusched gpus -o wide"), "Slurm has it") == 4
 	})
 	for _, command := range []string{"health -o wide", "doctor", "config check"} {
@@ -189,7 +189,7 @@ func exportedMemory(w walker) {
 	w.Helper()
 	for args, mem := range map[string]string{"-g 0.5 --gpu-mem 1G": "mem=512M,", "-g 1 --gpu-mem 1G": "mem=", "-g 0": "mem=512M,"} {
 		id := w.submit(args + " -t 10m -- sleep 1000")
-		w.becomes(id, "running")
+		w.awaitState(id, "running")
 		if got := w.box.sh(w.T, "alice", "squeue --noheader --jobs="+id+" --Format=tres-alloc:200"); !strings.Contains(got, mem) {
 			w.Errorf("a job with %s has %s", args, got)
 		}

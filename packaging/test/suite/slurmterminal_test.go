@@ -10,11 +10,11 @@ import (
 // A typist types on a terminal with 33 rows and 99 columns.
 type typist struct{ w walker }
 
-// This method runs a gpusched command on the terminal. When the test ends, the terminal is closed
+// startTyping runs a gpusched command on the terminal. When the test ends, the terminal is closed
 // and, if the test failed, its screen is logged. The command is first written into a file.
 // Otherwise the command line of script(1), with which the screen begins, would contain texts that
 // the test waits for.
-func (w walker) at(args string) typist {
+func (w walker) startTyping(args string) typist {
 	w.Helper()
 	line := "stty rows 33 cols 99; exec gpusched --on " + w.engine + " " + args + "\n"
 	if err := w.box.WriteFile(w.Context(), "/home/alice/at.sh", line, 0o755); err != nil {
@@ -44,36 +44,35 @@ func (at typist) types(text string) {
 
 func (at typist) shows(text string) {
 	at.w.Helper()
-	until(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
+	poll(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
 }
 
-// This method waits until a shell in the job shows its prompt and the screen has more bytes than
-// the parameter says. Text that is typed earlier may be lost. The method returns the length of the
-// screen.
-func (at typist) prompted(more int) (length int) {
+// awaitPrompt waits until a shell in the job shows its prompt and the screen has more bytes than
+// the argument says. Text that is typed earlier may be lost. It returns the length of the screen.
+func (at typist) awaitPrompt(bytes int) (length int) {
 	at.w.Helper()
-	until(at.w.T, "a shell's prompt is on the screen", func() bool {
+	poll(at.w.T, "a shell's prompt is on the screen", func() bool {
 		screen := at.screen()
 		length = len(screen)
-		return length > more && strings.HasSuffix(screen, "$ ")
+		return length > bytes && strings.HasSuffix(screen, "$ ")
 	})
 	return length
 }
 
-// This method types a line into the shell and returns what the screen shows up to the following
+// typeLine types a line into the shell and returns what the screen shows up to the following
 // prompt.
-func (at typist) enters(line string) string {
+func (at typist) typeLine(line string) string {
 	at.w.Helper()
-	before := at.prompted(0)
+	before := at.awaitPrompt(0)
 	at.types(line + `\n`)
-	after := at.prompted(before)
+	after := at.awaitPrompt(before)
 	return at.screen()[before:after]
 }
 
-// This method checks that the shell's answer to a line contains some words.
-func (at typist) says(line string, words ...string) {
+// checkAnswer checks that the shell's answer to a line contains some words.
+func (at typist) checkAnswer(line string, words ...string) {
 	at.w.Helper()
-	answer := at.enters(line)
+	answer := at.typeLine(line)
 	for _, want := range words {
 		if !strings.Contains(answer, want) {
 			at.w.Errorf("%s: no %q in\n%q", line, want, answer)
@@ -81,10 +80,10 @@ func (at typist) says(line string, words ...string) {
 	}
 }
 
-// This method waits until the command has exited with a status, and closes the terminal.
-func (at typist) ends(status string) {
+// awaitExit waits until the command has exited with a status, and closes the terminal.
+func (at typist) awaitExit(status string) {
 	at.w.Helper()
-	until(at.w.T, "it has ended with "+status, func() bool {
+	poll(at.w.T, "it has ended with "+status, func() bool {
 		return strings.TrimSpace(at.w.box.sh(at.w.T, "alice", "cat ~/ended 2>/dev/null || true")) == status
 	})
 	at.w.box.sh(at.w.T, "alice", "kill $(cat ~/keeper)")
@@ -94,14 +93,14 @@ func (at typist) ends(status string) {
 // program in it, and the caller exits with the job's status. A shell or a command inside a running
 // job has the job's environment, and the job continues after it.
 func walkTerminal(w walker) {
-	at := w.at("run --tty -g 1 -n seen -- bash --norc -i")
-	at.says("echo gpu $GPUSCHED_GPU_IDS; stty size", "gpu 0", "33 99")
-	at.prompted(0)
+	at := w.startTyping("run --tty -g 1 -n seen -- bash --norc -i")
+	at.checkAnswer("echo gpu $GPUSCHED_GPU_IDS; stty size", "gpu 0", "33 99")
+	at.awaitPrompt(0)
 	at.types(`sleep 100\n`)
-	until(w.T, "alice's sleep runs", func() bool { return w.box.try(w.T, "alice", "pgrep -u alice -fx 'sleep 100'").Code == 0 })
+	poll(w.T, "alice's sleep runs", func() bool { return w.box.try(w.T, "alice", "pgrep -u alice -fx 'sleep 100'").Code == 0 })
 	at.types(`\003`)
-	at.says("echo after $?", "after 130")
-	until(w.T, "the job's terminal follows", func() bool {
+	at.checkAnswer("echo after $?", "after 130")
+	poll(w.T, "the job's terminal follows", func() bool {
 		// srun misses a resize that happens while it forwards
 		// an earlier one, so the test resizes several times
 		resized := w.box.try(w.T, "alice", `for p in $(pgrep -u alice -x srun); do t=$(readlink /proc/$p/fd/0)
@@ -109,28 +108,28 @@ func walkTerminal(w walker) {
 		if resized.Code != 0 {
 			w.Fatalf("no srun has a terminal: %s", resized.Stderr)
 		}
-		return strings.Contains(at.enters("stty size"), "40 80")
+		return strings.Contains(at.typeLine("stty size"), "40 80")
 	})
-	at.prompted(0)
+	at.awaitPrompt(0)
 	at.types(`exit 7\n`)
-	at.ends("7")
+	at.awaitExit("7")
 	id := w.submit("-g 1 -t 10m -- sleep 300")
-	w.becomes(id, "running")
-	at = w.at("attach " + id)
+	w.awaitState(id, "running")
+	at = w.startTyping("attach " + id)
 	at.shows("this is a shell in job " + w.name(id))
-	at.says("echo in $GPUSCHED_JOB_ID on $CUDA_VISIBLE_DEVICES; stty size", "in "+id+" on 0", "33 99")
-	at.prompted(0)
+	at.checkAnswer("echo in $GPUSCHED_JOB_ID on $CUDA_VISIBLE_DEVICES; stty size", "in "+id+" on 0", "33 99")
+	at.awaitPrompt(0)
 	at.types(`exit 5\n`)
-	at.ends("5")
-	at = w.at("exec " + id + ` -- sh -c 'trap "echo got it; exit 9" INT; echo ready; while :; do sleep 0.2; done'`)
+	at.awaitExit("5")
+	at = w.startTyping("exec " + id + ` -- sh -c 'trap "echo got it; exit 9" INT; echo ready; while :; do sleep 0.2; done'`)
 	at.shows("ready")
 	at.types(`\003`)
 	at.shows("got it")
-	at.ends("9")
+	at.awaitExit("9")
 	if got := w.box.sh(w.T, "alice", "echo typed | gpusched --on slurm exec "+id+" -- cat"); got != "typed" {
 		w.Errorf("exec reads %q", got)
 	}
-	w.becomes(id, "running")
+	w.awaitState(id, "running")
 	w.gs(0, "cancel "+id)
 }
 
@@ -152,21 +151,21 @@ END
 	ending := w.submit("-g 0 -t 1m --signal USR1@30s -- sh -c 'trap \"echo warned; exit 3\" USR1; while :; do sleep 0.2; done'")
 	id := w.submit("-g 0 -n mailed --notify mail:start,end,fail -- sh -c 'exit 2'")
 	w.gs(2, "wait "+id)
-	until(w.T, "mail has come", func() bool {
+	poll(w.T, "mail has come", func() bool {
 		text := w.box.try(w.T, "", "cat /tmp/mails").Stdout
 		return strings.Contains(text, "Job_id="+id+" Name=mailed Began") && strings.Contains(text, "Name=mailed Failed") && strings.Contains(text, "alice")
 	})
 	id = w.submit("-g 0 --conda torch --modules good -- sh -c 'command -v python; echo $ACTIVE $LOADED'")
 	w.gs(0, "wait "+id)
-	w.printed(id, "/home/alice/.conda/envs/torch/bin/python", "yes good")
+	w.checkPrinted(id, "/home/alice/.conda/envs/torch/bin/python", "yes good")
 	id = w.submit("-g 0 --modules bad -- true")
 	w.gs(223, "wait "+id)
-	w.says("logs "+id, "no module bad", "its modules could not be loaded")
+	w.checkOutput("logs "+id, "no module bad", "its modules could not be loaded")
 	id = w.submit("-g 0 --setup false -- true")
 	w.gs(223, "wait "+id)
-	w.says("logs "+id, "its set-up failed")
+	w.checkOutput("logs "+id, "its set-up failed")
 	w.gs(3, "wait --timeout 100s "+ending)
-	w.printed(ending, "warned")
+	w.checkPrinted(ending, "warned")
 }
 
 // walkNodes checks that an administrator can take all GPUs of a node out of service and put them
@@ -207,7 +206,7 @@ func walkDefaults(t *testing.T, box slurmBox) {
 		"-g 0": "mem=300M", "-g 0 -c 3": "mem=900M", "-g 0.5": "mem=300M", "-g 1": "mem=1000M", "-g 2 --gpu-type a100": "mem=2000M", "-g 0.5 -m 50M": "mem=50M",
 	} {
 		id := w.submit(args + " -- sleep 100")
-		w.becomes(id, "running")
+		w.awaitState(id, "running")
 		if got := box.sh(t, "alice", "squeue --noheader --jobs="+id+" --Format=tres-alloc:200"); !strings.Contains(got, want) {
 			t.Errorf("a job with %s has %s", args, got)
 		}
@@ -215,7 +214,7 @@ func walkDefaults(t *testing.T, box slurmBox) {
 	}
 	for args, want := range map[string]string{"-g 0.25 --gpu-mem 20G": "gres:shard:2", "-g 0.5 --gpu-mem 60G": "gres:shard:6", "-g 1 --gpu-mem 60G": "gres:gpu:1"} {
 		id := w.submit(args + " -- sleep 100")
-		w.becomes(id, "running")
+		w.awaitState(id, "running")
 		if got := box.sh(t, "alice", "squeue --noheader --jobs="+id+" --Format=tres-per-node:80,NodeList:20"); !strings.Contains(strings.ReplaceAll(got, "gres/", "gres:"), want) ||
 			strings.Contains(args, "60G") && !strings.Contains(got, "n2") {
 			t.Errorf("a job with %s has %s", args, got)
@@ -237,12 +236,12 @@ func walkMPS(t *testing.T, box slurmBox) {
 	}
 	again("s/gpu,shard/gpu,mps/; s/,shard:[0-9]*/,mps:200/; s/Name=shard Count=[0-9]*/Name=mps Count=200/")
 	id := w.submit("-g 0.5 -- sh -c 'echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of $GPUSCHED_GPU_IDS for $GPUSCHED_GPU_SHARE; until [ -e ~/go ]; do sleep 0.1; done'")
-	w.becomes(id, "running")
+	w.awaitState(id, "running")
 	w.row("gpus", w.name(id)+":0.5", "busy")
-	w.says("show "+id, "0.5 of a GPU", "running on GPU 0")
+	w.checkOutput("show "+id, "0.5 of a GPU", "running on GPU 0")
 	box.sh(t, "alice", "touch ~/go")
 	w.gs(0, "wait "+id)
-	w.printed(id, "50 of 0 for 0.5")
+	w.checkPrinted(id, "50 of 0 for 0.5")
 	again("s/gpu,shard/gpu/; s/,shard:[0-9]*//; /Name=shard/d")
 	if r := w.run(6, "submit -g 0.5 -- true"); !strings.Contains(r.Stderr, "GresTypes=gpu,shard") {
 		t.Error(r.Stderr)

@@ -14,10 +14,10 @@ const stateDir = "/var/lib/gpusched"
 // startDaemon starts the daemon, even if many recent starts have reached systemd's start limit.
 const startDaemon = "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket gpusched.service"
 
-// This function waits until the daemon answers.
-func answers(t *testing.T) {
+// awaitDaemon waits until the daemon answers.
+func awaitDaemon(t *testing.T) {
 	t.Helper()
-	until(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version && gpusched list").Code == 0 })
+	poll(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version && gpusched list").Code == 0 })
 }
 
 // health returns the output and the exit status of 'gpusched health'.
@@ -43,14 +43,14 @@ func TestCorruptStateFile(t *testing.T) {
 			sh(t, "alice", "rm -f ~/end ~/begun")
 			whole := submit(t, "alice", "-g 1 --mem 1G --time 1h -n whole -- bash -c 'echo begun >> ~/begun; while [ ! -e ~/end ]; do sleep 0.05; done; exit 9'")
 			part := submit(t, "bob", "-g 0.5 -- sleep 1000")
-			running(t, whole)
-			running(t, part)
+			waitRun(t, whole)
+			waitRun(t, part)
 			sh(t, "", fmt.Sprintf("gpusched update %d --time 2h; gpusched suspend %d", whole, part))
 			lost := submit(t, "bob", "-g 4 -- true")
 			was := show(t, "", whole)
 			sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; "+damage+"; "+startDaemon)
-			answers(t)
-			until(t, "what ran is known again", func() bool {
+			awaitDaemon(t)
+			poll(t, "what ran is known again", func() bool {
 				return try(t, "", fmt.Sprintf("gpusched show %d && gpusched show %d", whole, part)).Code == 0
 			})
 			is := show(t, "", whole)
@@ -67,8 +67,8 @@ func TestCorruptStateFile(t *testing.T) {
 				t.Errorf("the limit is %s, and the other was suspended by %q", is.TimeLimit, j.SuspendedBy)
 			}
 			sh(t, "", fmt.Sprintf("gpusched resume %d", part))
-			until(t, "the other goes on", func() bool { return !frozen() })
-			refused(t, "bob", fmt.Sprintf("gpusched show %d", lost), 3, "there is no job")
+			poll(t, "the other goes on", func() bool { return !frozen() })
+			mustFail(t, "bob", fmt.Sprintf("gpusched show %d", lost), 3, "there is no job")
 			if text, _ := health(t); !strings.Contains(text, "DEGRADED") || !strings.Contains(text, stateDir+"/state.db.damaged-") {
 				t.Errorf("health: %s", text)
 			}
@@ -86,8 +86,8 @@ func TestCorruptStateFile(t *testing.T) {
 				t.Errorf("a job for 3 GPUs is %s while 2 are held", j.State)
 			}
 			sh(t, "alice", "touch ~/end")
-			ended(t, wait(t, whole), "failed", "exit code 9")
-			ended(t, wait(t, next), "completed", "exit code 0")
+			mustEnd(t, wait(t, whole), "failed", "exit code 9")
+			mustEnd(t, wait(t, next), "completed", "exit code 0")
 			cancel(t, "bob", part)
 			if n := sh(t, "alice", "wc -l < ~/begun"); n != "1" {
 				t.Errorf("the command began %s times", n)
@@ -102,16 +102,16 @@ func TestCorruptStateFile(t *testing.T) {
 func TestNewerStateFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	schema := sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; od -An -tx1 -j63 -N1 state.db | tr -d ' '; printf '\\x63' | dd of=state.db bs=1 seek=63 conv=notrunc status=none; md5sum state.db > /run/before; systemctl reset-failed gpusched.socket gpusched.service; systemctl --no-block start gpusched.socket gpusched.service")
 	t.Cleanup(func() { sh(t, "", "rm -f /run/before") })
-	until(t, "the journal says so", func() bool {
+	poll(t, "the journal says so", func() bool {
 		return strings.Contains(sh(t, "", "journalctl -u gpusched -p err -o cat | tail -5"), "newer release")
 	})
 	if text, code := health(t); code != 1 || !strings.Contains(text, "FAILING") || !strings.Contains(text, "newer release") || !strings.Contains(text, "put back the copy") {
 		t.Errorf("health exits %d: %s", code, text)
 	}
-	refused(t, "bob", "gpusched submit -g 0 -- true", 1, "newer release")
+	mustFail(t, "bob", "gpusched submit -g 0 -- true", 1, "newer release")
 	if was := sh(t, "", "systemctl is-active gpusched; systemctl show -P StatusText gpusched"); !strings.Contains(was, "newer release") || !strings.HasPrefix(was, "active") {
 		t.Errorf("systemctl says %s", was)
 	}
@@ -119,7 +119,7 @@ func TestNewerStateFile(t *testing.T) {
 		t.Errorf("the file was touched: %s", r.Stdout)
 	}
 	sh(t, "", "cd "+stateDir+"; printf '\\x"+schema+"' | dd of=state.db bs=1 seek=63 conv=notrunc status=none")
-	answers(t)
+	awaitDaemon(t)
 	if j := show(t, "", id); j.State != "running" {
 		t.Errorf("the job is %s", j.State)
 	}
@@ -132,8 +132,8 @@ func TestStateDiskFull(t *testing.T) {
 	begin(t)
 	smallDisk(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
-	ends, release := hold(t, "alice", "-g 1", "exit 7")
-	running(t, on)
+	ends, release := submitHold(t, "alice", "-g 1", "exit 7")
+	waitRun(t, on)
 	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -1M fill")
 	// Each job needs 120 kB of state, because jobs of other
 	// tests may have left free room in the state file.
@@ -150,7 +150,7 @@ func TestStateDiskFull(t *testing.T) {
 	if text, code := health(t); code == 0 || !strings.Contains(text, "can't be written") {
 		t.Errorf("health exits %d: %s", code, text)
 	}
-	refused(t, "bob", "gpusched submit -g 1 -- true", 1, "can't write its state")
+	mustFail(t, "bob", "gpusched submit -g 1 -- true", 1, "can't write its state")
 	if r := try(t, "bob", "gpusched list && gpusched gpus && gpusched status"); r.Code != 0 {
 		t.Errorf("queries are not answered: %s", r.Stderr)
 	}
@@ -158,27 +158,27 @@ func TestStateDiskFull(t *testing.T) {
 		t.Errorf("the ended job's unit is %q, so its result was lost before it was recorded", sub)
 	}
 	sh(t, "", "cd "+stateDir+"; rm fill")
-	ended(t, wait(t, ends), "failed", "exit code 7")
+	mustEnd(t, wait(t, ends), "failed", "exit code 7")
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the running job is %s", j.State)
 	}
-	until(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+	poll(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
 	anotherDaemon(t, killDaemon)
-	answers(t)
+	awaitDaemon(t)
 	for _, id := range acknowledged {
 		if r := try(t, "bob", "gpusched show "+id); r.Code != 0 {
 			t.Errorf("job %s was acknowledged and is gone: %s", id, r.Stderr)
 		}
 	}
 	t.Logf("%d jobs were acknowledged before the first refusal", len(acknowledged))
-	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
+	mustEnd(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 }
 
 // unitEnded waits until a job's command has exited with a status other than 0. The job's unit is
 // then in the state "failed".
 func unitEnded(t *testing.T, id int64) {
 	t.Helper()
-	until(t, "the unit ended", func() bool {
+	poll(t, "the unit ended", func() bool {
 		return strings.TrimSpace(try(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id)).Stdout) == "failed"
 	})
 }
@@ -210,8 +210,8 @@ func TestStateDiskAtStart(t *testing.T) {
 			begin(t)
 			sh(t, "", disk.set)
 			t.Cleanup(func() { sh(t, "", disk.reset+"; "+startDaemon) })
-			answers(t)
-			ends, release := hold(t, "alice", "-g 1", "exit 7")
+			awaitDaemon(t)
+			ends, release := submitHold(t, "alice", "-g 1", "exit 7")
 			waits := submit(t, "bob", "-g 4 -- true")
 			sh(t, "", disk.fail)
 			try(t, "", "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket; systemctl --no-block start gpusched.service")
@@ -222,7 +222,7 @@ func TestStateDiskAtStart(t *testing.T) {
 				t.Errorf("a new state was created: %s", made)
 			}
 			var status string
-			until(t, "the submission without a disk ends", func() bool {
+			poll(t, "the submission without a disk ends", func() bool {
 				status = try(t, "bob", "cat ~/unsaved").Stdout
 				return status != ""
 			})
@@ -230,9 +230,9 @@ func TestStateDiskAtStart(t *testing.T) {
 				t.Error("a job is acknowledged without a disk")
 			}
 			sh(t, "", disk.mend)
-			answers(t)
-			ended(t, wait(t, ends), "failed", "exit code 7")
-			ended(t, wait(t, waits), "completed", "exit code 0")
+			awaitDaemon(t)
+			mustEnd(t, wait(t, ends), "failed", "exit code 7")
+			mustEnd(t, wait(t, waits), "completed", "exit code 0")
 		})
 	}
 }
@@ -243,16 +243,16 @@ func TestFullAtStart(t *testing.T) {
 	begin(t)
 	smallDisk(t)
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	waits := submit(t, "bob", "-g 4 -- true")
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s 0 state.db-wal; rm -f state.db-shm; "+startDaemon)
 	pid := sh(t, "", "systemctl show -P MainPID gpusched")
 	if text, code := health(t); code != 1 || !strings.Contains(text, "FAILING") || !strings.Contains(text, "free space") {
 		t.Errorf("health exits %d: %s", code, text)
 	}
-	refused(t, "bob", "gpusched list", 1, "can't work")
+	mustFail(t, "bob", "gpusched list", 1, "can't work")
 	sh(t, "", "rm "+stateDir+"/fill")
-	answers(t)
+	awaitDaemon(t)
 	if is := sh(t, "", "systemctl show -P MainPID gpusched"); is != pid {
 		t.Errorf("it was process %s and is %s", pid, is)
 	}
@@ -260,7 +260,7 @@ func TestFullAtStart(t *testing.T) {
 		t.Errorf("the running job is %s", j.State)
 	}
 	cancel(t, "alice", id)
-	ended(t, wait(t, waits), "completed", "exit code 0")
+	mustEnd(t, wait(t, waits), "completed", "exit code 0")
 }
 
 // TestBadSettings: with a mistake in the settings, every restart fails. systemd then starts a
@@ -271,13 +271,13 @@ func TestBadSettings(t *testing.T) {
 	const file = "/etc/gpusched/conf.d/91-bad.toml"
 	t.Cleanup(func() { try(t, "", "rm -f "+file+"; systemctl reload gpusched") })
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; echo 'gpus.no_such_key = 1' > "+file)
 	for range 2 {
 		if r := try(t, "", "systemctl restart gpusched"); r.Code == 0 {
 			t.Errorf("a restart with a mistake in the settings succeeds: %s", r.Stdout)
 		}
-		until(t, "health says so", func() bool {
+		poll(t, "health says so", func() bool {
 			text, code := health(t)
 			return code == 1 && strings.Contains(text, "no_such_key") && strings.Contains(text, "gpusched config check")
 		})
@@ -291,14 +291,14 @@ func TestBadSettings(t *testing.T) {
 	// A signal bypasses the check that a reload makes, so the daemon itself refuses the settings.
 	began := sh(t, "", "date +%s")
 	sh(t, "", "systemctl kill --kill-whom=main --signal=HUP gpusched")
-	until(t, "the audit log has a reload that failed", func() bool {
+	poll(t, "the audit log has a reload that failed", func() bool {
 		return strings.Contains(sh(t, "", "journalctl -u gpusched --since @"+began), "action=reload target=settings outcome=failed")
 	})
 	for _, act := range []string{"rm " + file, "echo 'jobs.max_running = 33' > " + file, "rm " + file} {
 		sh(t, "", act+"; systemctl reload gpusched; gpusched health > /tmp/after-reload; ! grep -E 'no_such_key|not those that were read|FAILING' /tmp/after-reload")
 	}
 	cancel(t, "alice", id)
-	answers(t)
+	awaitDaemon(t)
 }
 
 // TestCorruptWhileRunning: the state file becomes corrupt while the daemon runs. Health reports
@@ -311,9 +311,9 @@ func TestCorruptWhileRunning(t *testing.T) {
 		wait(t, submit(t, "bob", "-g 0 -- true"))
 	}
 	id := submit(t, "alice", "-g 1 -n kept -- sleep 1000")
-	running(t, id)
+	waitRun(t, id)
 	sh(t, "", "systemctl restart gpusched; cd "+stateDir+"; n=$(($(stat -c %s state.db) / 1024 - 4)); dd if=/dev/urandom of=state.db bs=1024 seek=4 count=$n conv=notrunc status=none")
-	until(t, "health says so", func() bool {
+	poll(t, "health says so", func() bool {
 		try(t, "bob", "gpusched list -a; for i in $(seq 30); do gpusched show $i; done")
 		text, _ := health(t)
 		return strings.Contains(text, "can't be read") || strings.Contains(text, "state.db.damaged-")
@@ -321,10 +321,10 @@ func TestCorruptWhileRunning(t *testing.T) {
 	if j := show(t, "alice", id); j.State != "running" {
 		t.Errorf("the running job is %s", j.State)
 	}
-	until(t, "a submission sets the file aside", func() bool {
+	poll(t, "a submission sets the file aside", func() bool {
 		return try(t, "bob", "timeout 20 gpusched submit -q -g 0 -- true").Code == 0 && try(t, "", "ls "+stateDir+"/state.db.damaged-*").Code == 0
 	})
-	until(t, "what ran is known again", func() bool { return try(t, "", fmt.Sprintf("gpusched show %d", id)).Code == 0 })
+	poll(t, "what ran is known again", func() bool { return try(t, "", fmt.Sprintf("gpusched show %d", id)).Code == 0 })
 	if j := show(t, "", id); j.State != "running" || j.Name != "kept" {
 		t.Errorf("the running job: %+v", j)
 	}
@@ -341,7 +341,7 @@ func smallDisk(t *testing.T) {
 		sh(t, "", `cd /; mount -o remount,rw,size=64m `+stateDir+`; rm -f `+stateDir+`/fill; systemctl stop gpusched.socket gpusched.service; cp -a `+stateDir+`/. /run/state/; umount `+stateDir+`
 cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
 	})
-	answers(t)
+	awaitDaemon(t)
 }
 
 // TestOlderStateDirectory: the whole state directory is restored from an older copy. No job id is
@@ -352,16 +352,16 @@ func TestOlderStateDirectory(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "rm -rf /run/older") })
 	submit(t, "alice", "-g 0 --wait -- true")
 	sh(t, "", stop+"cp -a "+stateDir+" /run/older; "+startDaemon)
-	answers(t)
+	awaitDaemon(t)
 	var last int64
 	for range 3 {
 		last = submit(t, "alice", "-g 0 --wait -- echo alice")
 	}
-	until(t, "the units that would show the ids are gone", func() bool {
+	poll(t, "the units that would show the ids are gone", func() bool {
 		return sh(t, "", "systemctl list-units --all --plain --no-legend 'gpujob-*.service'") == ""
 	})
 	sh(t, "", stop+"rm -rf "+stateDir+"; cp -a /run/older "+stateDir+"; "+startDaemon)
-	answers(t)
+	awaitDaemon(t)
 	id := submit(t, "bob", "-g 0 --wait -- echo bob")
 	if id != last+1 {
 		t.Errorf("job %d comes after %d", id, last)
@@ -381,13 +381,13 @@ func TestOlderStateFileOfAnArray(t *testing.T) {
 	array := submit(t, "alice", "-g 0 --hold --array 0-2%2 -- bash -c 'echo $GPUSCHED_ARRAY_TASK >> ~/begun; while [ ! -e ~/end ]; do sleep 0.05; done'")
 	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
 	sh(t, "", stop+"mkdir /run/older; cp -a state.db* /run/older/; "+startDaemon)
-	answers(t)
+	awaitDaemon(t)
 	begun := func() string { return sh(t, "alice", "sort -n ~/begun 2>/dev/null | xargs") }
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", array))
-	until(t, "two tasks run", func() bool { return begun() == "0 1" })
+	poll(t, "two tasks run", func() bool { return begun() == "0 1" })
 	sh(t, "", stop+"rm -f state.db*; cp -a /run/older/. .; "+startDaemon)
-	answers(t)
-	until(t, "the array knows its tasks", func() bool {
+	awaitDaemon(t)
+	poll(t, "the array knows its tasks", func() bool {
 		j := show(t, "", array)
 		return j.State == "queued" && j.Array.Live == 2
 	})
@@ -398,8 +398,8 @@ func TestOlderStateFileOfAnArray(t *testing.T) {
 	}
 	after := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- true", array))
 	sh(t, "alice", "touch ~/end")
-	ended(t, wait(t, array), "completed", "exit code 0")
-	ended(t, wait(t, after), "completed", "exit code 0")
+	mustEnd(t, wait(t, array), "completed", "exit code 0")
+	mustEnd(t, wait(t, after), "completed", "exit code 0")
 	if now := begun(); now != "0 1 2" {
 		t.Errorf("these tasks have begun: %s", now)
 	}

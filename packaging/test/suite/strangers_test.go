@@ -16,7 +16,7 @@ func logIn(t *testing.T, user string) (typescript string) {
 	typescript = "/tmp/typescript-" + user
 	sh(t, "", fmt.Sprintf("systemd-run -q --unit suite-login-%s --uid %[1]s -p WorkingDirectory=/tmp script -f -q -c 'sleep 300' %s", user, typescript))
 	t.Cleanup(func() { sh(t, "", fmt.Sprintf("systemctl stop suite-login-%s; rm -f %s", user, typescript)) })
-	until(t, user+" has a terminal", func() bool {
+	poll(t, user+" has a terminal", func() bool {
 		return strings.Contains(try(t, "", "ps -o tty= -u "+user+" -C sleep").Stdout, "pts/")
 	})
 	return typescript
@@ -27,7 +27,7 @@ func stranger(t *testing.T, user, unit, line string) (pid string) {
 	t.Helper()
 	sh(t, "", fmt.Sprintf("systemd-run -q --uid %s --unit %s --setenv CUDA_VISIBLE_DEVICES=0 %s", user, unit, line))
 	t.Cleanup(func() { try(t, "", "systemctl stop "+unit) })
-	until(t, unit+" is on the GPU", func() bool {
+	poll(t, unit+" is on the GPU", func() bool {
 		pid = sh(t, "", "systemctl show -P MainPID "+unit)
 		return try(t, "", "test -e /run/fakenvml/claims/"+pid+"-0").Code == 0
 	})
@@ -42,20 +42,20 @@ func TestStrangersAreTold(t *testing.T) {
 	gpusSeen(t)
 	shown := logIn(t, "bob")
 	id := submit(t, "alice", "--gpu-ids 0 -- simcuda --mem 5G --hold 1000")
-	running(t, id)
+	waitRun(t, id)
 	sh(t, "", `cp "$(command -v simcuda)" /usr/local/bin/$'se\e[31mcret'`)
 	t.Cleanup(func() { sh(t, "", "rm -f /usr/local/bin/se*cret") })
 	pid := stranger(t, "bob", "stranger", "bash -c 'exec /usr/local/bin/se*cret --mem 8G --hold 1000'")
 	told := func() string { return sh(t, "", "cat "+shown) }
-	until(t, "bob is told", func() bool { return strings.Contains(told(), "gpusched run -- COMMAND") })
+	poll(t, "bob is told", func() bool { return strings.Contains(told(), "gpusched run -- COMMAND") })
 	line := told()
 	if !strings.Contains(line, fmt.Sprintf("gpusched: GPU 0 has belonged to job %d of alice since ", id)) ||
 		!strings.Contains(line, "Your process "+pid+" (se") || !strings.Contains(line, "uses 8G of its memory. Please end it, and queue the work") || strings.Contains(line, "\x1b[31m") {
 		t.Errorf("bob reads %q", line)
 	}
-	samples(t, 5)
+	awaitSamples(t, 5)
 	sh(t, "", "systemctl kill --kill-whom main --signal KILL gpusched")
-	samples(t, 5)
+	awaitSamples(t, 5)
 	if n := strings.Count(told(), "gpusched:"); n != 1 {
 		t.Errorf("bob is told %d times: %q", n, told())
 	}
@@ -69,11 +69,11 @@ func TestStrangersAreTold(t *testing.T) {
 		}
 	}
 	second := stranger(t, "bob", "stranger-2", "simcuda --mem 1G --hold 1000")
-	until(t, "a further process is noted", func() bool {
+	poll(t, "a further process is noted", func() bool {
 		return strings.Contains(sh(t, "alice", "gpusched gpus"), second)
 	})
 	sh(t, "", "systemctl stop stranger stranger-2")
-	until(t, "health has forgotten them", func() bool { return !strings.Contains(try(t, "", "gpusched health").Stdout, "strangers") })
+	poll(t, "health has forgotten them", func() bool { return !strings.Contains(try(t, "", "gpusched health").Stdout, "strangers") })
 }
 
 // TestStrangersAreEnded: bob is told when the site ends bob's process, and it is ended then, though
@@ -85,18 +85,18 @@ func TestStrangersAreEnded(t *testing.T) {
 	gpusSeen(t)
 	shown := logIn(t, "bob")
 	id := submit(t, "alice", "--gpu-ids 0 -- simcuda --mem 5G --hold 1000")
-	running(t, id)
+	waitRun(t, id)
 	roots := stranger(t, "root", "roots", "simcuda --mem 1G --hold 1000")
 	sh(t, "", `echo 'echo "1073741824 kind=compute+graphics" >/run/fakenvml/claims/$$-0; exec sleep 1000' >/tmp/desktop.sh`)
 	desktop := stranger(t, "bob", "desktop", "bash /tmp/desktop.sh")
 	t.Cleanup(func() { sh(t, "", "rm -f /tmp/desktop.sh /run/fakenvml/claims/"+desktop+"-0") })
 	began := time.Now()
 	pid := stranger(t, "bob", "stranger", "simcuda --mem 8G --ignore-term --hold 1000")
-	until(t, "bob is told", func() bool { return strings.Contains(sh(t, "", "cat "+shown), "gpusched ends it at ") })
+	poll(t, "bob is told", func() bool { return strings.Contains(sh(t, "", "cat "+shown), "gpusched ends it at ") })
 	if !strings.Contains(sh(t, "alice", "gpusched gpus"), "none, ends at ") {
 		t.Errorf("gpus does not say when it ends: %s", sh(t, "alice", "gpusched gpus"))
 	}
-	until(t, "the process is ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
+	poll(t, "the process is ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
 	if took := time.Since(began); took < after {
 		t.Errorf("it is ended after %s", took)
 	}

@@ -16,9 +16,9 @@ func TestSuspendAndProlong(t *testing.T) {
 	begin(t)
 	const ticks = `-g 1 -t 1h --grace 5s -- bash -c 'trap "echo farewell; exit 3" TERM; n=0; while :; do n=$((n+1)); echo $n > ~/ticks; sleep 0.05; done'`
 	id := submit(t, "alice", ticks)
-	running(t, id)
+	waitRun(t, id)
 	count := func() string { return strings.TrimSpace(sh(t, "alice", "cat ~/ticks 2>/dev/null || true")) }
-	until(t, "the job counts", func() bool { return count() != "" })
+	poll(t, "the job counts", func() bool { return count() != "" })
 	if r := try(t, "bob", fmt.Sprintf("gpusched suspend %d", id)); r.Code != 4 {
 		t.Errorf("bob suspends alice's job: %+v", r)
 	}
@@ -26,7 +26,7 @@ func TestSuspendAndProlong(t *testing.T) {
 		return strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P FreezerState gpujob-%d", id)))
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched suspend %d", id))
-	until(t, "its unit is frozen", func() bool { return frozen() == "frozen" })
+	poll(t, "its unit is frozen", func() bool { return frozen() == "frozen" })
 	at := count()
 	sh(t, "", killDaemon)
 	if out := sh(t, "alice", fmt.Sprintf("gpusched list %d", id)); !strings.Contains(out, "running (suspended)") || !strings.Contains(out, "suspended by alice since") {
@@ -40,17 +40,17 @@ func TestSuspendAndProlong(t *testing.T) {
 		t.Errorf("the reservation keeps %d GPUs", len(j.GPUs))
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched resume %d; gpusched update %d --time 2h", id, id))
-	until(t, "the job goes on", func() bool { return count() != at })
+	poll(t, "the job goes on", func() bool { return count() != at })
 	if j := show(t, "alice", id); j.TimeLimit.Duration() != 2*time.Hour {
 		t.Errorf("its limit is %s", j.TimeLimit)
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched suspend %d; gpusched cancel %d", id, id))
 	wait(t, id)
-	until(t, "the journal has what it printed in its grace", func() bool { return strings.Contains(output(t, "alice", id), "farewell") })
+	poll(t, "the journal has what it printed in its grace", func() bool { return strings.Contains(output(t, "alice", id), "farewell") })
 
 	// The job ends at its changed limit, not at its original limit.
 	short := submit(t, "alice", "-g 0 -t 1h -- sleep 1h")
-	running(t, short)
+	waitRun(t, short)
 	sh(t, "alice", fmt.Sprintf("gpusched update %d --time %ds", short, int(5*the.slow)))
-	ended(t, wait(t, short), "timed-out", "stopped at its time limit")
+	mustEnd(t, wait(t, short), "timed-out", "stopped at its time limit")
 }

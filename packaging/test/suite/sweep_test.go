@@ -37,7 +37,7 @@ func TestAfterASweep(t *testing.T) {
 	}
 	again := sh(t, "alice", fmt.Sprintf("gpusched resubmit %d --failed -o ids", id))
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", id))
-	ended(t, wait(t, id), job.Failed, "3 of 6 tasks did not complete")
+	mustEnd(t, wait(t, id), job.Failed, "3 of 6 tasks did not complete")
 	try(t, "alice", "gpusched wait "+again)
 	if out := sh(t, "alice", fmt.Sprintf("gpusched logs %s_[1,3]", again)); out != fmt.Sprintf("%[1]s_1: a2 set\n%[1]s_3: b2 set", again) {
 		t.Errorf("the failed ones again: %q", out)

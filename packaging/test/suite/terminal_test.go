@@ -23,7 +23,7 @@ func TestTerminal(t *testing.T) {
 	types := func(text string) { sh(t, "alice", "printf '"+text+"' > ~/keys") }
 	shows := func(file, text string) {
 		t.Helper()
-		until(t, text+" is on the screen", func() bool { return strings.Contains(sh(t, "alice", "cat "+file+" 2>/dev/null || true"), text) })
+		poll(t, text+" is on the screen", func() bool { return strings.Contains(sh(t, "alice", "cat "+file+" 2>/dev/null || true"), text) })
 	}
 	shows("~/screen", "Ctrl-P Ctrl-Q leaves it")
 	types(`stty size; echo uid $(id -un) gpu $GPUSCHED_GPU_IDS end\n`)
@@ -41,7 +41,7 @@ func TestTerminal(t *testing.T) {
 	if got := sh(t, "alice", "gpusched exec "+name+" -- sh -c 'cat /proc/self/cgroup; for i in 0 1 2 3; do (: < /dev/nvidia$i) 2>/dev/null || echo closed $i; done; cat' <<< input"); strings.Count(got, "closed") < 3 || !strings.Contains(got, "gpujob-"+name+".service") || !strings.Contains(got, "input") {
 		t.Errorf("exec: %q", got)
 	}
-	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" belongs to alice")
+	mustFail(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" belongs to alice")
 	const knock = `perl -MSocket -e '$SIG{PIPE} = "IGNORE";
 		open(F, "/proc/net/unix"); ($name) = map { /@(gpusched-terminal-%s-\S+)/ ? $1 : () } <F>;
 		socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$name")) or die "connect: $!";
@@ -55,8 +55,8 @@ func TestTerminal(t *testing.T) {
 	shows("~/screen2", "still 42 here")
 	shows("~/screen2", "goes on")
 	types(`exit 7\n`)
-	ended(t, wait(t, id), "failed", "exit code 7")
-	until(t, "run exits with the job's status", func() bool { return strings.TrimSpace(sh(t, "alice", "cat ~/ended 2>/dev/null || true")) == "7" })
+	mustEnd(t, wait(t, id), "failed", "exit code 7")
+	poll(t, "run exits with the job's status", func() bool { return strings.TrimSpace(sh(t, "alice", "cat ~/ended 2>/dev/null || true")) == "7" })
 	if got := output(t, "alice", id); !strings.Contains(got, "still 42 here") {
 		t.Errorf("the journal has %q", got)
 	}
@@ -75,10 +75,10 @@ func TestRun(t *testing.T) {
 	}
 	sh(t, "alice", `rm -f ~/go ~/shown; (gpusched run -g 0 -n stays -- sh -c 'echo begun; until [ -e ~/go ]; do sleep 0.1; done; echo over' > ~/shown 2>&1; echo $? >> ~/shown) > /dev/null 2>&1 &`)
 	shown := func() string { return sh(t, "alice", "cat ~/shown 2>/dev/null || true") }
-	until(t, "the job has begun", func() bool { return strings.Contains(shown(), "begun") })
+	poll(t, "the job has begun", func() bool { return strings.Contains(shown(), "begun") })
 	sh(t, "", "systemctl kill -s KILL gpusched")
 	sh(t, "alice", "touch ~/go")
-	until(t, "run has ended", func() bool { return strings.HasSuffix(shown(), "completed: exit code 0\n0") })
+	poll(t, "run has ended", func() bool { return strings.HasSuffix(shown(), "completed: exit code 0\n0") })
 	if !strings.Contains(shown(), "over\n") {
 		t.Errorf("%q", shown())
 	}
@@ -92,7 +92,7 @@ func TestExec(t *testing.T) {
 	sh(t, "alice", "rm -f ~/go ~/inside")
 	name := strings.TrimSpace(sh(t, "alice", `cd /tmp && ulimit -v 6000000 && gpusched submit -q --gpu-ids 0 -e OF_JOB=yes -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'`))
 	t.Cleanup(func() { try(t, "alice", "gpusched cancel "+name+"; rm -f ~/go ~/inside") })
-	until(t, "it runs", func() bool {
+	poll(t, "it runs", func() bool {
 		return strings.Contains(sh(t, "alice", "gpusched list -o jsonl --mine"), `"state":"running"`)
 	})
 	got := sh(t, "alice", "gpusched exec "+name+` -- sh -c 'cat /proc/self/cgroup; id -un; pwd; ulimit -v; echo $OF_JOB;
@@ -108,18 +108,18 @@ func TestExec(t *testing.T) {
 	if got := sh(t, "", "gpusched exec "+name+" -- id -un"); strings.TrimSpace(got) != "alice" {
 		t.Errorf("root runs a command as %q", got)
 	}
-	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" belongs to alice")
+	mustFail(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" belongs to alice")
 	sh(t, "alice", "(gpusched exec "+name+` -- sh -c 'trap "" TERM HUP; echo inside; sleep 654 & wait; sleep 654' > ~/inside 2>&1; echo ended >> ~/inside) > /dev/null 2>&1 &`)
 	inside := func() string { return sh(t, "alice", "cat ~/inside 2>/dev/null || true") }
-	until(t, "it is in the job", func() bool { return strings.Contains(inside(), "inside") })
+	poll(t, "it is in the job", func() bool { return strings.Contains(inside(), "inside") })
 	sh(t, "alice", "touch ~/go")
 	id, err := strconv.ParseInt(name, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended(t, wait(t, id), "completed", "exit code 0")
-	until(t, "exec has ended", func() bool { return strings.Contains(inside(), "ended") })
-	until(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
+	mustEnd(t, wait(t, id), "completed", "exit code 0")
+	poll(t, "exec has ended", func() bool { return strings.Contains(inside(), "ended") })
+	poll(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
 }
 
 // decoys creates busy sockets with names like that of a
@@ -166,11 +166,13 @@ func TestTerminalAmongDecoys(t *testing.T) {
 		try(t, "bob", "pkill -f decoys.py; pkill -u bob -x sleep; rm -f ~/ready")
 		try(t, "alice", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper")
 	})
-	until(t, "it runs", func() bool { return sh(t, "alice", "gpusched list --mine --state running -o ids") != "" })
+	poll(t, "it runs", func() bool { return sh(t, "alice", "gpusched list --mine --state running -o ids") != "" })
 	id := sh(t, "alice", "gpusched list --mine -o ids")
-	until(t, "its terminal is there", func() bool { return try(t, "", "grep gpusched-terminal-"+id+"- /proc/net/unix").Code == 0 })
+	poll(t, "its terminal is there", func() bool { return try(t, "", "grep gpusched-terminal-"+id+"- /proc/net/unix").Code == 0 })
 	sh(t, "bob", "ulimit -n $(ulimit -Hn); (sleep infinity | python3 /usr/local/bin/decoys.py "+id+" >~/ready 2>&1) &")
-	until(t, "the decoys are there", func() bool { return strings.Contains(try(t, "bob", "cat ~/ready >&2; cat ~/ready").Stdout, "ready") })
+	poll(t, "the decoys are there", func() bool {
+		return strings.Contains(try(t, "bob", "cat ~/ready >&2; cat ~/ready").Stdout, "ready")
+	})
 	for range 3 {
 		sh(t, "alice", "gpusched exec "+id+" -- true")
 	}

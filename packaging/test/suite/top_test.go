@@ -21,9 +21,9 @@ func TestTop(t *testing.T) {
 	shows := func(name, pattern string) (pane string) {
 		t.Helper()
 		re := regexp.MustCompile(pattern)
-		until(t, fmt.Sprintf("terminal %s shows %s", name, pattern), func() bool {
+		poll(t, fmt.Sprintf("terminal %s shows %s", name, pattern), func() bool {
 			pane = try(t, "alice", "tmux -L top capture-pane -p -t "+name).Stdout
-			the.last.Store(&pane)
+			the.lastOutcome.Store(&pane)
 			return re.MatchString(pane)
 		})
 		return pane
@@ -66,12 +66,12 @@ func TestTop(t *testing.T) {
 	shows("a", `no answer for \d+s, this is from \d\d:\d\d:\d\d: `)
 	shows("a", row)
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
-	until(t, "the answer is new", func() bool { return !strings.Contains(tmux("capture-pane -p -t a"), "no answer") })
+	poll(t, "the answer is new", func() bool { return !strings.Contains(tmux("capture-pane -p -t a"), "no answer") })
 
 	types("a", "Tab c")
 	shows("a", fmt.Sprintf(`Cancel job %d \(größe-模型\), which is running\? +\[y/N\]`, id))
 	types("a", "y")
-	ended(t, wait(t, id), "cancelled", "cancelled by alice")
+	mustEnd(t, wait(t, id), "cancelled", "cancelled by alice")
 	shows("a", `no jobs`)
 	types("a", "C-z") // C-z does nothing, because no shell could resume top
 	shows("a", `cannot suspend: no shell started this`)
@@ -91,9 +91,9 @@ func TestTopPlain(t *testing.T) {
 	shows := func(pattern string) (pane string) {
 		t.Helper()
 		re := regexp.MustCompile(pattern)
-		until(t, "the terminal shows "+pattern, func() bool {
+		poll(t, "the terminal shows "+pattern, func() bool {
 			pane = try(t, "", "tmux -L plain capture-pane -p -e").Stdout
-			the.last.Store(&pane)
+			the.lastOutcome.Store(&pane)
 			return re.MatchString(pane)
 		})
 		return pane

@@ -75,7 +75,7 @@ func queued(t *testing.T, told string) (ids []int64) {
 func complete(t *testing.T, ids ...int64) (printed string) {
 	t.Helper()
 	for _, id := range ids {
-		ended(t, wait(t, id), "completed", "")
+		mustEnd(t, wait(t, id), "completed", "")
 		printed += output(t, "alice", id) + "\n"
 	}
 	return printed
@@ -116,7 +116,7 @@ func testTourStops(t *testing.T) {
 		t.Errorf("why: %s", told)
 	}
 	told := tour(t, "stopping")
-	ended(t, wait(t, id), "cancelled", "cancelled by alice")
+	mustEnd(t, wait(t, id), "cancelled", "cancelled by alice")
 	if j := show(t, "alice", id+1); strings.Contains(told, "status ") || !strings.Contains(told, "held") || j.State != "queued" || j.HeldBy != "" || j.TimeLimit.String() != "8h" {
 		t.Errorf("the job that was resubmitted is %+v after %s", j, told)
 	}
@@ -132,8 +132,8 @@ func testTourSweeps(t *testing.T) {
 		t.Errorf("what failed: %s", told)
 	}
 	many := queued(t, tour(t, "sweeps", 2))[0]
-	until(t, "no further task starts", func() bool {
-		return strings.Contains(why(t, "alice", many), "failed")
+	poll(t, "no further task starts", func() bool {
+		return strings.Contains(askWhy(t, "alice", many), "failed")
 	})
 	cancel(t, "alice", many)
 }
@@ -144,7 +144,7 @@ func testTourNotebook(t *testing.T) {
 	}
 	tour(t, "notebooks", 2)
 	tour(t, "shells")
-	until(t, "a window of tmux is in the job", func() bool {
+	poll(t, "a window of tmux is in the job", func() bool {
 		return strings.Contains(try(t, "alice", "tmux -L lab run-shell 'cat /proc/self/cgroup >~/window'; cat ~/window; rm -f ~/window").Stdout, "gpujob-")
 	})
 	sh(t, "alice", "tmux -L lab kill-session; gpusched wait name:lab")
@@ -152,12 +152,12 @@ func testTourNotebook(t *testing.T) {
 
 func testTourCheckpoints(t *testing.T) {
 	id := queued(t, tour(t, "checkpoints", 0))[0]
-	printed(t, id, "goes on after step 0")
+	waitText(t, id, "goes on after step 0")
 	told := tour(t, "checkpoints", 1)
-	text := printed(t, id, "stopped after step ")
+	text := waitText(t, id, "stopped after step ")
 	_, step, _ := strings.Cut(text, "stopped after step ") // the number depends on when the job was stopped
 	step, _, _ = strings.Cut(step, "\n")
-	if text = printed(t, id, "goes on after step "+step); strings.Count(text, "goes on after step 0\n") != 1 {
+	if text = waitText(t, id, "goes on after step "+step); strings.Count(text, "goes on after step 0\n") != 1 {
 		t.Errorf("%s prints %q", told, text)
 	}
 	if told = sh(t, "alice", "gpusched show name:long"); !strings.Contains(told, "sent back to the queue by alice") {

@@ -82,7 +82,7 @@ func TestTwoBoxes(t *testing.T) {
 	if !strings.HasPrefix(one, "b:") {
 		t.Fatalf("the job is %q", one)
 	}
-	until(t, "its output is there", func() bool { return try(t, "alice", "gpusched logs "+one).Stdout == "other\n/home/alice\n" })
+	poll(t, "its output is there", func() bool { return try(t, "alice", "gpusched logs "+one).Stdout == "other\n/home/alice\n" })
 	if here := sh(t, "", "gpusched list -o ids"); here != "" {
 		t.Errorf("the first machine has job %s", here)
 	}
@@ -102,22 +102,22 @@ func TestTwoBoxes(t *testing.T) {
 	waits := says(0, "gpusched submit -q --host a -g 1 -- true")
 	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", "held by job "+four)
 	says(0, "gpusched --hosts a,b list", one+" ", four+" ", waits+" ")
-	says(0, types("gpusched --hosts a,b top", shows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
+	says(0, types("gpusched --hosts a,b top", screenShows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
 	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
 
 	// A job's terminal on b has its own tty and exit
 	// status, and can be detached and attached again.
 	says(3, `script -qec "gpusched run --tty --host b -g 1 -- sh -c 'tty; hostname; exit 3'" /dev/null </dev/null`, "/dev/pts/", "other")
-	says(0, types("gpusched run --tty --host b -n kept -g 0 -- cat", shows("Ctrl-Q leaves it"), `once\n`, shows("once.*once"), `\020\021`), "job b:", "gpusched --hosts b attach ")
+	says(0, types("gpusched run --tty --host b -n kept -g 0 -- cat", screenShows("Ctrl-Q leaves it"), `once\n`, screenShows("once.*once"), `\020\021`), "job b:", "gpusched --hosts b attach ")
 	kept := says(0, "gpusched --hosts b list --name kept -s running -o ids")
-	says(0, types("gpusched attach "+kept, shows("once.*once"), `again\n`, shows("again.*again"), `\004`), "again\r\nagain")
+	says(0, types("gpusched attach "+kept, screenShows("once.*once"), `again\n`, screenShows("again.*again"), `\004`), "again\r\nagain")
 	says(0, "gpusched wait "+kept, "job "+kept+" completed")
 
 	// The network goes down during a wait and comes back.
 	// Requests meanwhile name the host that does not answer.
 	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
-	until(t, "the wait runs there", func() bool {
+	poll(t, "the wait runs there", func() bool {
 		return scriptOn(t, other, "", "pgrep -u alice -f '^[^ ]*gpusched __document'", time.Minute).Code == 0
 	})
 	if err := wire.Pull(t.Context()); err != nil {
@@ -128,7 +128,7 @@ func TestTwoBoxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	scriptOn(t, other, "alice", "touch ~/go", time.Minute)
-	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+until5+" completed") })
+	poll(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+until5+" completed") })
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 }
 
@@ -144,9 +144,9 @@ func types(command string, steps ...string) string {
 		"timeout 60 script -qefc '" + command + "' ~/screen >/dev/null; code=$?; mv ~/screen ~/shown; exit $code; }\ncode=$?; cat ~/shown; rm ~/shown; exit $code"
 }
 
-// shows returns a condition for types: each regular expression
-// must match the screen. The lines of the screen are joined.
-func shows(texts ...string) string {
+// screenShows returns a condition for types: each regular expression must match the screen. The
+// lines of the screen are joined.
+func screenShows(texts ...string) string {
 	for i, text := range texts {
 		texts[i] = "tr '\\r\\n' '  ' <~/screen | grep -q '" + text + "'"
 	}
@@ -173,7 +173,7 @@ func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string
 		t.Errorf("%q wait", waits)
 	}
 	mine := sh(t, "alice", "hostname")
-	until(t, "both have printed", func() bool {
+	poll(t, "both have printed", func() bool {
 		r := try(t, "alice", "gpusched logs "+ids[0]+" "+ids[1])
 		return r.Stdout == ids[0]+": "+mine+"\n"+ids[1]+": other\n"
 	})

@@ -28,31 +28,31 @@ func TestWatchedFile(t *testing.T) {
 	const watch = "systemd-run --quiet --collect --unit jobswatch --uid alice --property WorkingDirectory=/home/alice gpusched watch jobs.txt -- -g 0 -m 16M"
 	end := func() {
 		sh(t, "", "systemctl kill -s KILL jobswatch")
-		until(t, "it is gone", func() bool { return try(t, "", "systemctl is-active jobswatch").Code != 0 })
+		poll(t, "it is gone", func() bool { return try(t, "", "systemctl is-active jobswatch").Code != 0 })
 	}
 	for i := range 5 {
 		sh(t, "", watch)
 		before := 2 + 4*i // a few jobs are queued after each start
-		until(t, "the watcher queues", func() bool { return ran(t, "cat ~/.local/state/gpusched/files/*.jsonl | wc -l") > before })
+		poll(t, "the watcher queues", func() bool { return printedNumber(t, "cat ~/.local/state/gpusched/files/*.jsonl | wc -l") > before })
 		end()
 		sh(t, "alice", fmt.Sprintf("echo 'echo more%d >> ran' >> ~/jobs.txt", i))
 	}
 	sh(t, "", watch)
-	until(t, "all lines have run", func() bool { return ran(t, "sort -u ~/ran | wc -l") == lines+5 })
+	poll(t, "all lines have run", func() bool { return printedNumber(t, "sort -u ~/ran | wc -l") == lines+5 })
 	end()
 
-	until(t, "alice's manager is up", func() bool { return try(t, "alice", manager+"show -P Version").Code == 0 })
+	poll(t, "alice's manager is up", func() bool { return try(t, "alice", manager+"show -P Version").Code == 0 })
 	sh(t, "alice", manager+"start "+unit)
 	sh(t, "alice", "echo 'echo service >> ran' >> ~/jobs.txt")
-	until(t, "the service has queued a line", func() bool { return ran(t, "grep -c service ~/ran") == 1 })
+	poll(t, "the service has queued a line", func() bool { return printedNumber(t, "grep -c service ~/ran") == 1 })
 	sh(t, "alice", manager+"stop "+unit)
 	if out := sh(t, "alice", "gpusched import ~/jobs.txt; sort ~/ran | uniq -d"); !strings.HasPrefix(out, "0 jobs queued, 46 lines known already") || strings.Count(out, "\n") > 1 {
 		t.Errorf("after all, import says and twice ran: %s", out)
 	}
 }
 
-// ran returns the number that a command of alice prints.
-func ran(t *testing.T, line string) (n int) {
+// printedNumber returns the number that a command of alice prints.
+func printedNumber(t *testing.T, line string) (n int) {
 	t.Helper()
 	fmt.Sscan(try(t, "alice", line).Stdout, &n)
 	return n

@@ -31,7 +31,7 @@ func TestWhyInFull(t *testing.T) {
 		name := fmt.Sprintf("w%d", shown)
 		sh(t, user, fmt.Sprintf("LANG=C.UTF-8 TERM=xterm-256color tmux -u -L why new-session -d -s %s -x %d -y 24 '%s; echo end; cat'", name, columns, line))
 		var pane string
-		until(t, "the screen is there", func() bool {
+		poll(t, "the screen is there", func() bool {
 			pane = try(t, user, "tmux -L why capture-pane -p -S -100 -t "+name).Stdout
 			return strings.Contains(pane, "\nend")
 		})

@@ -17,10 +17,10 @@ func TestSchedulerWideJob(t *testing.T) {
 		t.Run("of "+user+" in bob's stream", func(t *testing.T) {
 			begin(t)
 			stop := stream(t)
-			until(t, "all GPUs are busy", func() bool { return strings.Count(sh(t, "", "gpusched list -s running"), "bob") >= 4 })
+			poll(t, "all GPUs are busy", func() bool { return strings.Count(sh(t, "", "gpusched list -s running"), "bob") >= 4 })
 			j := wait(t, submit(t, user, "-g 4 -t 10s -- true"))
 			stop()
-			ended(t, j, "completed", "exit code 0")
+			mustEnd(t, j, "completed", "exit code 0")
 			behind := 0 // jobs that were submitted before the wide job started, and started after it
 			for _, other := range allJobs(t) {
 				before := other.ID != j.ID && other.SubmittedAt.Before(j.StartedAt)
