@@ -124,7 +124,7 @@ func (e *Engine) othersOnGPUs(ctx context.Context, asked []api.Job, q *api.ListQ
 const onGPUs = "--states=running,suspended,completing"
 
 // selected returns the jobs of a query in order. The result may contain other jobs; the caller
-// drops them with matches. Waiting jobs beyond q.Waiting are only counted, in omitted.
+// drops them with isSelected. Waiting jobs beyond q.Waiting are only counted, in omitted.
 func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job, omitted int, err error) {
 	if q.IDs != "" {
 		list, err = e.byNames(ctx, strings.Split(q.IDs, ","))
