@@ -116,7 +116,8 @@ func (s *stream) renew(made map[string]template.HTML) error {
 	return nil
 }
 
-// send writes immediately. A client that does not read for writeTime is disconnected (invariant 5).
+// send writes a text immediately. A client that does not read for writeTime is disconnected
+// (invariant 5).
 func (s *stream) send(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err

@@ -78,9 +78,9 @@ var (
 	roff   = regexp.MustCompile(`(?m)^\.[A-Z]+|\\f[A-Z]|\\-|^( {4}|\t).*$`)
 )
 
-// readGo calls its last argument with the comments of a Go file, and adds the words of its code to
+// readGo calls the function check with the comments of a Go file, and adds the words of its code to
 // the map known.
-func readGo(path string, text []byte, known map[string]bool, note func(path, text string)) {
+func readGo(path string, text []byte, known map[string]bool, check func(path, text string)) {
 	var s scanner.Scanner
 	set := token.NewFileSet()
 	s.Init(set.AddFile(path, set.Base(), len(text)), text, nil, scanner.ScanComments)
@@ -90,7 +90,7 @@ func readGo(path string, text []byte, known map[string]bool, note func(path, tex
 		case token.EOF:
 			return
 		case token.COMMENT:
-			note(path, lit)
+			check(path, lit)
 		case token.IDENT, token.STRING:
 			for _, word := range words.FindAllString(lit, -1) {
 				known[word] = true

@@ -34,7 +34,7 @@ func New(environ []string, uid int, note func(string)) *Engine {
 	return &Engine{slurm: slurmexec.New(environ), uid: uid, note: note}
 }
 
-// Other is like New, in the form that the command line needs. names becomes Engine.Names.
+// Other is like New, in the form that the command line needs. It also sets Engine.Names to names.
 func Other(environ []string, uid int, names string, note func(string)) engines.Other {
 	e := New(environ, uid, note)
 	e.Names = names

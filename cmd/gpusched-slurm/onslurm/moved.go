@@ -35,7 +35,7 @@ func Refused(err error) bool {
 // has the first. An sbatch may take that long, and the clocks of the machines differ a little.
 const minSubmitGap = 10 * time.Minute
 
-// Moved finds the user's job that has a tag and was submitted at the start or later. The result id
+// Moved finds the user's job that has a tag and was submitted no earlier than start. The result id
 // is 0 if there is none. The result certain is false if Slurm may have forgotten the job. The
 // controller forgets a job MinJobAge after its end. The accounting, if any, proves nothing unless
 // it has a job that was submitted later. value consists of letters, digits, dots and hyphens.

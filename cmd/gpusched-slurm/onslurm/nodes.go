@@ -186,10 +186,10 @@ const maxJobsLocated = 5000
 // separately, if at most maxSingleQueries jobs have GPUs.
 const manyJobs = 500
 
-// locate sets the GPUs of the jobs, and returns all GPUs with their jobs. The argument missing is
+// locate sets the GPUs of the jobs, and returns all GPUs with their jobs. The argument absent is
 // the number of jobs that the other argument does not contain. If a query fails, locate leaves the
 // GPUs out: for callers, the jobs matter most.
-func (e *Engine) locate(ctx context.Context, jobs []api.Job, missing int) []api.GPU {
+func (e *Engine) locate(ctx context.Context, jobs []api.Job, absent int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {
 		return []api.GPU{}
@@ -203,8 +203,8 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, missing int) []api.
 			live++
 		}
 	}
-	few := live <= maxSingleQueries && len(jobs)+missing > manyJobs
-	if live == 0 || !few && len(jobs)+missing > maxJobsLocated {
+	few := live <= maxSingleQueries && len(jobs)+absent > manyJobs
+	if live == 0 || !few && len(jobs)+absent > maxJobsLocated {
 		return gpus
 	}
 	found, number, alone := map[string][]string{}, numberGPUs(nodes), 0

@@ -66,7 +66,8 @@ func HostName(host string) string {
 	return host
 }
 
-// hostWord is a word for jobs, and the machine that has these jobs; "" is this machine.
+// A hostWord is an argument that names jobs, without the machine, and the machine that has these
+// jobs; "" is this machine.
 type hostWord struct{ Host, word string }
 
 // PlacedWords splits a word by the machines in it: a:12,14,b:7_3,5 becomes 12,14 of machine a, and

@@ -50,7 +50,7 @@ func (a *App) cutOn(args []string) ([]string, error) {
 	return args, err
 }
 
-// SaysOn reports whether a word is --on.
+// SaysOn reports whether an argument is --on.
 func SaysOn(word string) bool { return word == OnFlag || strings.HasPrefix(word, OnFlag+"=") }
 
 // NotOn refuses --on after another flag that has already selected the scheduler.

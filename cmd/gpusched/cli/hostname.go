@@ -10,7 +10,7 @@ const (
 )
 
 // HostOf splits a specification of jobs such as a:12 into the machine and the rest. The result ok
-// is false if the specification names no other machine, as 12 or name:fold.
+// is false if the specification names no other machine, as in 12 or name:fold.
 func HostOf(spec string) (host, rest string, ok bool) {
 	host, rest, ok = strings.Cut(spec, ":")
 	odd := func(r rune) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Resolve turns words for jobs into the names that the daemon uses, "12" or "7_3". It keeps the
-// order and removes duplicates.
+// Resolve turns arguments that name jobs into the names that the daemon uses, "12" or "7_3". It
+// keeps the order and removes duplicates.
 func (a *App) Resolve(ctx context.Context, words []string) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}

@@ -76,9 +76,9 @@ func engineOf(words []string) (name string, err error) {
 		cli.SlurmPrefix, others[0]), "%s is a Slurm job, and %s is a job of this machine", slurms[0], others[0])
 }
 
-// splitSlurm splits a list of jobs into Slurm's jobs and others. A part without a prefix belongs to
-// the same engine or machine as the part before it, as in slurm:12,14 and a:12,14. A job's name may
-// contain commas.
+// splitSlurm splits a list of jobs into Slurm's jobs and other jobs. A part without a prefix
+// belongs to the same engine or machine as the part before it, as in slurm:12,14 and a:12,14. A
+// job's name may contain commas.
 func splitSlurm(word string) (slurms, others []string) {
 	its := false
 	for part := range strings.SplitSeq(word, ",") {

@@ -188,10 +188,10 @@ func (t *translation) share(text string) {
 	}
 }
 
-// changedKeys returns the keys whose values differ from those in other.
-func (b bounds) changedKeys(other bounds) (list []string) {
+// changedKeys returns the keys whose values differ from those in base.
+func (b bounds) changedKeys(base bounds) (list []string) {
 	for _, key := range quotaKeys {
-		if b.value(key) != other.value(key) {
+		if b.value(key) != base.value(key) {
 			list = append(list, key)
 		}
 	}

@@ -90,7 +90,7 @@ func testAgain(t *testing.T) {
 	sh(t, "", "gpusched gpu pause 0-3 && gpusched gpu resume 0-3")
 }
 
-// probes returns how often GPUs were tested after the start.
+// probes returns how often GPUs were tested since the given time.
 func probes(t *testing.T, start string) int {
 	t.Helper()
 	awaitJournal(t)

@@ -134,9 +134,9 @@ func chooseTests(kind vm.Kind) error {
 	return errors.Join(flag.Set("test.run", run), flag.Set("test.skip", without))
 }
 
-// partOf returns a pattern for the tests of one part, such as "2/3" for
-// the second of three parts. It takes the tests that match run but not
-// skip, in the order of the files, and assigns them to the parts in turn.
+// partOf returns a pattern for the tests of one part, such as "2/3" for the second of three parts.
+// It takes the tests that match the pattern run but not the pattern skip, in the order of the
+// files, and assigns them to the parts in turn.
 func partOf(part, run, skip string) (string, error) {
 	var k, n int
 	if _, err := fmt.Sscanf(part+"\n", "%d/%d\n", &k, &n); err != nil || k < 1 || n < k {

@@ -147,7 +147,7 @@ type walker struct {
 	engine string
 }
 
-// gs runs a gpusched command, which must exit with status, and returns its output.
+// gs runs a gpusched command, which must exit with the given status, and returns its output.
 func (w walker) gs(status int, args string) string {
 	w.Helper()
 	return strings.TrimRight(w.run(status, args).Stdout, "\n")

@@ -32,7 +32,8 @@ func sound() map[string]string {
 	}
 }
 
-// machineWith makes the machine of sound, with changes to some files. "-" removes a file.
+// machineWith makes the machine that sound describes, with changes to some files. "-" removes a
+// file.
 func machineWith(t *testing.T, changes map[string]string) host {
 	t.Helper()
 	h := host{root: t.TempDir()}
