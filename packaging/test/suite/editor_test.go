@@ -62,12 +62,12 @@ while True: c = s.accept()[0]; c.sendall(open(\"/proc/self/cgroup\", \"rb\").rea
 
 	// Connections end with the job.
 	sh(t, "alice", "for i in 1 2; do ssh gpubox-ide 'echo in; sleep 1000' >~/got.$i 2>&1 & done")
-	until(t, "two are connected", func() bool { return try(t, "alice", "cat ~/got.1 ~/got.2").Stdout == "in\nin\n" })
+	poll(t, "two are connected", func() bool { return try(t, "alice", "cat ~/got.1 ~/got.2").Stdout == "in\nin\n" })
 	if again := holders(t); again != id {
 		t.Errorf("the connections have jobs %s, not %s", again, id)
 	}
 	sh(t, "alice", "gpusched cancel "+id)
-	until(t, "both are closed", func() bool {
+	poll(t, "both are closed", func() bool {
 		return try(t, "alice", "pgrep -x ssh").Code == 1
 	})
 	sh(t, "alice", "rm -f ~/got.*")
@@ -121,10 +121,10 @@ func TestEditorWaits(t *testing.T) {
 	gpusSeen(t)
 	sshIntoJobs(t)
 	all := submit(t, "bob", "-g 4 -t 1h -- sleep 1000")
-	until(t, "bob has all GPUs", func() bool { return show(t, "bob", all).State == job.Running })
+	poll(t, "bob has all GPUs", func() bool { return show(t, "bob", all).State == job.Running })
 
 	sh(t, "alice", "for i in 1 2 3 4; do ssh gpubox-ide 'echo in $GPUSCHED_JOB_ID' >~/got.$i 2>&1 & echo $! >~/pid.$i; done")
-	until(t, "all of them wait", func() bool {
+	poll(t, "all of them wait", func() bool {
 		return strings.Count(try(t, "alice", "cat ~/got.*").Stdout, "queued, first: ") == 4
 	})
 	id := holders(t)
@@ -137,7 +137,7 @@ func TestEditorWaits(t *testing.T) {
 		t.Errorf("after Ctrl-C the jobs are %s", now)
 	}
 	sh(t, "alice", "timeout -s KILL 3 sleep 1000 | gpusched proxy --name lost -t 1h >~/got.lost 2>&1 & true")
-	until(t, "the other job waits", func() bool {
+	poll(t, "the other job waits", func() bool {
 		lost = strings.TrimSpace(try(t, "alice", "gpusched list --mine --name lost -o ids").Stdout)
 		return lost != ""
 	})
@@ -148,7 +148,7 @@ func TestEditorWaits(t *testing.T) {
 		t.Errorf("two still wait, and the jobs are %s, not %s", now, id)
 	}
 	cancel(t, "bob", all)
-	until(t, "two are in", func() bool { return strings.Count(try(t, "alice", "cat ~/got.*").Stdout, "in "+id+"\n") == 2 })
+	poll(t, "two are in", func() bool { return strings.Count(try(t, "alice", "cat ~/got.*").Stdout, "in "+id+"\n") == 2 })
 	sh(t, "alice", "rm -f ~/got.* ~/pid.*; gpusched cancel "+id+"; gpusched wait -q "+id+" || true")
 
 	for _, line := range []string{"ssh gpubox-short true", "gpusched submit -q -n short -- \"$(command -v gpusched)\" hold-for-ssh 3s"} {
