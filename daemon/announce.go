@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// keepEvents is how many events are kept. readEvents is how many events one answer has at most.
+// keepEvents is the number of events that are kept. readEvents is the maximum number of events in
+// one answer.
 const (
 	keepEvents = 16_384
 	readEvents = 512

@@ -54,7 +54,7 @@ type Options struct {
 	// StartUnit starts a unit of the site; nil: no such unit is started.
 	StartUnit func(ctx context.Context, name string) error
 	Reboot    Reboot                             // nil: the machine can't be rebooted
-	Scheduled Scheduled                          // nil: no end of the machine is ever scheduled
+	Scheduled Scheduled                          // nil: no shutdown is ever scheduled
 	Prove     Prove                              // nil: GPUs are not tested
 	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
 	Tell      Tell                               // nil: no notes are written

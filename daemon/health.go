@@ -55,8 +55,8 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	return append(checks, d.probes.run(ctx)...)
 }
 
-// startsFailing is how long all starts must fail until health reports that they fail. Until then,
-// health calls them degraded.
+// startsFailing is the time after which health reports that all starts fail. Until then, health
+// calls them degraded.
 const startsFailing = time.Hour
 
 // checkStarts reports failed starts that are not the jobs' fault. Such starts are tried again.

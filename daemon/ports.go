@@ -54,9 +54,8 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
-// Changes calls its last argument with each signal of systemd about a unit, in order, until ctx is
-// done.
-type Changes func(ctx context.Context, tell func(units.Change))
+// Changes calls report with each signal of systemd about a unit, in order, until ctx is done.
+type Changes func(ctx context.Context, report func(units.Change))
 
 // Persons returns the person behind a uid, and whether that person is certain.
 type Persons func(uid int) (person int, certain bool)
@@ -143,10 +142,10 @@ type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 // The process runs commands for the job's owner, who has this uid.
 type Open func(ctx context.Context, id job.ID, uid int) error
 
-// Deliver sends a message about a job, given the job's record. The last parameter is the address or
-// URL that the owner chose; "" means none. If sending fails, why has the reason, and again is true
-// if another try may succeed. Deliver returns at the latest when ctx is done.
-type Deliver func(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool)
+// Deliver sends a message about a job, given the job's record. address is the address or URL that
+// the owner chose; "" means none. If sending fails, why has the reason, and again is true if
+// another try may succeed. Deliver returns at the latest when ctx is done.
+type Deliver func(ctx context.Context, n job.Notification, j *job.Job, address string) (why job.Message, again bool)
 
 // TellUser writes a line on the terminals of a user. The error is a refusal of gpusched-notify, such
 // as that the user has no terminal open. TellUser returns when ctx is done, or earlier.

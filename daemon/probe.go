@@ -18,7 +18,8 @@ type Check struct {
 // together.
 const CheckTime = 3 * time.Second
 
-// probeFresh is how long a result is used again, because every status request needs all results.
+// probeFresh is the time for which a result is used again, because every status request needs all
+// results.
 const probeFresh = time.Second
 
 // probe runs a Check, but never twice at the same time. A part that hangs therefore occupies only

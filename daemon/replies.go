@@ -81,7 +81,7 @@ func (d *Daemon) awaitReply(ctx context.Context, answer *pendingReply) (core.Rep
 	return answer.reply, nil
 }
 
-// unwrittenAfter is how long a client waits before it is told that the disk fails.
+// unwrittenAfter is the time that a client waits before it is told that the disk fails.
 const unwrittenAfter = 2 * time.Second
 
 // A waiterSet contains the callers that wait for a change of a job.

@@ -19,7 +19,7 @@ import (
 // shutdown knows whether systemd is stopping all units, and when the machine is to shut down.
 type shutdown struct {
 	system    System    // nil: systemd never shuts down
-	scheduled Scheduled // nil: no end of the machine is ever scheduled
+	scheduled Scheduled // nil: no shutdown is ever scheduled
 	host      Runtime
 	inbox     *inbox
 	log       *slog.Logger
@@ -33,8 +33,8 @@ type shutdown struct {
 	failed lastFailure
 }
 
-// Scheduled returns the end of the machine that logind has scheduled, such as by 'shutdown -r 6:00'.
-// A zero time means that there is none.
+// Scheduled returns the shutdown of the machine that logind has scheduled, such as after 'shutdown
+// -r 6:00'. A zero time means that there is none.
 type Scheduled func(ctx context.Context) (job.MachineEnd, error)
 
 // Reboot reboots the machine. Why is shown on the terminals of users.
@@ -45,7 +45,7 @@ const (
 	scheduleTime  = 5 * time.Second
 )
 
-// watch looks for scheduled ends of the machine until ctx is done.
+// watch looks for scheduled shutdowns of the machine until ctx is done.
 func (s *shutdown) watch(ctx context.Context) {
 	if s.scheduled == nil {
 		return

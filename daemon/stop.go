@@ -69,8 +69,8 @@ func (x *executor) nothingToStop(a core.Stop, another bool) core.Event {
 	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: another}
 }
 
-// collectAfter is how long the unit of an ended job is kept. During that time, systemd can already
-// start the next job on the same GPUs.
+// collectAfter is the time for which the unit of an ended job is kept. During that time, systemd
+// can already start the next job on the same GPUs.
 const collectAfter = 20 * time.Millisecond
 
 // collect removes a unit whose result is on record.

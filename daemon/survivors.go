@@ -37,7 +37,7 @@ func (x *executor) leftRunning(a core.Stop) (n int) {
 	return n
 }
 
-// endsWithIt is how long after the command a helper may end.
+// endsWithIt is the longest time by which a helper may outlive the command.
 const endsWithIt = 50 * time.Millisecond
 
 func (x *executor) running(a core.Stop) (n int) {

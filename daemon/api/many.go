@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Many applies a command to many jobs in one request. It calls its last argument with outcomes as
-// they arrive. These outcomes are valid even if Many returns an error. If the daemon has no room
-// for the request, it has done nothing, and Many repeats the request.
-func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) error {
+// Many applies a command to many jobs in one request. It calls report with outcomes as they arrive.
+// These outcomes are valid even if Many returns an error. If the daemon has no room for the
+// request, it has done nothing, and Many repeats the request.
+func Many(ctx context.Context, e Engine, r ManyRequest, report func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {
 		var part ManyPart
 		if err == nil {
@@ -23,7 +23,7 @@ func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) err
 		if err != nil {
 			return leftOpen(err)
 		}
-		told(part)
+		report(part)
 		switch {
 		case part.Error != nil:
 			return part.Error

@@ -227,8 +227,8 @@ type Recent struct {
 	Failed int       `json:"failed,omitempty"` // jobs that neither completed nor were cancelled
 }
 
-// Drain is an administrator's order that no job may start, or the planned end of the machine, before
-// which only jobs start that end in time.
+// Drain is an administrator's order that no job may start, or a planned shutdown of the machine.
+// Before a shutdown, only jobs start that end in time.
 type Drain struct {
 	By       string    `json:"by,omitempty"`
 	Reason   string    `json:"reason,omitempty"`

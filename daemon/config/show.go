@@ -79,15 +79,15 @@ func commented(text string) string {
 	return b.String()
 }
 
-// Wrap breaks a text into lines of at most width characters. The first line begins with first, and
-// each other line with rest.
-func Wrap(text, first, rest string, width int) string {
+// Wrap breaks a text into lines of at most width characters. The first line begins with
+// firstIndent, and each other line with indent.
+func Wrap(text, firstIndent, indent string, width int) string {
 	var b strings.Builder
-	line, prefix := first, first
+	line, prefix := firstIndent, firstIndent
 	for word := range strings.FieldsSeq(text) {
 		if len(line) > len(prefix) && len(line)+1+len(word) > width {
 			b.WriteString(line + "\n")
-			line, prefix = rest, rest
+			line, prefix = indent, indent
 		}
 		if len(line) > len(prefix) {
 			line += " "

@@ -11,7 +11,7 @@ type Ring struct {
 
 // NewRing returns a ring that keeps the given number of events. The number of its first event is
 // last plus one.
-func NewRing(most int, last int64) *Ring { return &Ring{most: most, last: last} }
+func NewRing(size int, last int64) *Ring { return &Ring{most: size, last: last} }
 
 // Last returns the number of the last event.
 func (r *Ring) Last() int64 { return r.last }

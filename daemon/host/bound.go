@@ -53,7 +53,7 @@ func garbagePercent(live uint64) int {
 	return min(max(int(garbageFree*100/max(live, 1)), garbageMin), garbageMax)
 }
 
-// maxSpare is how many unused bytes ReturnMemory lets the process keep.
+// maxSpare is the number of unused bytes that ReturnMemory lets the process keep.
 const maxSpare = 8 << 20
 
 // ReturnMemory returns unused memory to the machine, and reports whether it did so. Without it, the

@@ -105,7 +105,7 @@ func CheckDirectoryUIDs(c job.Check, systemd string) job.Check {
 	return c
 }
 
-// leastSpace is how much the state file may grow in a busy hour.
+// leastSpace is the number of bytes by which the state file may grow in a busy hour.
 const leastSpace = 256 << 20
 
 // CheckSpace reports whether the disk of the state file is almost full.

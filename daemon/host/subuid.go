@@ -24,13 +24,13 @@ type Subordinates struct {
 	allKnown bool // true if the account of each owner was found
 }
 
-// NewSubordinates reads the ranges and their owners from a file, which may be missing. The last
-// function reports whether a uid in an owner's range belongs to an account, and whether that is
-// known. The uid of an account is not subordinate, whatever the file says, because a range may
-// include uids of a directory service. Neither function may wait.
-func NewSubordinates(path string, uidOf func(string) (int, bool), named func(uid, owner int) (named, known bool),
+// NewSubordinates reads the ranges and their owners from a file, which may be missing. isNamed
+// reports whether a uid in an owner's range belongs to an account, and whether that is known. The
+// uid of an account is not subordinate, whatever the file says, because a range may include uids of
+// a directory service. Neither function may wait.
+func NewSubordinates(path string, uidOf func(string) (int, bool), isNamed func(uid, owner int) (named, known bool),
 ) *Subordinates {
-	return &Subordinates{path: path, uidOf: uidOf, named: named}
+	return &Subordinates{path: path, uidOf: uidOf, named: isNamed}
 }
 
 // A uidRange is an owner's subordinate uids, from low to high-1.

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// queueLength is how many entries may wait while journald does not read. With the kernel's
-	// buffer, there is room for some seconds of the busiest day.
+	// queueLength is the number of entries that may wait while journald does not read. With the
+	// kernel's buffer, there is room for some seconds of the busiest day.
 	queueLength = 4096
-	// patience is how long the daemon waits for the last entries when it ends. An entry of the
+	// patience is the time that the daemon waits for the last entries when it ends. An entry of the
 	// audit log waits for room for the same time. If journald has not read for this long, it counts
 	// as stuck.
 	patience = 2 * time.Second

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// syncTime is how long to wait for journald, whose disk may be slow.
+// syncTime is the time to wait for journald, whose disk may be slow.
 const syncTime = 5 * time.Second
 
 // A Syncer makes journald write all messages that it has received.

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// firstWaiting is how many waiting jobs the status shows.
+// firstWaiting is the number of waiting jobs that the status shows.
 const firstWaiting = 10
 
 // handleStatus answers with a summary of the daemon, its jobs and its GPUs.

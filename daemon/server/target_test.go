@@ -130,7 +130,7 @@ func TestListingsSelectTasks(t *testing.T) {
 	}
 }
 
-// waitsOfOne is how many waits the test server allows one user.
+// waitsOfOne is the number of waits that the test server allows one user.
 const waitsOfOne = 96
 
 // A wait for a task continues when the task becomes a job. Until then the server does not poll the

@@ -57,14 +57,14 @@ func filesBeside(t *testing.T, path string) map[string]string {
 	return files
 }
 
-// atNames calls its argument before each call that syncs names, and before the first call after
-// each change of names.
-func (p *play) atNames(at func(c diskCall)) {
+// atNames calls fn before each call that syncs names, and before the first call after each change
+// of names.
+func (p *play) atNames(fn func(c diskCall)) {
 	before := 0
 	p.disk.Judge(func(c diskCall) diskFault {
 		late := p.disk.Late()
 		if late > 0 && (late != before || c.Op == opSyncNames || c.Op == opSync) {
-			at(c)
+			fn(c)
 		}
 		before = late
 		return noFault

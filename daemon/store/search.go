@@ -81,14 +81,14 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 
 // search goes through the ended jobs in an index, newest first. After every searchRows jobs it
 // gives up its turn, so that a search of a long history delays nobody.
-func (s *Store) search(ctx context.Context, index, match *filter, most int) ([]job.Job, error) {
+func (s *Store) search(ctx context.Context, index, match *filter, limit int) ([]job.Job, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	found := []job.Job{}
 	for from := (job.Cursor{}); ; {
 		room := 0
-		if most > 0 {
-			room = most - len(found)
+		if limit > 0 {
+			room = limit - len(found)
 		}
 		some, to, err := s.searchSome(limited, index, match, from, room)
 		switch {
@@ -98,7 +98,7 @@ func (s *Store) search(ctx context.Context, index, match *filter, most int) ([]j
 			return nil, err
 		}
 		found = append(found, some...)
-		if to.IsZero() || most > 0 && len(found) == most {
+		if to.IsZero() || limit > 0 && len(found) == limit {
 			return found, nil
 		}
 		from = to
@@ -158,11 +158,12 @@ func (f *filter) combine(o *filter, before, from job.Cursor) *filter {
 	return both
 }
 
-// newestClause returns the clause that selects the newest ended jobs. If most is 0, it selects all.
-func (f *filter) newestClause(most int) (string, []any) {
+// newestClause returns the clause that selects the newest ended jobs. If limit is 0, it selects
+// all.
+func (f *filter) newestClause(limit int) (string, []any) {
 	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
-	if most > 0 {
-		clause += fmt.Sprintf(" LIMIT %d", most)
+	if limit > 0 {
+		clause += fmt.Sprintf(" LIMIT %d", limit)
 	}
 	return clause, f.args
 }

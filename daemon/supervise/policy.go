@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lostAfter is how long the driver may report a GPU as lost before the GPU's jobs are ended.
-// A reload of the driver takes less time.
+// lostAfter is the time after which the jobs of a GPU that the driver reports as lost are ended. A
+// reload of the driver takes less time.
 const lostAfter = 10 * time.Second
 
 // settingsOf converts a configuration into the daemon's settings,

@@ -6,13 +6,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Links calls its second argument for each pair of n GPUs, and returns the links that it makes. A
-// Link without a Kind is left out.
-func Links(n int, join func(a, b int) gpu.Link) []gpu.Link {
+// Links calls linkOf for each pair of n GPUs, and returns the links that it makes. A Link without a
+// Kind is left out.
+func Links(n int, linkOf func(a, b int) gpu.Link) []gpu.Link {
 	var links []gpu.Link
 	for a := range n {
 		for b := a + 1; b < n; b++ {
-			if l := join(a, b); l.Kind != "" {
+			if l := linkOf(a, b); l.Kind != "" {
 				l.A, l.B = a, b
 				links = append(links, l)
 			}

@@ -47,10 +47,10 @@ func (r *Reader) setTrouble(err error) {
 	r.trouble = err
 }
 
-// Run calls its second argument with each report, one at a time, until ctx is done.
-func (r *Reader) Run(ctx context.Context, tell func(gpu.XidReport)) {
+// Run calls report with each report, one at a time, until ctx is done.
+func (r *Reader) Run(ctx context.Context, report func(gpu.XidReport)) {
 	for ctx.Err() == nil {
-		err := r.follow(ctx, tell)
+		err := r.follow(ctx, report)
 		if ctx.Err() != nil {
 			return
 		}

@@ -1,6 +1,6 @@
 package contract
 
-// Exit is how a unit's main process ended.
+// Exit describes the end of a unit's main process.
 type Exit struct {
 	Code    int // exit status; 0 if Signal is set
 	Signal  int

@@ -33,9 +33,9 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 	})
 }
 
-// awaitUnless waits for the end of a systemd job, or until its last argument, a function, returns
-// true. It calls that function whenever it asks systemd.
-func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
+// awaitUnless waits for the end of a systemd job, or until isOver returns true. It calls isOver
+// whenever it asks systemd.
+func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, isOver func() (bool, error)) (string,
 	error) {
 	timer := time.NewTimer(pollEvery)
 	defer timer.Stop()
@@ -64,7 +64,7 @@ func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, o
 			}
 			return jobUnknown, nil
 		}
-		if is, err := over(); is || err != nil {
+		if is, err := isOver(); is || err != nil {
 			return jobUnknown, err
 		}
 		timer.Reset(pollEvery)

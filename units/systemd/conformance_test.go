@@ -23,7 +23,7 @@ type testedManager interface {
 	Changes() <-chan units.Change
 }
 
-// bench is what the suite needs of the implementation under test.
+// A bench has what the suite needs from the implementation under test.
 type bench struct {
 	// New returns a manager without any unit of a job. It registers its cleanup with t.
 	New func(t *testing.T) testedManager

@@ -42,8 +42,8 @@ func callLogind(ctx context.Context, conn *dbus.Conn, method string, args ...any
 	return conn.Object(logindName, logindPath).CallWithContext(ctx, logindIface+"."+method, dbus.FlagNoAutoStart, args...)
 }
 
-// ScheduledShutdown returns which end of the machine logind has scheduled, such as "reboot", and
-// when. A zero time means that there is none. A rehearsal ("dry-reboot") counts as none.
+// ScheduledShutdown returns the kind of shutdown that logind has scheduled, such as "reboot", and
+// its time. A zero time means that there is none. A rehearsal ("dry-reboot") counts as none.
 func ScheduledShutdown(ctx context.Context) (how string, at time.Time, err error) {
 	return scheduledShutdown(ctx, DefaultAddress)
 }

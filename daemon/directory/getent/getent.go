@@ -16,7 +16,7 @@ import (
 // Program is the path of getent(1), which is part of every C library.
 const Program = "/usr/bin/getent"
 
-// limit is how long a question may take. It is shorter than the daemon's wait.
+// limit is the time that a question may take. It is shorter than the daemon's wait.
 const limit = 4 * time.Second
 
 // notFound is the exit status of getent if a key is not in the database.

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// keptEvents is how many events are kept. It is small, so that a test can miss an event.
+// keptEvents is the number of events that are kept. It is small, so that a test can miss an event.
 const keptEvents = 4
 
 // Announce adds events and gives them the next numbers.
