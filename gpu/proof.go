@@ -66,8 +66,8 @@ var errorsOfTheTest = []int{
 	34,                      // libcuda.so.1 is a stub
 	46,                      // the GPU is another program's alone
 	200, 209, 218, 222, 223, // the GPU or the driver is too old or too new for the test's kernel
-	221,                     // the compiler of PTX is not installed
-	805, 806, 807, 808, 809, // the GPU is shared by an MPS that does not serve the test
+	221,                          // the compiler of PTX is not installed
+	805, 806, 807, 808, 809, 810, // the GPU is shared by an MPS that does not serve the test
 }
 
 // Numbers of CUDA's errors.

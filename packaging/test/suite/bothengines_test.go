@@ -45,6 +45,8 @@ var bothLines = []struct {
 	{"exec RUNS -- sh -c 'echo in $GPUSCHED_JOB_ID; exit 6'", 6, 6, "in RUNS"},
 	{"exec HELD -- true", 1, 1, "is queued"},
 	{"exec ENDED -- true", 1, 1, "has ended"},
+	{"ssh-config gpubox", 0, 2, "not for Slurm"},
+	{"proxy </dev/null", -1, 2, "not for Slurm"},
 	{"import /nowhere", 2, 2, "no such file"},
 	{"watch --help", 0, 0, ""},
 	{"watch /nowhere", -1, 2, "not for Slurm"},

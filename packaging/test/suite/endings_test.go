@@ -262,7 +262,7 @@ func TestAimedSignals(t *testing.T) {
 	}
 	held := submit(t, "alice", "-g 0 --screen"+command)
 	waitText(t, held, "armed")
-	mustFail(t, "alice", fmt.Sprintf("gpusched cancel --signal main:USR1 %d", held), 1, "holds its terminal")
+	mustFail(t, "alice", fmt.Sprintf("gpusched cancel --signal main:USR1 %d", held), 1, "has a terminal")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", held))
 	wait(t, held)
 }

@@ -61,6 +61,9 @@ func ownRuns(t *testing.T, id int64) {
 func TestOwnScheduler(t *testing.T) {
 	begin(t)
 	ownScheduler(t)
+	until(t, "all GPUs are tested", func() bool {
+		return strings.Count(try(t, "alice", ownRuntime+"gpusched --user gpus --json").Stdout, `"state": "free"`) == 4
+	})
 	const first = `-g 2 -- bash -c 'echo visible=$CUDA_VISIBLE_DEVICES socket=$GPUSCHED_SOCKET; touch ~/own1; while [ ! -e ~/own-end ]; do sleep 0.05; done; echo last; exit 3'`
 	one, two := ownSubmit(t, first), ownSubmit(t, `-g 2 -m 1G -c 1 -- bash -c 'echo visible=$CUDA_VISIBLE_DEVICES; sleep 1000'`)
 	three := ownSubmit(t, "-g 1 -- true")
