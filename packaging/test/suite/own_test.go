@@ -61,7 +61,7 @@ func ownRuns(t *testing.T, id int64) {
 func TestOwnScheduler(t *testing.T) {
 	begin(t)
 	ownScheduler(t)
-	until(t, "all GPUs are tested", func() bool {
+	poll(t, "all GPUs are tested", func() bool {
 		return strings.Count(try(t, "alice", ownRuntime+"gpusched --user gpus --json").Stdout, `"state": "free"`) == 4
 	})
 	const first = `-g 2 -- bash -c 'echo visible=$CUDA_VISIBLE_DEVICES socket=$GPUSCHED_SOCKET; touch ~/own1; while [ ! -e ~/own-end ]; do sleep 0.05; done; echo last; exit 3'`
