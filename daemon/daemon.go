@@ -38,6 +38,7 @@ type Options struct {
 	Source     Source
 	Kernel     Kernel                    // nil: error reports are not read
 	Driver     func() gpu.DriverVersions // installed and loaded driver; nil: unknown
+	HasCUDA    func() bool               // reports whether libcuda.so.1 is installed; nil: it is not
 	UnitOf     func(pid int) string      // unit of a process, "" if unknown; nil: never known
 	Account    func(uid int) string      // name of an account, "" if unknown; nil: never known
 	Person     Persons                   // finds the person behind a uid; nil: each uid is a person of its own

@@ -23,9 +23,6 @@ const (
 	notReadyTime  = 2 * time.Minute
 )
 
-// NoCUDA is the text of a test for which there is no library. That is no fault of the machine.
-const NoCUDA = "there is no libcuda.so.1"
-
 // Prove tests a GPU with CUDA, within a minute. The text is for people.
 type Prove func(ctx context.Context, p core.Prove) (says gpu.Proof, text string)
 
@@ -93,7 +90,7 @@ func checkProofs(v *job.View, on bool) job.Check {
 		return c
 	}
 	c.Detail = fmt.Sprintf("GPU %s: used without a test with CUDA: %s", job.FormatGPUList(list), why)
-	if why != NoCUDA {
+	if why != gpu.NoCUDA {
 		c.Health = job.Limited
 		c.Next = fmt.Sprintf("see 'journalctl -u gpusched-probe-%d'; 'gpusched gpu pause %[1]d' and 'gpusched gpu resume %[1]d' test it again", list[0])
 	}

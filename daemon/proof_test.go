@@ -71,7 +71,7 @@ func TestCheckProofs(t *testing.T) {
 		{v: view("", ""), health: job.Healthy, says: "each GPU is tested with CUDA"},
 		{v: view("", ""), off: true, health: job.Healthy, says: "not tested with CUDA (gpus.probe)"},
 		{v: view("", "no bus", "no bus"), health: job.Limited, says: "GPU 1,2: used without a test with CUDA: no bus"},
-		{v: view(NoCUDA), health: job.Healthy, says: "GPU 0: used without a test with CUDA: there is no libcuda.so.1"},
+		{v: view(gpu.NoCUDA), health: job.Healthy, says: "GPU 0: used without a test with CUDA: there is no libcuda.so.1"},
 	} {
 		got := checkProofs(c.v, !c.off)
 		if got.Health != c.health || !strings.Contains(got.Detail, c.says) || (got.Health == job.Healthy) != (got.Next == "") {

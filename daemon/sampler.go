@@ -77,7 +77,7 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
 	}
 	ev := core.Sampled{
-		Number: number, Snap: snap, Driver: s.driver(snap.Driver),
+		Number: number, Snap: snap, Driver: s.driver(snap.Driver), HasCUDA: s.d.opt.HasCUDA != nil && s.d.opt.HasCUDA(),
 		Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{},
 	}
 	for _, dev := range snap.Devices {

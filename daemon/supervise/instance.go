@@ -110,7 +110,7 @@ func (s *instance) open(ctx context.Context) error {
 		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit,
 		Scheduled: scheduledEnd, Reboot: s.reboot(),
 		Source: s.source, Kernel: kernel,
-		Driver: func() gpu.DriverVersions { return driver.Installed("") },
+		Driver: func() gpu.DriverVersions { return driver.Installed("") }, HasCUDA: func() bool { return driver.HasCUDA("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
 		NameToday: s.names.NameToday, Groups: s.quotaGroups, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/driver"
@@ -36,7 +35,7 @@ const uvm = "/dev/nvidia-uvm"
 // prove implements daemon.Prove.
 func (p *prover) prove(ctx context.Context, a core.Prove) (gpu.Proof, string) {
 	if !driver.HasCUDA(p.Root) {
-		return gpu.ProofNoLibrary, daemon.NoCUDA
+		return gpu.ProofNoLibrary, gpu.NoCUDA
 	}
 	devices := cgroup.StatNodes([]string{p.Root + uvm})
 	if len(devices) == 0 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
@@ -80,7 +79,7 @@ func TestProve(t *testing.T) {
 		}
 	}
 	none := prover{Units: &tester{}, Root: t.TempDir()}
-	if says, text := none.prove(t.Context(), core.Prove{}); says != gpu.ProofNoLibrary || text != daemon.NoCUDA {
+	if says, text := none.prove(t.Context(), core.Prove{}); says != gpu.ProofNoLibrary || text != gpu.NoCUDA {
 		t.Errorf("without a library: %s %q", says, text)
 	}
 	root := t.TempDir()

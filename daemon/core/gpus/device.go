@@ -76,7 +76,7 @@ func (b *inventory) unassignedMem(d *device) int64 {
 // Sampled handles a sample. The consequences become findings.
 func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
-	b.persons = e.Persons
+	b.persons, b.last.hasCUDA = e.Persons, e.HasCUDA
 	if b.last.problem == "" || e.Driver.Loaded != "" {
 		b.last.versions = e.Driver // the problem may be due to an upgrade of the driver
 	}
@@ -283,7 +283,7 @@ func (b *inventory) IsFresh(now time.Time) bool {
 // state returns the state of the GPU for placement, with the reason for people.
 func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message) {
 	state, why := b.stateUnproved(d, now)
-	if state == sched.OK && d.proof.isDue(b.policy) &&
+	if state == sched.OK && d.proof.isDue(b) &&
 		(!d.proof.begun.IsZero() || b.jobs.ShareHeld(d.UUID) < job.WholeGPU) {
 		return sched.Cleaning, job.Say("detail/proving")
 	}

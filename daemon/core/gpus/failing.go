@@ -189,7 +189,7 @@ func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) (int, 
 // isAcquitted reports whether a test with CUDA found a GPU well that would now become suspect for
 // the first time. Such a GPU goes on. If the next job fails on it at once, it rests.
 func (b *inventory) isAcquitted(d *device, now time.Time) bool {
-	return d.failing.rests == 0 && b.policy.Prove && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.cudaFails(d)
+	return d.failing.rests == 0 && proves(b) && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.cudaFails(d)
 }
 
 // judge returns the GPU at fault for a job's failure, with the GPU's failures including this one;

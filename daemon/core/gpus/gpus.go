@@ -54,6 +54,7 @@ type sampleFacts struct {
 	cuda    string
 
 	versions gpu.DriverVersions
+	hasCUDA  bool
 	differed bool // an upgraded driver was not loaded, and no good sample came since it is
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
@@ -41,9 +40,20 @@ type proof struct {
 	jobs   []job.ID    // failed jobs that wait for the test
 }
 
+// proves reports whether GPUs are tested: the site wants it, and there is a library to do it with.
+func proves(b *inventory) bool { return b.policy.Prove && b.last.hasCUDA }
+
+// untested returns why jobs get a GPU without a test; zero: it is tested.
+func (p *proof) untested(b *inventory) job.Message {
+	if b.policy.Prove && b.seen && !b.last.hasCUDA {
+		return job.Text(gpu.NoCUDA)
+	}
+	return p.silent
+}
+
 // isDue reports whether the GPU takes no job before a test has ended.
-func (p *proof) isDue(policy *site.Policy) bool {
-	return policy.Prove && (p.wanted || !p.begun.IsZero())
+func (p *proof) isDue(b *inventory) bool {
+	return proves(b) && (p.wanted || !p.begun.IsZero())
 }
 
 // wantProof asks for a test of a GPU, with the site's own check, whatever an earlier one said.
@@ -77,7 +87,7 @@ func (b *inventory) proofKey() string {
 // or that was lost.
 func (b *Book) checkProof(d *device) {
 	key := b.proofKey()
-	isNew := b.policy.Prove && d.proof.of != key && b.controls[d.UUID].Fault.Proved != key
+	isNew := proves(&b.inventory) && d.proof.of != key && b.controls[d.UUID].Fault.Proved != key
 	if isNew || !d.lostSince.IsZero() {
 		b.wantProof(d)
 	}
@@ -86,17 +96,19 @@ func (b *Book) checkProof(d *device) {
 // AwaitProof reports whether the end of a job that failed at once must wait for a test of its GPUs.
 // It asks for these tests.
 func (b *Book) AwaitProof(l *tracked.Job, r *job.Result, over, now time.Time) (wait bool) {
-	if !b.policy.Prove || !failedAtOnce(l.Job, r, over) {
+	switch {
+	case !b.policy.Prove || !failedAtOnce(l.Job, r, over):
 		return false
-	}
-	if !b.seen { // the daemon has just started
+	case !b.seen: // the daemon has just started
 		return len(l.Attempt.GPUs) > 0
+	case !proves(&b.inventory):
+		return false
 	}
 	culprit, _ := b.judge(l, r, over, b.doWell)
 	excused := now.Sub(b.excuses[excuseOf(l)]) < excuseLasts
 	for _, d := range b.gpusOf(l.Job) {
 		tested := !d.proof.at.Before(over) || excused && d != culprit
-		if state, _ := b.stateUnproved(d, now); state != sched.OK || tested && !d.proof.isDue(b.policy) {
+		if state, _ := b.stateUnproved(d, now); state != sched.OK || tested && !d.proof.isDue(&b.inventory) {
 			continue
 		}
 		d.proof.wanted, wait = true, true
@@ -126,7 +138,7 @@ func (e excuses) add(l *tracked.Job, now time.Time) {
 // now.
 func (b *Book) Awaits(id job.ID, now time.Time) bool {
 	return !b.seen || slices.ContainsFunc(b.devices, func(d *device) bool {
-		if !slices.Contains(d.proof.jobs, id) || !d.proof.isDue(b.policy) {
+		if !slices.Contains(d.proof.jobs, id) || !d.proof.isDue(&b.inventory) {
 			return false
 		}
 		state, _ := b.stateUnproved(d, now)
@@ -138,7 +150,7 @@ func (b *Book) Awaits(id job.ID, now time.Time) bool {
 // running jobs as a whole, is tested later.
 func (b *Book) BeginProofs(now time.Time) {
 	for _, d := range b.devices {
-		if !d.proof.isDue(b.policy) || !d.proof.begun.IsZero() || d.UUID == "" || b.byIndex(d.Index) != d {
+		if !d.proof.isDue(&b.inventory) || !d.proof.begun.IsZero() || d.UUID == "" || b.byIndex(d.Index) != d {
 			continue
 		}
 		busy := len(d.proof.jobs) == 0 && b.jobs.ShareHeld(d.UUID) >= job.WholeGPU

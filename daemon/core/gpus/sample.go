@@ -14,6 +14,7 @@ type Sample struct {
 	Number  uint64
 	Snap    gpu.Snapshot
 	Driver  gpu.DriverVersions // the driver's versions, as far as they are known
+	HasCUDA bool               // libcuda.so.1 is installed
 	Jobs    map[int]job.ID
 	Persons map[int]Person
 }

@@ -57,7 +57,7 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 			detail = b.Reservations.messageFor(d.UUID, v.FreeMilli, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
-		v.EnergyMilliJ, v.Doubt, v.Untested = d.energy, b.remarkOn(d, now), d.proof.silent
+		v.EnergyMilliJ, v.Doubt, v.Untested = d.energy, b.remarkOn(d, now), d.proof.untested(b)
 		needs, _ := b.neededRecovery(d)
 		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlistedMem(d)
 		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed
