@@ -2,13 +2,13 @@ package gpu
 
 import "strings"
 
-// minContext is less GPU memory than any computing program uses. Such a program has a CUDA context
-// even before it allocates anything. Tables of nvidia-smi that people published show 107 MiB for
-// CUDA's nbody sample under MPS, 160 MiB for a C++ program (XuehaiPan/nvitop#152), and 700 to 800
-// MiB for PyTorch with one tensor (discuss.pytorch.org/t/73021 and 81330). Processes of type C with
-// less memory are helpers: nvidia-cuda-mps-server has 25 to 60 MiB. Tools that only query NVML
-// (nvidia-smi, nvtop, DCGM's nv-hostengine, nvidia-persistenced) have no context and are not
-// listed.
+// minContext is a lower bound: every program that computes uses at least this much GPU memory,
+// because it has a CUDA context even before it allocates anything. Tables of nvidia-smi that people
+// published show 107 MiB for CUDA's nbody sample under MPS, 160 MiB for a C++ program
+// (XuehaiPan/nvitop#152), and 700 to 800 MiB for PyTorch with one tensor
+// (discuss.pytorch.org/t/73021 and 81330). Processes of type C with less memory are helpers:
+// nvidia-cuda-mps-server has 25 to 60 MiB. Tools that only query NVML (nvidia-smi, nvtop, DCGM's
+// nv-hostengine, nvidia-persistenced) have no context and are not listed.
 const minContext = 100 << 20
 
 // Computes reports whether the process is a computing program, even if it is idle now: its context

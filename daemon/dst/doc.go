@@ -50,8 +50,8 @@
 //     say. That time ends with the job, or when the scheduler learns of the job's end.
 //  16. A job is placed only once all its dependencies are met, including those that were added
 //     later.
-//  17. An update by its owner raises no job's priority. If an administrator raised a job's
-//     priority, its owner's update gives the job no more of the machine.
+//  17. If a job's owner updates the job, its priority does not rise. If an administrator raised a
+//     job's priority, its owner's update gives the job no more of the machine.
 //  18. If a job asked for a message about its start or end, the message is recorded as owed
 //     together with that start or end. It is sent at least once or given up with a reason, and is
 //     never recorded as sent if it was not. It arrives more than once only if the machine or the

@@ -31,8 +31,9 @@ func (w *World) countsAsLive(r *run) bool {
 	return w.tracked.states[r.job].Live() && w.tracked.attempts[r.job] == r.attempt
 }
 
-// ownerKnown reports whether the job of a stray follows from the stray's user and start time. It
-// does if no other job of the user has the GPU and the unit in which the stray began still exists.
+// ownerKnown reports whether the daemon can tell from a stray's user and start time which job the
+// stray belongs to. It can if no other job of the user has the GPU and the unit in which the stray
+// began still exists.
 func (w *World) ownerKnown(s *stray, uuid string) bool {
 	j := w.tracked
 	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {

@@ -214,9 +214,9 @@ type End struct {
 }
 
 // QuotaMilli returns what the request counts in quotas of GPUs. A part that chooses its GPU counts
-// as a whole GPU: the scheduler packs parts together, and a part that stays away from the others
-// blocks its GPU for whole requests. Any other part counts with its share of the GPU or of the
-// GPU's memory, whichever is larger: a GPU without free memory is useless to others.
+// as a whole GPU: the scheduler packs parts together, and while a part stays away from the others,
+// no job that asks for whole GPUs can use its GPU. Any other part counts as its share of the GPU or
+// of the GPU's memory, whichever is larger: a GPU without free memory is useless to others.
 func (r *Request) QuotaMilli() int {
 	part := r.Part()
 	chooses := r.Spread || len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 || r.MaxLoadPercent+r.MaxUsedPercent > 0

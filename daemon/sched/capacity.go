@@ -71,7 +71,7 @@ type hostCapacity struct {
 	noGPUJobs int      // number of running jobs without GPUs
 }
 
-// open sets l to what the snapshot has left.
+// open sets l to what is free in the snapshot.
 func (l *capacity) open(s *Snapshot) {
 	l.gpus = l.gpus[:0]
 	for i := range s.GPUs {

@@ -137,5 +137,6 @@ func (f *future) next(plan *Plan) Instant {
 	return at
 }
 
-// stepDivisor is a divisor: next waits for plan.Wake at least the simulated time divided by it.
+// stepDivisor sets the least time by which the method next moves on for plan.Wake. That is the time
+// simulated so far, divided by stepDivisor.
 const stepDivisor = 16

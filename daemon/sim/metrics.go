@@ -33,7 +33,8 @@ type Metrics struct {
 	CompletionBound float64 `json:"mean_completion_lower_bound_s"`
 }
 
-// shortRun is the minimum of the run time in a slowdown: shorter runs count as this long.
+// shortRun is the shortest run time that is used to compute the slowdown of a job. Shorter runs
+// count as this long.
 const shortRun = time.Minute
 
 func (e *engine) measure(jobs []JobOutcome) Metrics {

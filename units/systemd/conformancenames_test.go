@@ -123,7 +123,7 @@ func testList(t *testing.T, s *stage) {
 	}
 }
 
-// testNames: units that are not jobs' are refused.
+// testNames: a unit whose name is not that of a job's unit is refused.
 func testNames(t *testing.T, s *stage) {
 	for _, name := range []string{"", "dbus.service", "gpujob-1.scope", "gpujob-01.service", "gpujob-0.service",
 		"gpujob-1@x.service"} {

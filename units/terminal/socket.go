@@ -15,9 +15,9 @@ var ErrNone = errors.New("it has no terminal")
 
 func prefix(job string) string { return "@gpusched-terminal-" + job + "-" }
 
-// UnreachedError is an ErrNone although there are sockets with the name of the terminal. Others is
-// the number of sockets that belong to other users, and Busy the number that accepted no
-// connection.
+// UnreachedError is a kind of ErrNone. It means that there are sockets with the name of the
+// terminal, but none could be used. Others is the number of sockets that belong to other users, and
+// Busy the number that accepted no connection.
 type UnreachedError struct{ Others, Busy int }
 
 // Error says which sockets were seen.

@@ -12,8 +12,8 @@
 //     "gpusched.v1". Times for programs are RFC 3339 in UTC.
 //  2. The exit status is listed in manual/text/tables/exit-statuses.txt. A command that waits for a
 //     job may instead return the job's exit status.
-//  3. All bytes from the first word of a job's command on belong to that command. Before that word,
-//     an unknown flag is an error.
+//  3. The first word of a job's command, and all that follows it, belongs to that command. Before
+//     that word, an unknown flag is an error.
 //  4. Text that another user chose is sanitised before it reaches a terminal.
 //  5. A submission carries a random key, so that a repeated request never queues the job twice.
 //  6. Help, manual pages and completion are generated from the same grammar.

@@ -47,7 +47,8 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// Proxies with the same name ask with the same key until there is another job of that name.
+// Proxies with the same name queue their job with the same key, so that only one job is queued. The
+// key changes when there is a newer job of that name.
 func TestRequestKey(t *testing.T) {
 	long := strings.Repeat("n", 200)
 	if requestKey(long, 1<<62) != requestKey(long, 1<<62) || requestKey("a", 1) == requestKey("a", 2) || requestKey("a", 1) == requestKey("b", 1) {

@@ -22,7 +22,8 @@ func ForceHint(a *cli.App) string {
 	return "--force queues the job anyway"
 }
 
-// CheckDirectory returns an error if a directory does not exist. "" is a directory not yet known.
+// CheckDirectory returns an error if a directory does not exist or is not a directory. It accepts
+// "", which means that the directory is not known yet.
 func CheckDirectory(dir, hint string) error {
 	info, err := os.Stat(dir)
 	switch {

@@ -41,7 +41,7 @@ var dialects = []dialect{
 	{"scheduler.py", []string{"paused_gpus", "gpu_states", "gpu_allocations", "jobs"}, state},
 }
 
-// Is reports whether a file with this name and text has settings. Otherwise it has jobs.
+// Is reports whether a file with this name and text contains settings rather than jobs.
 func Is(name, text string) bool {
 	for _, ending := range []string{".yaml", ".yml", ".json", ".conf"} {
 		if strings.HasSuffix(strings.ToLower(name), ending) {

@@ -102,7 +102,7 @@ func (t *Trial) TriedWhile(goOn func() bool) (list []job.Sooner, n int) {
 const longestGap = 30 * 24 * time.Hour
 
 // widen finds the longest time limit, in whole minutes, with which the job starts at once. It
-// returns false if the job does not start at once even with the limit of the change.
+// returns false if the job does not start at once even with the limit that the change already has.
 func (t *Trial) widen(w *trialChange, goOn func() bool) bool {
 	starts := func(d time.Duration) bool {
 		span := job.Span(d)

@@ -27,6 +27,6 @@
 //     types into the terminal.
 //  4. An extra command gets SIGHUP, and then SIGKILL, when its client leaves or the job ends.
 //  5. The holder ends when the command has ended, with the same exit status or signal.
-//  6. A process in a sandbox that the job is not in is refused, whoever owns it, unless the site
-//     accepts jobs from sandboxes.
+//  6. A process in a sandbox is refused, whoever owns it, unless the job is in the same sandbox or
+//     the site accepts jobs from sandboxes.
 package hold
