@@ -25,7 +25,7 @@ func TestControllersMemory(t *testing.T) {
 	} {
 		for id := int64(1); id <= 5; id++ {
 			run(t, m, id, script, func(s *units.Spec) { s.Limits.MemBytes = 64 << 20 })
-			if e := ended(t, m, id); !e.OOM || e.Launch != "" {
+			if e := waitEnd(t, m, id); !e.OOM || e.Launch != "" {
 				t.Errorf("%s: got %+v", name, e)
 			}
 			if err := m.Stop(t.Context(), units.Name(id)); err != nil {
@@ -47,7 +47,7 @@ func TestControllersUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settled(t, status)
+	waitActor(t, status)
 	s, err := cgroup.Read(cgroup.Root, status.ControlGroup)
 	if err != nil || s.PeakMemBytes < 32<<20 || s.MemBytes <= 0 || s.CPU <= 0 {
 		t.Errorf("got %+v, %v", s, err)

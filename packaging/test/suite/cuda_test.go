@@ -185,7 +185,7 @@ func TestWrongSumsFailNoJob(t *testing.T) {
 	}
 }
 
-// TestCUDAHangs: a test that does not end is an answer, too, also if the daemon is killed
+// TestCUDAHangs: if two tests of a GPU do not end, the GPU is at fault, also if the daemon is killed
 // meanwhile. Other GPUs take jobs.
 func TestCUDAHangs(t *testing.T) {
 	begin(t)
@@ -201,7 +201,13 @@ func TestCUDAHangs(t *testing.T) {
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "being checked (it is tested with CUDA before its next job)") {
 		t.Errorf("why: %s", why)
 	}
+	const invocation = "systemctl show -P InvocationID gpusched-probe-3"
+	first := sh(t, "", invocation)
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched.service")
+	poll(t, "the second test runs", func() bool {
+		now := try(t, "", invocation).Stdout
+		return strings.TrimSpace(now) != "" && !strings.HasPrefix(now, first)
+	})
 	tested := "sick CUDA fails on it (no answer within 20s)"
 	poll(t, "GPU 3 is sick", func() bool { return strings.HasPrefix(gpuShown(t, 3), tested) })
 	if r := try(t, "", "pgrep -f [g]pusched-nvml.--cuda; systemctl --all --no-legend list-units 'gpusched-probe-*'"); strings.TrimSpace(r.Stdout) != "" {
