@@ -51,7 +51,8 @@ func TestPresence(t *testing.T) {
 // key changes when there is a newer job of that name.
 func TestRequestKey(t *testing.T) {
 	long := strings.Repeat("n", 200)
-	if requestKey(long, 1<<62) != requestKey(long, 1<<62) || requestKey("a", 1) == requestKey("a", 2) || requestKey("a", 1) == requestKey("b", 1) {
+	first := requestKey(long, 1<<62)
+	if first != requestKey(long, 1<<62) || requestKey("a", 1) == requestKey("a", 2) || requestKey("a", 1) == requestKey("b", 1) {
 		t.Error("keys differ, or don't")
 	}
 	if key := requestKey(long, 1<<62); len(key) > 64 {
