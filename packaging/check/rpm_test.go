@@ -43,7 +43,8 @@ func TestRPMHasWhatTheDebHas(t *testing.T) {
 			deb[name] = true
 		}
 	}
-	only := []string{"/usr/share/doc/gpusched/copyright", "/usr/share/doc/gpusched/changelog.gz", "/usr/share/lintian/overrides/gpusched"}
+	only := []string{"/usr/share/doc/gpusched/copyright", "/usr/share/doc/gpusched/changelog.gz", "/usr/share/lintian/overrides/gpusched",
+		"/etc/update-motd.d/60-gpusched"}
 	for _, name := range only {
 		delete(deb, name)
 	}
