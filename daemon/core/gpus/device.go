@@ -76,7 +76,13 @@ func (b *inventory) unassignedMem(d *device) int64 {
 // Sampled handles a sample. The consequences become findings.
 func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
-	b.persons, b.last.hasCUDA = e.Persons, e.HasCUDA
+	b.persons = e.Persons
+	if e.HasCUDA && !b.last.hasCUDA {
+		for _, d := range b.devices { // earlier answers were about a missing library
+			d.proof.of, d.proof.silent = "", job.Message{}
+		}
+	}
+	b.last.hasCUDA = e.HasCUDA
 	if b.last.problem == "" || e.Driver.Loaded != "" {
 		b.last.versions = e.Driver // the problem may be due to an upgrade of the driver
 	}

@@ -192,6 +192,8 @@ func (b *Book) Proved(e *ProofEnded, now time.Time) {
 	case e.Says == gpu.ProofWell && g.Fault.Proved != d.proof.of:
 		g.UUID, g.Fault.Proved = d.UUID, d.proof.of
 		b.recordControl(g)
+	case e.Says == gpu.ProofNoLibrary && e.Text == gpu.NoCUDA: // removed since the last sample
+		b.last.hasCUDA = false
 	case e.Says != gpu.ProofWell:
 		d.proof.silent = job.Text(e.Text)
 	}

@@ -19,6 +19,10 @@ func withCUDA(t *testing.T) {
 	const link = "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
 	sh(t, "", "mknod -m 666 /dev/nvidia-uvm c 237 0; ln -s "+vm.FakeCUDAPath+" "+link)
 	t.Cleanup(func() { sh(t, "", "rm -f /dev/nvidia-uvm "+link) })
+	poll(t, "the daemon has seen the library and tested the GPUs", func() bool {
+		text, _ := health(t)
+		return !strings.Contains(text, "there is no libcuda.so.1") && !strings.Contains(try(t, "", "gpusched gpus").Stdout, "cleaning")
+	})
 }
 
 // cudaSays sets what CUDA says of some GPUs, see package fakenvml.
@@ -87,6 +91,7 @@ func gpuShown(t *testing.T, index int) string {
 // testAgain makes the daemon test all GPUs.
 func testAgain(t *testing.T) {
 	t.Helper()
+	gpusSeen(t)
 	sh(t, "", "gpusched gpu pause 0-3 && gpusched gpu resume 0-3")
 }
 
@@ -103,7 +108,7 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	begin(t)
 	withCUDA(t)
 	cudaSays(t, map[int]string{2: "999"})
-	since := sh(t, "", "date +%s")
+	since := sh(t, "", "sleep 2; date +%s") // the daemon's tests since withCUDA do not count
 	const away = "/var/lib/gpusched.away"
 	sh(t, "", "systemctl stop gpusched.socket gpusched; cp -a /var/lib/gpusched "+away+"; rm /var/lib/gpusched/state.db*; systemctl start gpusched.socket gpusched")
 	t.Cleanup(func() {
