@@ -92,7 +92,7 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 }
 
-// endIsStored reports whether the store has the end of the job that had a unit.
+// endIsStored reports whether the end of the job that had a unit is stored.
 func (x *executor) endIsStored(ctx context.Context, a core.Collect) bool {
 	ends, err := x.opt.Store.Ends(ctx, []job.ID{a.Job})
 	if err != nil {

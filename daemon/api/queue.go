@@ -11,7 +11,7 @@ type Queue struct {
 	Ahead   []Ahead `json:"ahead"`                   // jobs that the job may not pass, in order
 	Omitted int     `json:"ahead_omitted,omitempty"` // number of further jobs ahead
 
-	// Sooner has the changes that would start the job sooner, best first. Tried is the number of
+	// Sooner lists the changes that would start the job sooner, best first. Tried is the number of
 	// changes that were tried in the scheduler's plan. Only users who may change the job get these.
 	Sooner []Sooner `json:"sooner,omitempty"`
 	Tried  int      `json:"sooner_tried,omitempty"`

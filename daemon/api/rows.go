@@ -83,7 +83,7 @@ func oneRow(list []*Job) Job {
 		}
 	}
 	row.StartedAt, row.SuspendedAt, row.SuspendedTime = longest.StartedAt, longest.SuspendedAt, longest.SuspendedTime
-	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row has the end of the newest task
+	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // EndedAt is the newest task's
 		row.StartedAt, row.SuspendedTime = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)

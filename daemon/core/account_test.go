@@ -145,8 +145,8 @@ func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
 	}
 }
 
-// A job may have a wait that begins in the future, because the clock was set back while no daemon
-// ran. Such a job waits from now on.
+// If the clock was set back while no daemon ran, a job's wait may begin in the future. Such a job
+// waits from now on.
 func TestNoWaitFromTheFuture(t *testing.T) {
 	now := time.Now()
 	at := now.Add(time.Hour)

@@ -162,7 +162,7 @@ func (w *World) onBegin(name string, r *run) {
 	w.after(r.lasts, func() { w.finish(name, r) })
 }
 
-// finish lets a command end by itself.
+// finish simulates that a command ends by itself.
 func (w *World) finish(name string, r *run) {
 	if !r.alive || r.stopping || w.runs[name] != r {
 		return

@@ -45,7 +45,7 @@ type quotaPlace struct {
 type foundPlace struct {
 	of    *quotaHold // the quotaHold; nil: not found yet
 	given int        // number of starts that the pass had made when it found this
-	at    Instant    // when the quotas let the job start; Never: unknown
+	at    Instant    // when the quotas allow the job's start; Never: unknown
 	use   quotaUse
 }
 
@@ -186,7 +186,7 @@ func (a *Account) mayEver(n *amount) bool {
 	return !(a.over && n.milli > 0) && a.allowsJob(&quotaUse{}, n)
 }
 
-// findPlace finds the moment at which all quotas of a job let it start. It also finds how much of
+// findPlace finds the moment at which all quotas of a job allow its start. It also finds how much of
 // q's quotas jobs use at that moment, including this job.
 func (m *limits) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, m.pass.s.Now)

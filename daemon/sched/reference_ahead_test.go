@@ -21,8 +21,8 @@ type refKept struct {
 	served bool   // other jobs stop for it
 }
 
-// refEnds has the expected end of something, and the late end, by which it has ended in four cases
-// of five.
+// refEnds are two estimates of when something ends: the expected end, and a late end that is not
+// exceeded in four cases of five.
 type refEnds struct{ end, late Instant }
 
 // planEnd returns the end to plan with: the late end or, if the late end comes after the given

@@ -294,8 +294,7 @@ func journalSince(a *cli.App, then time.Time) bool {
 }
 
 // reachesBack reports whether the journal certainly has all of the user's output since this time.
-// That is so if it has anything older from that user, since journald deletes the oldest entries
-// first.
+// It does if it has an older entry of that user, since journald deletes the oldest entries first.
 func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool {
 	older := false
 	which := []string{"--reverse", "--until=" + cli.Instant(then), fmt.Sprintf("_UID=%d", uid)}
