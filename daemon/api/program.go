@@ -9,14 +9,15 @@ import (
 
 // Program is contract.Program in JSON.
 type Program struct {
-	Argv    Words            `json:"argv"`
-	EnvMode contract.EnvMode `json:"env_mode"` // "" in a request means inherit
-	Env     Words            `json:"env,omitempty"`
-	Dir     Bytes            `json:"dir"`
-	Umask   int              `json:"umask"`
-	Setup   contract.Setup   `json:"setup,omitzero"`
-	Log     contract.Log     `json:"log,omitzero"` // path with sequences such as %j; in a reply, the actual path
-	TTY     bool             `json:"tty,omitempty"`
+	Argv      Words              `json:"argv"`
+	EnvMode   contract.EnvMode   `json:"env_mode"` // "" in a request means inherit
+	Env       Words              `json:"env,omitempty"`
+	Dir       Bytes              `json:"dir"`
+	Umask     int                `json:"umask"`
+	Setup     contract.Setup     `json:"setup,omitzero"`
+	Container contract.Container `json:"container,omitzero"`
+	Log       contract.Log       `json:"log,omitzero"` // path with sequences such as %j; in a reply, the actual path
+	TTY       bool               `json:"tty,omitempty"`
 }
 
 // Contract returns the program in the launcher's form.
@@ -26,7 +27,7 @@ func (p Program) Contract() contract.Program {
 	}
 	return contract.Program{
 		Argv: p.Argv, EnvMode: p.EnvMode, Env: p.Env, Dir: string(p.Dir), Umask: p.Umask,
-		Setup: p.Setup, Log: p.Log, TTY: p.TTY,
+		Setup: p.Setup, Container: p.Container, Log: p.Log, TTY: p.TTY,
 	}
 }
 

@@ -16,7 +16,11 @@ const (
 func (y *Payload) Size() int64 {
 	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Log.Path)
 	n += len(y.Setup.Command) + len(y.Setup.Conda) + len(y.Setup.Venv)
-	for _, list := range [][]string{y.Argv, y.Env, y.Setup.Modules, y.NotifyTo} {
+	n += len(y.Container.Image) + len(y.Container.Store)
+	for _, m := range y.Container.Mounts {
+		n += len(m.Source) + len(m.Target)
+	}
+	for _, list := range [][]string{y.Container.Args, y.Argv, y.Env, y.Setup.Modules, y.NotifyTo} {
 		for _, s := range list {
 			n += len(s) + 1
 		}

@@ -39,7 +39,7 @@ func (f *jobFinder) privatePart(ctx context.Context, v job.JobView) (*api.Privat
 	return &api.Private{
 		Command: api.Quote(y.Argv...), Program: api.Program{
 			Argv: y.Argv, EnvMode: y.EnvMode, Env: y.Env, Dir: api.Bytes(y.Dir), Umask: y.Umask,
-			Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY,
+			Setup: y.Setup, Container: y.Container, Log: shownLog(v, y), TTY: y.TTY,
 		},
 		Params: params, Screen: words.ScreenName(&v.Job, y.Argv),
 		LogPattern: y.Log.Path, SetupCut: y.SetupCut,

@@ -12,12 +12,13 @@ const (
 
 // Program is what a job runs. Strings are bytes as the submitter sent them, not necessarily UTF-8.
 type Program struct {
-	Argv    []string `json:"argv"` // at least the command; only execve interprets the arguments
-	EnvMode EnvMode  `json:"env_mode"`
-	Env     []string `json:"env"` // K=V, the last entry for a name counts; inherit: all variables, else additions
-	Dir     string   `json:"dir"` // absolute
-	Umask   int      `json:"umask"`
-	Setup   Setup    `json:"setup,omitzero"`
-	Log     Log      `json:"log,omitzero"`
-	TTY     bool     `json:"tty,omitempty"` // the command runs in a terminal that the launcher keeps for it
+	Argv      []string  `json:"argv"` // at least the command; only execve interprets the arguments
+	EnvMode   EnvMode   `json:"env_mode"`
+	Env       []string  `json:"env"` // K=V, the last entry for a name counts; inherit: all variables, else additions
+	Dir       string    `json:"dir"` // absolute
+	Umask     int       `json:"umask"`
+	Setup     Setup     `json:"setup,omitzero"`
+	Container Container `json:"container,omitzero"`
+	Log       Log       `json:"log,omitzero"`
+	TTY       bool      `json:"tty,omitempty"` // the command runs in a terminal that the launcher keeps for it
 }

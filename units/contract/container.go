@@ -1,0 +1,38 @@
+package contract
+
+// Engine is a program that runs containers.
+type Engine string
+
+// The engines.
+const (
+	Podman    Engine = "podman"
+	Apptainer Engine = "apptainer"
+	Docker    Engine = "docker"
+)
+
+// Container is the container in which a job's command runs. The zero value means that the command
+// runs in none.
+type Container struct {
+	Engine Engine   `json:"engine,omitempty"`
+	Image  string   `json:"image,omitempty"`  // as the submitter named it, or the absolute path of a file
+	Mounts []Mount  `json:"mounts,omitempty"` // in addition to the user's home and the job's directory
+	Args   []string `json:"args,omitempty"`   // further options of the engine's command that starts a container
+
+	// KeepIDs means that the user has the same ids in the container as outside. Podman otherwise
+	// makes the user root inside, and Docker always keeps the ids.
+	KeepIDs bool `json:"keep_ids,omitempty"`
+
+	// Podman's driver and directory for the user's own images.
+	Driver string `json:"driver,omitempty"`
+	Store  string `json:"store,omitempty"`
+}
+
+// IsZero reports whether there is no container.
+func (c Container) IsZero() bool { return c.Engine == "" }
+
+// Mount is a directory or file that the container has from outside.
+type Mount struct {
+	Source   string `json:"source"` // absolute
+	Target   string `json:"target"` // absolute
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
