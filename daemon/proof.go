@@ -76,7 +76,7 @@ func (x *executor) checkSite(ctx context.Context, unit string, e *core.Proved) {
 func checkProofs(v *job.View, on bool) job.Check {
 	c := job.Check{Name: "cuda", Health: job.Healthy, Detail: "each GPU is tested with CUDA before its first job, and when a job fails at once on it"}
 	if !on {
-		c.Detail = "GPUs are not tested with CUDA (gpus.probe)"
+		c.Detail = "GPUs are not tested with CUDA (gpus.cuda_test)"
 		return c
 	}
 	var list []int
@@ -92,7 +92,7 @@ func checkProofs(v *job.View, on bool) job.Check {
 	c.Detail = fmt.Sprintf("GPU %s: used without a test with CUDA: %s", job.FormatGPUList(list), why)
 	if why != gpu.NoCUDA {
 		c.Health = job.Limited
-		c.Next = fmt.Sprintf("see 'journalctl -u gpusched-probe-%d'; 'gpusched gpu pause %[1]d' and 'gpusched gpu resume %[1]d' test it again", list[0])
+		c.Next = fmt.Sprintf("see 'journalctl -u gpusched-test-%d'; 'gpusched gpu pause %[1]d' and 'gpusched gpu resume %[1]d' test it again", list[0])
 	}
 	return c
 }

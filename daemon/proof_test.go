@@ -69,7 +69,7 @@ func TestCheckProofs(t *testing.T) {
 		says   string
 	}{
 		{v: view("", ""), health: job.Healthy, says: "each GPU is tested with CUDA"},
-		{v: view("", ""), off: true, health: job.Healthy, says: "not tested with CUDA (gpus.probe)"},
+		{v: view("", ""), off: true, health: job.Healthy, says: "not tested with CUDA (gpus.cuda_test)"},
 		{v: view("", "no bus", "no bus"), health: job.Limited, says: "GPU 1,2: used without a test with CUDA: no bus"},
 		{v: view(gpu.NoCUDA), health: job.Healthy, says: "GPU 0: used without a test with CUDA: there is no libcuda.so.1"},
 	} {

@@ -97,7 +97,7 @@ type GPUs struct {
 	StrangersAfter  time.Duration // the time from the message to the user until such a process is ended
 	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
 	KernelLog       string        // absolute path, read like /dev/kmsg; "": driver errors are not read
-	Probe           bool          // whether GPUs are tested with CUDA
+	CUDATest        bool          // whether GPUs are tested with CUDA
 	CheckUnit       string        // template of the unit that is started when such a test found a GPU well; "": none
 	AlertUnit       string        // template of the unit that is started when a GPU goes out of service; "": none
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
@@ -217,7 +217,7 @@ func Default() Config {
 			MaxForeign:      maxForeign,
 			CPUAffinity:     true,
 			DriverCheck:     true,
-			Probe:           true,
+			CUDATest:        true,
 			DrainBadMemory:  BadMemoryFailed,
 			Strays:          StrayEnd,
 			Strangers:       StrangersShow,

@@ -74,7 +74,7 @@ func TestProve(t *testing.T) {
 		if says, text := p.prove(t.Context(), core.Prove{GPU: contract.GPU{Index: 3, UUID: "GPU-b"}}); says != c.says || text != c.text {
 			t.Errorf("%s: %s %q, want %s %q", name, says, text, c.says, c.text)
 		}
-		if systemd.name != "gpusched-probe-3.service" {
+		if systemd.name != "gpusched-test-3.service" {
 			t.Errorf("unit %s", systemd.name)
 		}
 	}

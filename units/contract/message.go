@@ -21,7 +21,7 @@ const MaxMessageBytes = 256 << 10
 const MessagePrefix = "gpusched-notify-"
 
 // ProofPrefix begins the names of units that test a GPU with CUDA.
-const ProofPrefix = "gpusched-probe-"
+const ProofPrefix = "gpusched-test-"
 
 // The exit statuses of gpusched-notify after a failure. Its status line to the service manager says
 // what failed.

@@ -206,7 +206,7 @@ func TestCUDAHangs(t *testing.T) {
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", waits)); !strings.Contains(why, "being checked (it is tested with CUDA before its next job)") {
 		t.Errorf("why: %s", why)
 	}
-	const invocation = "systemctl show -P InvocationID gpusched-probe-3"
+	const invocation = "systemctl show -P InvocationID gpusched-test-3"
 	first := sh(t, "", invocation)
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched.service")
 	poll(t, "the second test runs", func() bool {
@@ -215,7 +215,7 @@ func TestCUDAHangs(t *testing.T) {
 	})
 	tested := "sick CUDA fails on it (no answer within 20s)"
 	poll(t, "GPU 3 is sick", func() bool { return strings.HasPrefix(gpuShown(t, 3), tested) })
-	if r := try(t, "", "pgrep -f [g]pusched-nvml.--cuda; systemctl --all --no-legend list-units 'gpusched-probe-*'"); strings.TrimSpace(r.Stdout) != "" {
+	if r := try(t, "", "pgrep -f [g]pusched-nvml.--cuda; systemctl --all --no-legend list-units 'gpusched-test-*'"); strings.TrimSpace(r.Stdout) != "" {
 		t.Errorf("left: %s", r.Stdout)
 	}
 	cudaSays(t, nil)
@@ -246,8 +246,8 @@ func TestSiteChecksGPUs(t *testing.T) {
 	})
 	mustEnd(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 	poll(t, "all GPUs were checked", func() bool { return sh(t, "", "sort -u /run/checked | tr -d '\\n'") == "0123" })
-	settings(t, "[gpus]\nprobe = false")
-	if text, _ := health(t); !strings.Contains(text, "GPUs are not tested with CUDA (gpus.probe)") {
+	settings(t, "[gpus]\ncuda_test = false")
+	if text, _ := health(t); !strings.Contains(text, "GPUs are not tested with CUDA (gpus.cuda_test)") {
 		t.Errorf("health: %s", text)
 	}
 	cudaSays(t, map[int]string{1: "999"})
