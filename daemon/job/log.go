@@ -24,7 +24,8 @@ func (y *Payload) Options() Options {
 
 // IsZero reports whether no option is set.
 func (o Options) IsZero() bool {
-	return o.Setup.IsZero() && o.Container.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut && len(o.NotifyTo) == 0
+	return o.Setup.IsZero() && o.Container.IsZero() && o.Log == (contract.Log{}) &&
+		!o.TTY && !o.Cut && len(o.NotifyTo) == 0
 }
 
 // NoLog as the path of a log means that there is no log, whatever the site's default is. A file of

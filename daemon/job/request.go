@@ -100,7 +100,7 @@ type Derived struct {
 	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes comes from earlier runs, as AutoGPUMem requests
 	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part: the share of a GPU's memory that GPUMemBytes is
 
-	Engine contract.Engine `json:"engine,omitempty"` // of the container in which the command runs; "": none
+	ContainerEngine contract.Engine `json:"container_engine,omitempty"` // of the container in which the command runs; "": none
 }
 
 // AutoGPUMem as the GPU memory of a request asks for as much as earlier runs of the command took.

@@ -79,7 +79,7 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 		Payload: job.Payload{Program: in.Program.Contract()},
 	}
 	r := &sub.Request
-	r.Begin, r.Derived = moment(r.Begin), job.Derived{Engine: in.Program.Container.Engine}
+	r.Begin, r.Derived = moment(r.Begin), job.Derived{ContainerEngine: in.Program.Container.Engine}
 	r.Notify, sub.Payload.NotifyTo = splitNotify(r.Notify)
 	wholeSpans(r)
 	var err error

@@ -79,7 +79,8 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	d := decoder{}
 	d.list(&p.Limits, limits)
 	d.json(&o, setup)
-	p.Setup, p.Container, p.Log, p.TTY = o.Setup, o.Container, o.Log, o.TTY
+	p.Setup, p.Container = o.Setup, o.Container
+	p.Log, p.TTY = o.Log, o.TTY
 	p.SetupCut = o.Cut
 	p.NotifyTo = o.NotifyTo
 	return p, d.err
