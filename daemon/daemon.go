@@ -20,7 +20,7 @@ type Settings struct {
 	Policy         site.Policy
 	SampleInterval time.Duration
 	TasksMax       uint64
-	ExtraDevices   func(more []string) []cgroup.Device // device files for jobs with a GPU, and more, read at each start
+	ExtraDevices   func(more []string) []cgroup.Device // for jobs with a GPU: the site's, and more; read at each start
 	RequireFilter  bool
 	AllowSandboxed bool   // lets sandboxed processes run commands in units of jobs that start later
 	DriverCheck    bool   // GPUs take no jobs while the installed driver is not the loaded one

@@ -134,8 +134,8 @@ func TestModulesAreUsed(t *testing.T) {
 	}
 }
 
-// executors are the packages in the daemon, which runs as root, that are able to start a program.
-// Only gpu/source does so. godbus can start a session bus if there is none, but the daemon uses the
+// The daemon runs as root. executors are the packages in it that are able to start a program. Only
+// gpu/source does so. godbus can start a session bus if there is none, but the daemon uses the
 // system bus. libc has C's system and popen, but SQLite calls neither.
 var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
 

@@ -59,8 +59,8 @@ func (x *executor) prove(ctx context.Context, a core.Prove) core.Event {
 	return e
 }
 
-// checkSite starts the site's own check and waits until it has started, which for a oneshot unit is
-// its end.
+// checkSite starts the site's own check and waits until systemd has started it. A oneshot unit
+// counts as started only when it has ended.
 func (x *executor) checkSite(ctx context.Context, unit string, e *core.Proved) {
 	ctx, cancel := x.host.Timeout(ctx, siteCheckTime)
 	defer cancel()

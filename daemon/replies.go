@@ -86,7 +86,7 @@ const unwrittenAfter = 2 * time.Second
 
 // A waiterSet contains the callers that wait for a change of a job.
 type waiterSet struct {
-	mu sync.Mutex // guards the map of
+	mu sync.Mutex // guards the map
 	of map[job.ID][]*waiter
 }
 
@@ -97,8 +97,8 @@ type waiter struct {
 	news *job.Job // the job that met the condition; valid once the latch is open
 }
 
-// join registers a waiter for the next change of a job after which the waiter's condition is true.
-// The caller must call leave.
+// join registers a waiter for a job. The waiter is woken by the first change after which its
+// condition is true of the job. The caller must call leave in the end.
 func (w *waiterSet) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()

@@ -30,8 +30,8 @@ func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) {
 	log.Info("told a user of processes on a job's GPU", "text", text)
 }
 
-// checkStrangers reports processes of no job on GPUs of others' jobs whose users were told. They are
-// no fault of the scheduler.
+// checkStrangers reports foreign processes on GPUs of others' jobs, once their users were told
+// about them. They are no fault of the scheduler.
 func checkStrangers(v *job.View, account func(uid int) string) []job.Check {
 	c := job.Check{
 		Name: "strangers", Health: job.Limited,

@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Health names the first of the strangers whose users were told, and counts the others. A process on
-// two GPUs counts once; one on a GPU without a job, one that nobody was told about, and a job's own
-// do not count.
+// Health names the first of the strangers whose users were told, and counts the others. A process
+// on two GPUs counts once. These do not count: a process on a GPU without a job, a process that
+// nobody was told about, and a process of a job.
 func TestHealthOfStrangers(t *testing.T) {
 	told := time.Date(2026, 3, 1, 14, 10, 0, 0, time.Local)
 	gpu := func(index int, jobs []job.ID, processes ...job.GPUProcess) job.GPUView {

@@ -67,7 +67,7 @@ var errorsOfTheTest = []int{
 	0,                       // the text names no error of CUDA
 	2,                       // others use all of the GPU's memory
 	34,                      // libcuda.so.1 is a stub
-	46,                      // the GPU is another program's alone
+	46,                      // another program has the GPU to itself
 	200, 209, 218, 222, 223, // the GPU or the driver is too old or too new for the test's kernel
 	221,                          // the compiler of PTX is not installed
 	805, 806, 807, 808, 809, 810, // the GPU is shared by an MPS that does not serve the test
@@ -87,7 +87,7 @@ func cudaError(text string) (n int) {
 	return n
 }
 
-// Needs returns what a GPU needs for which the test says this.
+// Needs returns what a GPU needs if its test had this result. text is the text of the test.
 func (p Proof) Needs(text string) Recovery {
 	switch {
 	case !p.Sick():

@@ -54,7 +54,7 @@ const (
 	WithReasons = "1"
 	ReasonCodes = "brief"
 
-	FormIDs    = "ids"    // each line is a job's number, or such as "7_3" for a task
+	FormIDs    = "ids"    // each line is the number of a job, such as "12", or of a task, such as "7_3"
 	FormOwners = "owners" // like FormIDs, with the owner's uid at the end of each line
 )
 

@@ -44,7 +44,7 @@ type DrainRequest struct {
 	PauseRequest
 	Reboot bool      `json:"reboot,omitempty"` // the machine reboots as soon as no job runs
 	By     time.Time `json:"by,omitzero"`      // time at which the jobs that can be queued again are stopped for it
-	Force  bool      `json:"force,omitempty"`  // then the other jobs don't hold it up
+	Force  bool      `json:"force,omitempty"`  // the other jobs don't hold it up
 }
 
 // Reservation is an advance reservation. It keeps GPUs for some users for a period.

@@ -40,7 +40,7 @@ type Jobs struct {
 	MaxMem              int64         // the most host memory of a job; 0: no maximum
 	AllowedPaths        []string      // places, with patterns, of the programs that jobs may run; empty: everywhere
 	CPUs                job.Part      // part of the machine's CPUs that jobs together may request; zero: not counted
-	DefaultCPUs         job.Part      // part of the CPUs that a job with all GPUs and without --cpus counts for
+	DefaultCPUs         job.Part      // part of the CPUs that counts as taken by a job with all GPUs and without --cpus
 	TasksMax            int           // maximum number of processes and threads of one job
 	MaxRunning          int           // maximum number of jobs that run at once
 	ShareWithoutGPU     int           // percent of MaxRunning and of the host's memory for jobs without a GPU

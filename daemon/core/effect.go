@@ -130,8 +130,8 @@ type EndProcess gpus.StrayEnd
 // is not answered, and may get lost: views show the same facts.
 type TellStranger struct{ job.Strangers }
 
-// Prove tests a GPU with CUDA. It is answered by Proved. A test that an earlier daemon began
-// continues.
+// Prove tests a GPU with CUDA. It is answered by Proved. If an earlier daemon began such a test,
+// that test continues.
 type Prove gpus.ProofWanted
 
 // Orphan reports a unit that has a job's name but belongs to no job on record. The unit is left

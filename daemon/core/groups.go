@@ -12,8 +12,8 @@ import (
 // jobs count.
 func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
-// enroll adds groups to the accounts that were found to be in them, and records these groups with
-// all jobs of the accounts.
+// enroll adds to each account the groups that it was found to be in, and records the groups with
+// all jobs of the account.
 func (c *Core) enroll(e Enrolled, now time.Time) {
 	found := map[*sched.Account]bool{}
 	for _, m := range e.Members {

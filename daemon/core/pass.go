@@ -158,9 +158,9 @@ func (c *Core) schedule(now time.Time) {
 	}
 }
 
-// markOwed gives a job precedence over all jobs of its class and number until it starts, because
-// other jobs are stopped for it. Otherwise another job could take what they gave up. An array never
-// gets this precedence, since all of its tasks would have it.
+// markOwed gives a job precedence over all jobs of its class and priority number until it starts,
+// because other jobs are stopped for it. Otherwise another job could take what they gave up. An
+// array never gets this precedence, since all of its tasks would have it.
 func (q *queue) markOwed(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return

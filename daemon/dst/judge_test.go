@@ -347,9 +347,9 @@ func (w *World) judgeBegin(r *run) {
 
 // unknownBegin reports whether nobody could know that an attempt had begun before. In the first
 // case, an administrator restarted the attempt's unit. In the second case, the unit left no trace:
-// it was taken away, or announced that it stops. Also, the begin is not on record, or the process
-// that asked for the second unit died before that unit began. (The invocation on record may be that
-// of the second unit.)
+// it was taken away, or announced that it stops. In addition, the start of that unit is not on
+// record, or the process that asked for the second unit died before the second unit began. (The
+// invocation on record may be that of the second unit.)
 func (w *World) unknownBegin(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true

@@ -123,7 +123,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 }
 
-// judgeEndStranger checks invariant 14 for a process of no job.
+// judgeEndStranger checks invariant 14 for a foreign process.
 func (w *World) judgeEndStranger(s *stray) {
 	p := &w.tracked.policy
 	told, ever := w.toldUser[person(s.UID)]

@@ -14,7 +14,7 @@ import (
 
 // EndProcess sends a signal to a process. It uses a process descriptor, opened by os.FindProcess,
 // so that the signal can't hit a new process that gets the same pid after the owner was checked. A
-// process that has already ended causes no error. A process of no job is left alone if it is in a job
+// process that has already ended causes no error. A foreign process is left alone if it is in a job
 // by now.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)

@@ -27,7 +27,7 @@ const (
 	EventReservation EventKind = "reservation" // a reservation was made, or has ended
 	EventSettings    EventKind = "settings"    // the settings were reloaded
 
-	EventStrangerTold  EventKind = "stranger-told"  // a user was told that a process of no job uses a GPU of another user's job
+	EventStrangerTold  EventKind = "stranger-told"  // a user was told about a foreign process on a GPU of another's job
 	EventStrangerEnded EventKind = "stranger-ended" // such a process is being ended
 
 	EventGap      EventKind = "gap"      // earlier events are gone: clients must list the jobs again

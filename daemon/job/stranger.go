@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Stranger is a process of no job on a GPU that jobs of other users have, as it is recorded. It was
-// told to its user.
+// Stranger is the record of a foreign process on a GPU that jobs of other users have. The user of
+// the process was told about it.
 type Stranger struct {
 	PID   int       `json:"pid"`
 	Start uint64    `json:"start"` // in clock ticks since the boot
 	UID   int       `json:"uid"`   // the user's
 	Told  time.Time `json:"told"`
-	Ends  time.Time `json:"ends,omitzero"` // when the process is ended, as its user was told; zero: the user was told no time
+	Ends  time.Time `json:"ends,omitzero"` // when the process is ended, as its user was told; zero: no time was told
 }
 
 // Equal reports whether both are the same record.

@@ -15,8 +15,8 @@ const (
 	unknownSpread = 2
 )
 
-// priorRuns is the number of runs that the wider keys count as when the spread and the shape of a
-// narrower key are computed.
+// priorRuns is the weight of the wider keys, as a number of runs, when the spread and the shape of
+// a narrower key are computed.
 const priorRuns = 2
 
 // These constants limit how many runs of one kind count. In the mean, the weight of a new run is at

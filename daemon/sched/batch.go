@@ -78,8 +78,8 @@ func (q *Queue) leaveBatch(b *bucket) {
 	delete(q.byBatch, g.batchKey)
 }
 
-// beginBatches finds, for each bucket of a batch, the larger bucket whose last job ranks lowest. It
-// leaves out guarded jobs, since they go first anyway.
+// For each bucket of a batch, beginBatches looks at the buckets with larger jobs, and finds the one
+// whose last job ranks lowest. It leaves out guarded jobs, since they go first anyway.
 func (p *pass) beginBatches() {
 	for _, g := range p.q.batches {
 		var last rank

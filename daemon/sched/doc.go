@@ -26,8 +26,8 @@
 // is guarded once it has waited longer than Policy.GuardAfter. Under Policy.FIFO only class,
 // number, Since and id count.
 //
-// Batches. Jobs of one account, class and number that name the same batch run in order of size,
-// largest first. A batch never moves a job forward.
+// Batches. Jobs of one account, class and priority number that name the same batch run in order of
+// size, largest first. A batch never moves a job forward.
 //
 // Placement. A pass looks at the jobs in order and places each job that fits. The first
 // Policy.ReservationDepth jobs that do not fit get a reservation. A reservation begins when enough
@@ -73,7 +73,7 @@
 //  10. If a job is stopped twice, then before the second stop the job that caused the first stop
 //     has ended, or has had its GPUs for a slice.
 //  11. A job that was stopped after at least a slice and runs again is safe for four slices from
-//     jobs of its class and number that are no wider and not guarded.
+//     jobs of its class and priority number that are no wider and not guarded.
 //  12. A user who comes to a queue that another user has flooded gets 45 % of the GPU time of the
 //     next two days.
 //  13. On no workload of daemon/sim the mean completion time exceeds 1.02 times that of submission

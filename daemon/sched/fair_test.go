@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// rivals are users who each always have the same number of jobs waiting.
+// rivals are users. Each of them always has the same number of jobs waiting.
 type rivals struct {
 	*loop
 	users   []*Account

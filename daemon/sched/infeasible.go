@@ -133,8 +133,8 @@ func (s *Snapshot) partsOn() string {
 	return job.FormatGPUList(list)
 }
 
-// MostUsable returns the most GPU memory that a job could be promised on any one GPU that its
-// request allows, if that GPU is empty. It returns 0 if the GPUs use only host memory.
+// MostUsable returns the most GPU memory that a job could be promised on one empty GPU, among the
+// GPUs that its request allows. It returns 0 if the GPUs use only host memory.
 func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	sh := newShape(r)
 	for i := range s.GPUs {

@@ -7,7 +7,7 @@ import "time"
 type Policy struct {
 	FIFO             bool          // order by priority and submission, instead of fair share and response ratio
 	HalfLife         time.Duration // half-life of past use in fair share; 0: use does not count
-	GuardAfter       time.Duration // a job that waited longer goes first in its class and number; 0: never
+	GuardAfter       time.Duration // a job that waited longer precedes others of its class and priority number; 0: never
 	GuardPercent     int           // percentage of the machine's time that guarded jobs may take
 	ReservationDepth int           // number of jobs that get reservations in a pass; 0: none
 	Patience         int           // run times that a reserved job waits until its reservation ignores late ends; 0: none

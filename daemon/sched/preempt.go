@@ -20,8 +20,8 @@ func preemptionThreshold(victim, milli int32) float64 {
 }
 
 // guaranteedSlices is the number of time slices for which a preempted job is protected once it runs
-// again. It is protected from jobs of its class and number that are no wider, or that ask for at
-// most half of the GPUs. Such jobs can mostly be served on other GPUs.
+// again. It is protected from jobs of its class and priority number that are no wider, or that ask
+// for at most half of the GPUs. Such jobs can mostly be served on other GPUs.
 const guaranteedSlices = 4
 
 // protectedTime returns how long a job is protected once it runs again. served is its run time so
@@ -177,11 +177,11 @@ func (vs *victims) find() {
 }
 
 // yieldsTo reports whether a running job of rank v may be stopped for a job of rank r. A job of a
-// lower class or number always yields. Among jobs of one class and number, a guarded job yields to
-// none, and every other job yields to a guarded job. If the job of v is protected, or the job of r
-// ran before, v yields only to a wider job that asks for more than half of the GPUs: otherwise one
-// stop would cause the next. A job does not yield to a job of the same program while the run time
-// of either is unknown. Otherwise the scores decide.
+// lower class or priority number always yields. Among jobs of one class and number, a guarded job
+// yields to none, and every other job yields to a guarded job. If the job of v is protected, or the
+// job of r ran before, v yields only to a wider job that asks for more than half of the GPUs:
+// otherwise one stop would cause the next. A job does not yield to a job of the same program while
+// the run time of either is unknown. Otherwise the scores decide.
 func (v *rank) yieldsTo(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove limits the scores of victims that are stopped together: each score may be at most

@@ -266,8 +266,8 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-// shape returns the queue's own shape with the needs of template, and counts one more job of that
-// shape.
+// shape returns the queue's shape for all jobs with the needs of template, and counts one more job
+// with it.
 func (q *Queue) shape(template *resourceShape) *resourceShape {
 	sh := q.shapes[template.needs]
 	if sh == nil {

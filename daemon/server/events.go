@@ -105,8 +105,8 @@ func (f eventStream) write(w http.ResponseWriter, to *counter, lines ...api.Even
 	return sendLines(w, to, text)
 }
 
-// position returns a line with an event's number. The client has all events up to that number. If
-// the client missed events, the line also says from which number on all events are kept.
+// position returns a line with the number after which the next events follow. In a position, the
+// client has all events up to that number. In a gap, it has missed some of them.
 func (f eventStream) position(kind job.EventKind) api.Event {
 	return f.s.accounts.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }

@@ -122,7 +122,8 @@ type life struct {
 	done chan error
 }
 
-// restart runs one server after another, and sends the last server to the channel lives.
+// restart runs one server after another. Once the honest clients are done, it sends the present
+// server to the channel.
 func (c *crowd) restart(lives chan<- *life) {
 	for {
 		l := c.begin()

@@ -166,7 +166,7 @@ func (s *Server) handleWait(r *request) (any, error) {
 		limit = time.Duration(*n) * time.Second
 	}
 	if !s.limits.waits.enter(r.person) {
-		// The connection is closed, so that a request that does not wait gets its place.
+		// The connection is closed, so that its place is free for a request that does not wait.
 		return nil, retryLater(r, time.Second, errTooMany("waits"))
 	}
 	r.release() // a wait does not delay other requests

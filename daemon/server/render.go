@@ -82,8 +82,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 	}
 }
 
-// sayEndless returns a sentence about a job whose end nobody knows and that another job waits for.
-// The sentence names the job, and says why. If there is no such job, sayEndless returns "".
+// A job may wait for another job whose end nobody can tell. sayEndless returns a sentence that
+// names that other job and says why, or "" if there is none.
 func sayEndless(why []job.Reason) string {
 	for _, r := range why {
 		if !r.Endless.IsZero() {

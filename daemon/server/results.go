@@ -45,7 +45,8 @@ func (f *jobFinder) results(ctx context.Context, array *job.JobView) (*api.Resul
 	return out, nil
 }
 
-// endRank is an order of task groups: completed tasks come first, and cancelled tasks last.
+// endRank returns a task group's place in an order: completed tasks come first, and cancelled tasks
+// last.
 func endRank(g api.TaskGroup) int {
 	switch g.State {
 	case job.Completed:

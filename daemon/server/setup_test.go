@@ -153,8 +153,8 @@ func overSocket(socket string) *http.Client {
 	}}}
 }
 
-// listenAs is like listen, but the server takes each connection for one of p's. Without that, the
-// kernel would say which user runs the test.
+// listenAs is like listen, but to the server each connection is from p. Otherwise the kernel would
+// say which user runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
 	socket, stop = serveAs(t, s, p)
 	t.Cleanup(func() { stop() })

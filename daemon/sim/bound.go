@@ -10,8 +10,8 @@ func lowerBounds(jobs []Job, gpus int) (makespan, meanCompletion time.Duration) 
 }
 
 // makespanBound uses two facts. First, no job ends before its submission plus its run time. Second,
-// all jobs that are submitted after an instant take at least the time of their work divided by all
-// GPUs.
+// the jobs that are submitted after an instant are not done sooner than if all GPUs shared their
+// work from that instant.
 func makespanBound(jobs []Job, gpus int) time.Duration {
 	bound, work := time.Duration(0), int64(0)
 	for i := len(jobs) - 1; i >= 0; i-- {

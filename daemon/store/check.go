@@ -13,9 +13,9 @@ import (
 const maxFaults = 20
 
 // quickCheck checks the structure of the tables that the scheduler needs. It leaves out payloads,
-// by far the largest table: a job's start or Check finds a damaged payload. SQLite's check also
-// reports pages that it could not read, which does not mean damage. So the file counts as damaged
-// only if every page can be read and a second check still finds a fault.
+// by far the largest table: damage there is found by Check, or at the start of the job. SQLite's
+// check also reports pages that it could not read, which does not mean damage. So the file counts
+// as damaged only if every page can be read and a second check still finds a fault.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 	err := checkTables(ctx, db, path)
 	if !errors.Is(err, job.ErrDamaged) {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// A nameTree knows which names of a directory are on disk. Before each call it looks for changes that the
-// last call has made, also if other code made that call.
+// A nameTree knows which names of a directory are on disk. Before each call it looks for changes
+// that the last call has made, even if other code made that call.
 type nameTree struct {
 	dir   string
 	kept  string // directory in which every file has a second name, so that no file is lost

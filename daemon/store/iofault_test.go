@@ -142,8 +142,8 @@ func dump(s *Store) (h contents, err error) {
 	return h, err
 }
 
-// matches reports whether after, the state after a death, equals h. The ids in after may be higher,
-// because ids may have been reserved without being used.
+// matches compares h with the state after a death, and reports whether they are equal. The ids
+// after the death may be higher, because ids may have been reserved without being used.
 func (h contents) matches(after contents) bool {
 	return after.text == h.text && after.next.job >= h.next.job && after.next.reservation >= h.next.reservation
 }

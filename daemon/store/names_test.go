@@ -57,8 +57,8 @@ func filesBeside(t *testing.T, path string) map[string]string {
 	return files
 }
 
-// atNames calls fn before each call that syncs names, and before the first call after each change
-// of names.
+// atNames calls fn before some calls of the disk while changes of names are unsynced: before each
+// sync, and before the first call after each change.
 func (p *play) atNames(fn func(c diskCall)) {
 	before := 0
 	p.disk.Judge(func(c diskCall) diskFault {

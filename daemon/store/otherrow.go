@@ -17,7 +17,7 @@ const (
 	notificationColumns = "job_id, event, which, closed, data"
 )
 
-// controlDocument is the column fault of a control.
+// controlDocument is the JSON in the column "fault" of a control's row.
 type controlDocument struct {
 	job.GPUFault
 	Reboot *job.Reboot `json:"reboot,omitempty"`

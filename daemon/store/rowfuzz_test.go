@@ -83,7 +83,7 @@ func FuzzPayloadRow(f *testing.F) {
 	})
 }
 
-// row imitates a row of payloads.
+// row imitates a row of the table payloads.
 type row struct {
 	id        job.ID
 	argv, env []byte

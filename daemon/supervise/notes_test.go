@@ -103,7 +103,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// inUnits is a systemd. At each reload it records whether the process of Open was wanted.
+// inUnits is a systemd. At each reload it records whether the note next to the job's spec asks for
+// a door.
 type inUnits struct {
 	dir   string
 	doors []bool

@@ -70,7 +70,7 @@ var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
 }
 
-// strangers converts the setting for processes of no job on GPUs of others' jobs.
+// strangers converts the setting for foreign processes on GPUs of others' jobs.
 var strangers = map[config.Strangers]site.Strangers{
 	config.StrangersShow: site.ShowStrangers, config.StrangersTell: site.TellStrangers, config.StrangersEnd: site.EndStrangers,
 }

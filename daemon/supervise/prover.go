@@ -25,8 +25,8 @@ type prover struct {
 	Root    string // directory of /dev and /usr; "" except in tests
 }
 
-// proveTime is longer than the unit's own limit of 21 s, by more than a busy systemd takes to
-// answer. It matters if the unit outlives SIGKILL.
+// proveTime exceeds the unit's own limit of 21 s by more than a busy systemd takes to answer. It
+// matters if the unit outlives SIGKILL.
 const proveTime = time.Minute
 
 // uvm is the node that CUDA needs in addition to those of the GPU.

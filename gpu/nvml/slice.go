@@ -70,7 +70,7 @@ func (r *reader) slice(dev nvml.Device) (d gpu.Device, there bool) {
 	return s.out, true
 }
 
-// caps finds the nodes that open the slice's instances. The driver says their numbers in /proc.
+// caps finds the nodes that open the slice's instances. The driver lists their numbers in /proc.
 func (r *reader) caps() {
 	s := &r.out.Slice
 	dir := fmt.Sprintf("driver/nvidia/capabilities/gpu%d/mig/gi%d", r.out.Minor, s.GPUInstance)

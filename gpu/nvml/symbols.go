@@ -48,9 +48,9 @@ const (
 	needs
 )
 
-// An entry has the names of a need, newest first, and what does not work without that function.
-// go-nvml calls the newest name that the library has. If loss is empty, nothing works without the
-// function.
+// An entry describes the function of one need: its names, newest first, and what does not work
+// without it. go-nvml calls the newest name that the library has. If loss is empty, nothing works
+// without the function.
 type entry struct {
 	names []string
 	loss  string

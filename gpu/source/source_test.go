@@ -153,7 +153,7 @@ func TestUnkillableChildren(t *testing.T) {
 	}
 }
 
-// startUnkillable reads its input and never ends.
+// startUnkillable returns a child that reads its input and never ends.
 func startUnkillable(t *testing.T) *child {
 	t.Helper()
 	var p pipes

@@ -61,9 +61,9 @@ func (unanswered) Error() string {
 }
 
 // inTime opens a file within a time limit. If the file opens after the limit, its descriptor is not
-// passed on, and so is closed at the end of this process. No signal can end some waits, for example
-// those for a frozen file system. Such a wait exceeds the limit, because the command can't replace
-// this process before the wait ends.
+// passed on, and is therefore closed at the end of this process. No signal can end some waits, for
+// example those for a frozen file system. Such a wait exceeds the limit, because the command can't
+// replace this process before the wait ends.
 func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 	type opened struct {
 		fd  int
@@ -120,8 +120,9 @@ func startCopy(self string, file int) error {
 
 // forkCopy starts the copying process, and returns once signals can't end that process any more. A
 // Go program takes some time to start, and its runtime undoes an ignored or blocked SIGTERM at the
-// start. If forkCopy did not wait, a job of milliseconds would be over by then, a signal of the
-// stop would end the copying process, and the contents of the pipe would be lost.
+// start. If forkCopy did not wait, a very short job could end before that. A signal that is sent to
+// stop the job's unit would then end the copying process, and the contents of the pipe would be
+// lost.
 func forkCopy(self string, in, out, file int) (pid int, err error) {
 	var ready [2]int
 	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {

@@ -20,8 +20,8 @@ func rendezvousOf(id int64, env []string, used ...int) []string {
 	return e.entries
 }
 
-// Concurrent jobs meet at different ports, even if a port is in use. A port that the submitter set
-// stays. A port of an outer job does not.
+// Concurrent jobs meet at different ports, even if a port is in use. If the submitter set a port,
+// it stays, unless it is that of an outer job.
 func TestRendezvous(t *testing.T) {
 	for _, c := range []struct {
 		id    int64

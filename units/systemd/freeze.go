@@ -21,7 +21,7 @@ const (
 // changes nothing.
 //
 // systemd would answer only when all processes are frozen. A process that waits for its user's own
-// file server never is. So Freeze requests no answer, and reads the unit's state instead.
+// file server is never frozen. So Freeze requests no answer, and reads the unit's state instead.
 func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 	method := "ThawUnit"
 	if on {

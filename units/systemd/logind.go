@@ -36,8 +36,8 @@ func dialBus(ctx context.Context, address string) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// callLogind calls logind. It does not start it: where logind is masked, each call would be a line in
-// the journal.
+// callLogind calls logind without starting it: where logind is masked, each start would be a line
+// in the journal.
 func callLogind(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbus.Call {
 	return conn.Object(logindName, logindPath).CallWithContext(ctx, logindIface+"."+method, dbus.FlagNoAutoStart, args...)
 }
@@ -73,8 +73,8 @@ func scheduledShutdown(ctx context.Context, address string) (how string, at time
 	return s.How, time.UnixMicro(int64(s.Usec)), nil
 }
 
-// Reboot reboots the machine, unless another program has a lock of logind on that. Why is shown on
-// the terminals of users.
+// Reboot reboots the machine, unless another program has a lock of logind that forbids it. Why is
+// shown on the terminals of users.
 func Reboot(ctx context.Context, why string) error { return reboot(ctx, DefaultAddress, why) }
 
 func reboot(ctx context.Context, address, why string) error {

@@ -12,7 +12,7 @@ import (
 // jobFailed is the result of a systemd job that starts a unit whose program failed.
 const jobFailed = "failed"
 
-// lateTime limits the question what a unit does whose time is over.
+// lateTime limits how long lateStatus may take.
 const lateTime = 2 * time.Second
 
 // RunOneshot starts the named oneshot unit, which sends a message or tests a GPU. It waits for the

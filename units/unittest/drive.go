@@ -59,7 +59,7 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 func (s *Systemd) Vanish(name string) { s.withUnit(name, s.remove) }
 
 // KeepProcesses makes the processes of the named unit survive every kill, so that Stop returns
-// units.ErrProcesses. If keep is false, kills end the processes again.
+// units.ErrProcesses. If keep is false, they do not survive kills any more.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.withUnit(name, func(u *unit) { u.processesStay = keep })
 }

@@ -57,8 +57,8 @@ func (l *liveJobs) checkWaiters(id job.ID, ignored map[job.ID]bool, uid int) err
 	return engines.Refuse(api.CodeConflict, hint, "job %d, which waits for it, stays", w.id)
 }
 
-// dropTied drops the jobs that cannot be moved because they wait for a job that stays, or a job
-// that stays waits for them.
+// dropTied drops the jobs that cannot be moved: jobs that wait for a job that stays, and jobs for
+// which such a job waits.
 func (m *migration) dropTied(ctx context.Context, list []*movedJob) []*movedJob {
 	chosen := map[job.ID]bool{}
 	for _, mv := range list {

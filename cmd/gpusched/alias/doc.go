@@ -1,7 +1,7 @@
 // Package alias translates the command lines of other job queues into command lines of gpusched.
-// Scripts read the output of some tools; for these, the package formats jobs as the tool does. It
-// owns the list of tools and the meaning of their options on one machine. It only produces text;
-// its caller runs the commands.
+// For tools whose output scripts read, the package formats jobs as the tool does. It owns the list
+// of tools and the meaning of their options on one machine. It only produces text; its caller runs
+// the commands.
 //
 // Invariants:
 //

@@ -92,7 +92,7 @@ func (p *Printer) selectJobs(ctx context.Context, named []api.Job) (list []api.J
 	return list, nil
 }
 
-// tasks returns the started tasks of an array. Of the ended tasks it returns only the latest.
+// tasks returns the started tasks of an array, but only the latest of the ended tasks.
 func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Job, error) {
 	reply, err := api.List(ctx, p.Client, api.ListQuery{Array: array.ID, Ended: ended})
 	list := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return j.Task == nil || j.InvocationID == "" })

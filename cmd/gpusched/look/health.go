@@ -106,7 +106,7 @@ func rankOf(h job.Health) int {
 	return 0
 }
 
-// writeBriefHealth prints problems in full. Of healthy parts it prints only the names.
+// writeBriefHealth prints problems in full, and only the names of healthy parts.
 func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	bad := slices.IndexFunc(reply.Checks, isWell)
 	if bad < 0 {

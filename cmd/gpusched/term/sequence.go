@@ -31,7 +31,8 @@ const (
 )
 
 // nextByte takes the next byte and reports whether the byte is text. If the byte ends a sequence,
-// nextByte returns the sequence without ESC. Of a string it returns only the start.
+// nextByte returns the sequence without ESC. If the sequence is a string, nextByte returns only its
+// start.
 func (s *sequences) nextByte(c byte) (text bool, sequence []byte) {
 	switch {
 	case c == escape:

@@ -147,8 +147,9 @@ func (b *Book) withdraw() {
 	})
 }
 
-// superseded reports whether the driver lists slices instead of this GPU, or the GPU instead of this
-// slice. A slice that only other slices have outlived is lost, as is a GPU that is gone.
+// superseded reports whether the driver lists slices instead of this GPU, or the GPU instead of
+// this slice. A GPU that is gone is lost, and so is a slice that is gone while other slices are
+// left.
 func (d *device) superseded(devices []*device) bool {
 	return !d.present && slices.ContainsFunc(devices, func(o *device) bool {
 		return o.present && o.Slice.IsZero() != d.Slice.IsZero() && o.At(d.PCI)

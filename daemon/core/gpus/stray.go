@@ -12,11 +12,11 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A process that belonged to a job keeps belonging to it. The process can leave the job's unit: a
-// user manager takes it over, which systemd lets every user request. Or it can be started for the
-// same user outside the unit, by ssh or cron. The unit's filter, limits and end do not reach it
-// there. It is then a stray: its memory counts as the job's, the driver's errors about it hit the
-// job, and the GPU is not clean while the process is on it.
+// A process that belonged to a job keeps belonging to it. The process can leave the job's unit: at
+// the request of any user, systemd moves a process of that user into the user's own manager. Or it
+// can be started for the same user outside the unit, by ssh or cron. The unit's filter, limits and
+// end do not reach it there. It is then a stray: its memory counts as the job's, the driver's
+// errors about it hit the job, and the GPU is not clean while the process is on it.
 
 // process identifies a process even if its pid is reused later.
 type process struct {

@@ -4,7 +4,7 @@
 //
 // Invariants:
 //
-//  1. The Backend obeys the contract of server.Backend. Refusals of rights, not-found and conflict
+//  1. The Backend obeys the contract of server.Backend. A missing right, not-found and conflict
 //     are *job.Refusal. Listings have live jobs first, and then ended jobs, newest first.
 //  2. It records every accepted change in order.
 //

@@ -63,7 +63,8 @@ var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./d
 //   - emulated repeats TestAttackerJob, because only the emulated machine has all control group
 //     controllers;
 //   - fuzz starts from the stored inputs, which other stages run as tests;
-//   - machines repeats a dozen tests of its packages that need no machine. They take no time.
+//   - the stage machines repeats a dozen tests of its packages that need no machine. They take no
+//     time.
 func stages(root string) (map[string][]stage, error) {
 	list, err := listPackages(root)
 	if err != nil {

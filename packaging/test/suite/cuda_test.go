@@ -39,8 +39,8 @@ func cudaSays(t *testing.T, of map[int]string) {
 	sh(t, "", "printf '"+text+"' > /run/fakenvml/new; mv /run/fakenvml/new "+vm.FakeNVMLGPUs)
 }
 
-// TestDoctorTestsCUDA: the jobs of doctor --test compute with CUDA on their GPUs. It names the GPU
-// that computes wrongly, and says if there is no CUDA.
+// TestDoctorTestsCUDA: the jobs of doctor --test compute with CUDA on their GPUs. doctor names the
+// GPU that computes wrongly, and says if there is no CUDA.
 func TestDoctorTestsCUDA(t *testing.T) {
 	begin(t)
 	_, found := runDoctor(t, "alice", "--gpu-ids 0")
@@ -190,8 +190,8 @@ func TestWrongSumsFailNoJob(t *testing.T) {
 	}
 }
 
-// TestCUDAHangs: if two tests of a GPU do not end, the GPU is at fault, also if the daemon is killed
-// meanwhile. Other GPUs take jobs.
+// TestCUDAHangs: if two tests of a GPU do not end, the GPU is at fault, even if the daemon is
+// killed meanwhile. Other GPUs take jobs.
 func TestCUDAHangs(t *testing.T) {
 	begin(t)
 	withCUDA(t)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// addDirectory adds accounts of a directory to the machine until the test ends. The directory
+// addDirectory connects the machine to a directory of accounts until the test ends. The directory
 // consists of libnss-extrausers and a second module, which hangs while a file exists. dora is in
 // the group physics, like alice, and erik is in chiefs.
 func addDirectory(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestBootDrain: a drain for a reboot reboots the machine, and no job is lost. At the hour, the jobs
-// that can be queued again get SIGTERM. The reboot waits for the one that can't. The daemon is killed
-// meanwhile. After the boot the drain is over, and all jobs complete.
+// TestBootDrain: a drain for a reboot reboots the machine, and no job is lost. At the time that the
+// drain names, the jobs that can be queued again get SIGTERM. The reboot waits for the one that
+// can't. The daemon is killed meanwhile. After the boot the drain is over, and all jobs complete.
 func TestBootDrain(t *testing.T) { drainForReboot(t) }
 
 // TestContainerDrain does the same in a container.

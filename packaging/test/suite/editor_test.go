@@ -114,7 +114,8 @@ func TestEditorRefuses(t *testing.T) {
 }
 
 // TestEditorWaits: proxies that start at the same time queue one job and say its place. The job
-// leaves the queue when nobody waits for it. It ends if nobody connects, or uses it any more.
+// leaves the queue when nobody waits for it. It ends if nobody connects, or when nobody uses it any
+// more.
 func TestEditorWaits(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

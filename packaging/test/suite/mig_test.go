@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// sliced puts GPU 0 into MIG mode with these slices, and leaves GPU 1 whole. The driver's files, which
-// say the numbers of each slice's two nodes, are stand-ins that the daemon's unit has in /proc.
+// sliced puts GPU 0 into MIG mode with these slices, and leaves GPU 1 whole. The daemon's unit has
+// stand-ins in /proc for the driver's files, which have the numbers of each slice's two nodes.
 func sliced(t *testing.T, slices string) {
 	t.Helper()
 	const dropIn = "/run/systemd/system/gpusched.service.d/mig.conf"
@@ -25,7 +25,8 @@ printf 'minor=0 mig=1 slices=`+slices+`\nminor=1\n' > /run/fakenvml/gpus; system
 
 const (
 	bothSlices = "1g.10gb:7:0,3g.40gb:2:0"
-	// opensCaps is a job's command that opens nodes, takes 1 GiB of the slice, and stays.
+	// opensCaps is a job's command that opens device nodes, takes 1 GiB of the slice, and keeps
+	// running.
 	opensCaps = `bash -c 'for n in nvidia0 nvidia1 nvidia-caps/nvidia-cap30 nvidia-caps/nvidia-cap31 nvidia-caps/nvidia-cap40 nvidia-caps/nvidia-cap41; do e=$( (: </dev/$n) 2>&1); case "$e" in *"No such device"*) echo $n open;; *"not permitted"*) echo $n refused;; *) echo "$n ?$e";; esac; done; echo visible [$CUDA_VISIBLE_DEVICES] order $GPUSCHED_GPU_IDS; echo 1073741824 > /run/fakenvml/claims/$$-%d; echo probed; sleep 1000'`
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestScheduledShutdown: while a reboot is scheduled, no job starts that may still run then, also
-// not after the daemon was killed. Shorter jobs and jobs that are queued again start. When the reboot
-// is called off, the others start too.
+// TestScheduledShutdown: a reboot is scheduled. A job that may still run at that time does not
+// start, even after the daemon was killed. Shorter jobs start, and so do jobs that can be queued
+// again. When the reboot is called off, the others start too.
 func TestScheduledShutdown(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "shutdown -c") })

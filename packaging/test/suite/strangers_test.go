@@ -76,8 +76,9 @@ func TestStrangersAreTold(t *testing.T) {
 	poll(t, "health has forgotten them", func() bool { return !strings.Contains(try(t, "", "gpusched health").Stdout, "strangers") })
 }
 
-// TestStrangersAreEnded: bob is told when the site ends bob's process, and it is ended then, though
-// it ignores SIGTERM. alice's job, a process of root and a desktop on the same GPU go on.
+// TestStrangersAreEnded: bob is told when the site will end bob's process. The process is ended
+// then, though it ignores SIGTERM. alice's job, a process of root and a desktop on the same GPU go
+// on.
 func TestStrangersAreEnded(t *testing.T) {
 	begin(t)
 	after := 4 * time.Second * the.slow
