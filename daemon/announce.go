@@ -66,7 +66,7 @@ func (a *announcer) number(list []job.Event) {
 	}
 }
 
-// announce publishes the events that take has made.
+// announce publishes the pending events, which take has numbered.
 func (a *announcer) announce() {
 	a.mu.Lock()
 	a.ring.Add(a.pending)

@@ -67,8 +67,8 @@ func (c *committer) add(b batch) {
 	c.wake.Ring()
 }
 
-// awaitDurable waits until all records pushed before are on disk and their actions have begun.
-// If the disk fails, it returns early, since the failure may last.
+// awaitDurable waits until all records pushed so far are on disk and their actions have begun. If
+// the disk fails, it returns early, since the failure may last.
 func (c *committer) awaitDurable(ctx context.Context) error {
 	if c.trouble() != nil {
 		return nil

@@ -80,8 +80,8 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	}
 }
 
-// Some decisions about a job are made after its unit. Two of them survive the loss of the state
-// file: the time limit, and the suspension with its author and duration.
+// Some decisions about a job are made after its unit is made. Two of them survive the loss of the
+// state file: the time limit, and the suspension with its author and duration.
 func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) })

@@ -65,7 +65,7 @@ func TestOriginOfRootsGroup(t *testing.T) {
 	}
 }
 
-// A unit that somebody else gave the name of a job's unit is not a job.
+// If somebody else made a unit and gave it the name of a job's unit, it is not a job.
 func TestOriginOfAStranger(t *testing.T) {
 	for name, change := range map[string]func(*Origin){
 		"another description": func(o *Origin) { o.Description = "/usr/bin/sleep 1000" },

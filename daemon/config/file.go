@@ -38,7 +38,7 @@ func Files(main, dir string) ([]string, error) {
 	return slices.Clip(files), nil
 }
 
-// OwnerCheck returns an error if anybody else than the permitted users can change an open file.
+// OwnerCheck returns an error if anybody other than the permitted users can change an open file.
 type OwnerCheck func(fs.FileInfo) error
 
 // OwnedBy accepts files that belong to root or to one user, and that nobody else can change.

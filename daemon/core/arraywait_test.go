@@ -16,8 +16,8 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 	hour := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 	for name, c := range map[string]struct {
 		turn   float64 // the hour at which the previous task started
-		capped bool    // whether a quota keeps the array from starting from turn until 3
-		held   float64 // when a hold begins, which lasts until 4; 0: no hold
+		capped bool    // whether a quota holds the array back from then until hour 3
+		held   float64 // when a hold begins that lasts until hour 4; 0: no hold
 		want   float64 // when the wait of the next task begins
 	}{
 		"it waits":                    {1, false, 0, 1},

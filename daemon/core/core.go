@@ -301,7 +301,7 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 }
 
-// editAttempt changes the current attempt. It replaces the attempt by a changed copy, because
+// editAttempt changes the current attempt. It replaces the attempt with a changed copy, because
 // records and views may share the old one.
 func (c *lifecycle) editAttempt(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()

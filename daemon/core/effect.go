@@ -8,7 +8,8 @@ import (
 )
 
 // Effects are the results of one Step, to be executed in this order: store Records in one
-// transaction, start Actions, send Replies. News are announced together with the records.
+// transaction, start Actions, send Replies. The events in News are announced together with the
+// records.
 type Effects struct {
 	Records []job.Record
 	Actions []Action

@@ -121,8 +121,8 @@ type StartSlow struct {
 // Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
 // that is uncertain. Before is the state of the unit before the stop, if the action asked for it.
 // If the unit had ended by itself, it still exists. Running is the number of processes that the
-// job's command had left running, if its end was known. Left names, for people, the processes that
-// survived SIGKILL; "" if none are known.
+// job's command had left running, if its end was known. Left is a text for people about the
+// processes that survived SIGKILL; "" if none are known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int
@@ -160,7 +160,7 @@ type Signalled struct {
 // Listed is the list of all job units. It arrives at the daemon's start and from time to time.
 // Recovered are jobs that only their units show: they were never recorded, or the record is lost.
 //
-// Taken are the jobs on record whose unit is another job's.
+// Taken lists the jobs on record whose units belong to somebody else.
 //
 // Boot is the kernel's boot, which tells the GPU errors of different boots apart. Run is the run of
 // systemd that the units belong to: a soft reboot or the restart of a container begins another run
@@ -186,8 +186,8 @@ type Closing struct{}
 // it says that systemd no longer does.
 type Leaving struct{ Not bool }
 
-// Planned says that the machine is to end, or no longer is. A zero time means that no end is
-// scheduled.
+// Planned says that a shutdown or reboot of the machine is scheduled. A zero time means that none
+// is, or no longer.
 type Planned struct{ End job.MachineEnd }
 
 // RebootRefused answers a Reboot action that failed.
@@ -222,7 +222,7 @@ type Delivered outbox.Report
 // Configured is a new policy.
 type Configured struct{ Policy site.Policy }
 
-// Enrolled says to which further groups with a quota some accounts were found to belong.
+// Enrolled says that some accounts were found to belong to further groups with a quota.
 type Enrolled struct{ Members []accounts.Member }
 
 func (Submit) event()        {}

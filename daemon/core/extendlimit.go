@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// The planner relies on the ends of running jobs: some jobs start early only because they will have
-// ended by then. So a job's owner may not postpone its end if that would delay the planned start of
-// another user's job.
+// The planner relies on the ends of running jobs: some of these jobs started early only because
+// they were expected to end before the planned start of another job. So a job's owner may not
+// postpone its end if that would delay the planned start of another user's job.
 
 // latestEnd returns when a running job reaches its time limit if it is not suspended from now on.
 // If it has no limit, latestEnd returns its expected end.

@@ -80,7 +80,8 @@ func (c *Core) applySample(e *gpus.Sample, now time.Time) {
 	c.applyFindings(now)
 }
 
-// strangersFound has a user told about foreign processes on GPUs of others' jobs. It announces that.
+// strangersFound tells a user about foreign processes on GPUs of others' jobs, unless the processes
+// are already being ended. In both cases it announces what happens.
 func (c *Core) strangersFound(f *gpus.StrangersFound) {
 	e := job.Event{Kind: job.EventStrangerTold, UID: new(f.UID), User: strconv.Itoa(f.UID), Why: f.Say()}
 	if f.Ended {

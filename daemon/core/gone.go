@@ -10,8 +10,8 @@ import (
 // heldByScheduler is the value of Held for a job whose account is gone.
 const heldByScheduler = "the scheduler"
 
-// accountGone handles a start that found that another account now has the number of the job's owner
-// or person. It holds all jobs of the lost account, and returns the reason.
+// accountGone handles a start that failed because another account now has the number of the job's
+// owner or person. It holds all jobs of the lost account, and returns the reason.
 func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why job.Message) {
 	was := l.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {

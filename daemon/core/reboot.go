@@ -15,13 +15,13 @@ const (
 
 // rebooting is what the daemon knows about its requests for a reboot.
 type rebooting struct {
-	next    time.Time // no request before; zero: at any time
+	next    time.Time // the next request comes no earlier; zero: at any time
 	refused string    // why the last request failed; "": it did not
 }
 
-// rebooted ends a drain for a reboot if systemd runs anew: the machine was rebooted, by whomever. It
-// is called when it is known which run it is. So nothing has to be remembered about the request for
-// the reboot itself: in the same run it is safe to ask once more.
+// rebooted ends a drain for a reboot if systemd runs anew: the machine was rebooted, no matter by
+// whom. rebooted is called once the run of systemd is known. So nothing has to be remembered about
+// the request for the reboot itself: in the same run it is safe to ask once more.
 func rebooted(c *lifecycle, now time.Time) {
 	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
@@ -89,7 +89,8 @@ func holdReboot(c *state, r *job.Reboot, now time.Time) (list []*tracked.Job) {
 	return list
 }
 
-// rebootRefused notes that a reboot was refused. Until its hour has come, jobs go on meanwhile.
+// rebootRefused notes that a reboot was refused. Until the hour of the reboot, jobs may start
+// again.
 func rebootRefused(c *lifecycle, why string, now time.Time) {
 	g := gpus.ForReboot(&c.gpus)
 	if g == nil {

@@ -248,7 +248,7 @@ var verbs = map[string]func(*script){
 	},
 	// hangs job=N: the job's unit is neither active nor ended, and stays so.
 	"hangs": func(s *script) { s.w.units[s.id()].Phase = core.Activating },
-	// stray job=N: a unit of the job's name that somebody else made; spent: the unit has ended.
+	// stray job=N: a unit with the job's name that somebody else made; spent: the unit has ended.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
 		if s.has("spent") {

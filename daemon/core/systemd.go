@@ -55,7 +55,7 @@ func (s *systemd) noteRun(boot, run string) { s.boot, s.run = boot, cmp.Or(run, 
 // isRebooted reports whether a reboot of any kind has ended the unit of an attempt.
 func (s *systemd) isRebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
-// wasOff is like rebooted, but can't detect a soft reboot before the first listing. Until then it
+// wasOff is like isRebooted, but can't detect a soft reboot before the first listing. Until then it
 // returns false for attempts of this boot.
 func (s *systemd) wasOff(a *job.Attempt) bool {
 	if boot, _, _ := strings.Cut(a.BootID, "."); s.run == "" {

@@ -155,7 +155,7 @@ func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, be
 	return list, beyond
 }
 
-// jobsWithoutUnit returns by id the jobs that have no unit and are not in the queue. If many of
+// jobsWithoutUnit returns the jobs that have no unit and are not in the queue, by id. If many of
 // them are held or wait for something other than room, it returns only the given number of those,
 // and counts the rest.
 func (c *state) jobsWithoutUnit(most int) (list []*tracked.Job, beyond int) {

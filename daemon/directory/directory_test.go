@@ -143,7 +143,7 @@ func TestMember(t *testing.T) {
 	})
 }
 
-// Invariants 1 and 3: each account waits once, as long as patience, and then no longer. Nobody
+// Invariants 1 and 3: each account waits once, for the time patience, and then no longer. Nobody
 // waits for an account that is in the files. Known answers stay known until the directory answers
 // again.
 func TestDirectoryHangs(t *testing.T) {

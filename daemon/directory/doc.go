@@ -8,9 +8,9 @@
 //
 // Invariants, cited by tests:
 //
-//  1. Nothing waits longer than patience. If a wait ended without an answer, only starts wait again
-//     until an answer comes. Nothing waits for a fact that the files have, with one exception:
-//     whether an account of the files is in a group that only the directory has.
+//  1. Nothing waits longer than the time patience. If a wait ended without an answer, only starts
+//     wait again until an answer comes. Nothing waits for a fact that the files have, with one
+//     exception: whether an account of the files is in a group that only the directory has.
 //  2. While the directory gives no answer, known names stay known. A known membership of a group
 //     gives rights, and stays known for a day. Both stay known for an hour after the directory says
 //     that they don't exist, because some modules say "not found" when their server is away. An

@@ -12,9 +12,9 @@ import (
 // Array asks for many tasks that differ in a number or in parameters. Tasks that wait share one
 // entry of the queue. A task becomes a job of its own when it starts.
 type Array struct {
-	// Written names the tasks in a submission: "0-9", "1,4,8-20:4", "0-9%2". With Params, whose
-	// combinations are the tasks, it may be "" or only the limit, "%2". The server parses it into
-	// the other fields, and does not store it.
+	// Written is the list of tasks as a submission has it: "0-9", "1,4,8-20:4", "0-9%2". With
+	// Params, whose combinations are the tasks, it may be "" or only the limit, "%2". The server
+	// parses it into the other fields, and does not store it.
 	Written string `json:"spec,omitempty"`
 
 	Ranges []Range `json:"ranges,omitempty"` // the tasks' numbers: ascending, and not overlapping

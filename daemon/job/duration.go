@@ -10,8 +10,7 @@ import (
 // MaxDuration is the longest time that a user can ask for: 10 years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// unitWords replaces the unit names that systemd accepts by their short forms, the longest name
-// first.
+// unitWords shortens the names of time units that systemd knows, the longest name first.
 var unitWords = strings.NewReplacer("seconds", "s", "second", "s", "sec", "s",
 	"minutes", "m", "minute", "m", "mins", "m", "min", "m", "hours", "h", "hour", "h", "hr", "h", "days", "d", "day", "d")
 

@@ -19,7 +19,7 @@ type GPUFault struct {
 	Left   GPULeft `json:"left,omitzero"`    // what a job left on the GPU; not an error of the driver
 	Strays []Stray `json:"strays,omitempty"` // the stray processes of the last sample, by ascending pid
 
-	Strangers []Stranger `json:"strangers,omitempty"` // those of the last sample that were told, by ascending pid
+	Strangers []Stranger `json:"strangers,omitempty"` // those of the last sample whose users were told, by ascending pid
 }
 
 // FaultCUDA is the code of What if CUDA fails on the GPU.
@@ -28,14 +28,14 @@ const FaultCUDA = "detail/cuda"
 // OfCUDA reports whether CUDA fails on the GPU.
 func (g *GPUFault) OfCUDA() bool { return g.What.Code == FaultCUDA }
 
-// With returns f, but with g's leftovers, its processes, its test, and its acceptance of bad rows.
+// With returns f, except that it has g's leftovers, processes, test and acceptance of bad rows.
 func (g GPUFault) With(f GPUFault) GPUFault {
 	f.Left, f.Strays, f.RowsAccepted = g.Left, g.Strays, g.RowsAccepted
 	f.Strangers, f.Proved = g.Strangers, g.Proved
 	return f
 }
 
-// Anew returns the part of g that survives a reboot. Proved names its boot.
+// Anew returns the part of g that survives a reboot. The field Proved survives because it names its boot.
 func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted, Proved: g.Proved} }
 
 // GPULeft is GPU memory that stayed in use, without a process, after a job had ended. It applies

@@ -28,8 +28,8 @@ func (o Options) IsZero() bool {
 		!o.TTY && !o.Cut && len(o.NotifyTo) == 0
 }
 
-// NoLog as the path of a log means that there is no log, whatever the site's default is. A file of
-// that name is ./none.
+// NoLog, as the path of a log, means that there is no log, whatever the site's default is. A file
+// of that name is ./none.
 const NoLog = "none"
 
 // MaxLogBytes is the largest length of the path of a log, which is the kernel's limit.
@@ -51,7 +51,7 @@ func (j *Job) LogPath(pattern string) string {
 // maxLogDigits is the largest number of digits that a sequence may ask for.
 const maxLogDigits = 10
 
-// FillLog replaces each sequence in the path of a log by the value of its letter. If a number
+// FillLog replaces each sequence in the path of a log with the value of its letter. If a number
 // precedes the letter, it is the minimum number of digits of a numeric value. A sequence whose
 // letter has no value stays as it is.
 func FillLog(pattern string, values map[byte]string) string {

@@ -42,7 +42,7 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 // Request is what a job asks of the machine. It is the only description of that, from the command
 // line to the unit. The command line reads its options from the tags name, type, help and group.
 // The API and the state file have it as JSON, and placement reads nothing else. A zero value means
-// that the job does not ask for anything: the scheduler replaces a nil Grace or Requeue by the
+// that the job does not ask for anything: the scheduler replaces a nil Grace or Requeue with the
 // site's default. The flags are grouped to save memory, since a hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
@@ -103,14 +103,14 @@ type Derived struct {
 	ContainerEngine contract.Engine `json:"container_engine,omitempty"` // of the container in which the command runs; "": none
 }
 
-// AutoGPUMem as the GPU memory of a request asks for as much as earlier runs of the command took.
-// The daemon replaces it by that amount, or by 0 if it knows no run.
+// AutoGPUMem, as a request's GPU memory, asks for as much as earlier runs of the command took. The
+// daemon replaces it with that amount, or with 0 if it knows no run.
 const AutoGPUMem = -1
 
-// NoRetries as the retries of a request asks for none, whatever the site's default is.
+// NoRetries, as a request's retries, asks for none, whatever the site's default is.
 const NoRetries = -1
 
-// SignalMain as Request.SignalTo makes SIGTERM and the warning go only to the main process.
+// SignalMain, as Request.SignalTo, makes SIGTERM and the warning go only to the main process.
 const SignalMain = "main"
 
 // GraceTime returns the time from SIGTERM to SIGKILL.
@@ -205,7 +205,8 @@ type Submission struct {
 	// Brief leaves out the reasons for waiting and the expected start, because nobody reads them.
 	Brief bool `json:"-"`
 
-	// Ended says how the jobs in Request.After ended that had ended before the submission arrived.
+	// Ended has the ends of those jobs in Request.After that had ended before the submission
+	// arrived.
 	Ended map[ID]End
 }
 

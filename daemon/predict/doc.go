@@ -13,6 +13,6 @@
 //
 //  1. The expected run time of a running job is always longer than the time that it has run.
 //  2. Whatever was learned or is on record, estimates stay within the range of a Duration.
-//  3. A restart forgets nothing: estimates from the records equal the estimates before.
+//  3. A restart forgets nothing: the records give the same estimates as before.
 //  4. One user's jobs never evict what is known of another user's jobs.
 package predict

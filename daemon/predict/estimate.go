@@ -17,8 +17,8 @@ type Estimate struct {
 	trials lengths // distribution that Effort uses; without runs it is logUniform
 }
 
-// minTail is a probability. If an estimate says that a job still runs only with a lower
-// probability, the estimate was wrong and does not count.
+// minTail is a probability. If a job still runs although its estimate makes that less probable than
+// minTail, the estimate was wrong and does not count.
 const minTail = 1e-6
 
 // longestRun keeps durations far from the end of their range. If all runs take between a second and

@@ -56,7 +56,8 @@ var logUniform = func() (l lengths) {
 	return l
 }()
 
-// mix moves a distribution towards other, which was learned from the given number of runs.
+// mix moves a distribution towards the argument other, which was learned from the given number of
+// runs.
 func (l *lengths) mix(other *lengths, runs float64) {
 	for i := range l {
 		l[i] = (runs*other[i] + priorRuns*l[i]) / (runs + priorRuns)

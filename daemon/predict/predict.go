@@ -104,8 +104,8 @@ func (p *Predictor) Generation() uint64 { return p.generation }
 // do not.
 var levelVariances = [levels]float64{1, 0.5, 1, 4}
 
-// commonVariance is the variance of the mean of all users' jobs around the prediction that is made
-// if nothing is known.
+// commonVariance says how much the mean of all users' jobs varies around unknownRun, as a variance
+// of logarithms.
 const commonVariance = 100
 
 // programLevel is the first level at which jobs count as alike: they have the same program. Run

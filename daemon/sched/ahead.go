@@ -137,9 +137,9 @@ func (p *pass) merits(c *cursor) job.Merits {
 	return s
 }
 
-// With returns the forecast for the case that one waiting job had another request and another
-// expected run time. The forecast ends at limit, so that a caller who looks for an earlier start
-// does not pay for later moments. Both forecasts share the data that neither changes.
+// With returns a forecast in which one waiting job has another request and another expected run
+// time. The forecast ends at limit, so that a caller who looks for an earlier start does not pay
+// for later moments. Both forecasts share the data that neither changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, limit Instant) *Forecast {
 	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: limit, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {

@@ -14,7 +14,7 @@ type backfillReservation struct {
 	id           job.ID
 	at           Instant // when the job starts
 	late         Instant // when the job starts if all running jobs end late
-	until        Instant // at counts late ends of other jobs up to this moment
+	until        Instant // late ends of other jobs count in the field at up to this moment
 	run          time.Duration
 	lateRun      time.Duration
 	grants       []Grant
@@ -47,8 +47,8 @@ type backfill struct {
 	list    []backfillReservation // its capacity is maxDepth; reuses the memory of earlier passes
 	ends    []release
 	counted []release // copy of ends that counts late ends, sorted by time
-	listed  bool      // ends includes the running jobs, GPUs and advance reservations
-	sorted  bool      // ends is sorted by time and ahead is up to date
+	listed  bool      // the list ends includes the running jobs, GPUs and advance reservations
+	sorted  bool      // the list ends is sorted by time, and the field ahead is up to date
 
 	ahead   capacity // what is free now minus what is reserved
 	behind  capacity // result of capacityBehind
@@ -276,9 +276,9 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// commit puts a reservation that find returned into effect, with these GPUs. If the job asked for
-// exact memory, the slack is also subtracted: the amount that a memory share may lack. Later shares
-// then leave the job enough.
+// commit puts a reservation into effect, with these GPUs. The reservation comes from find. If the
+// job asked for exact memory, the slack is also subtracted: the amount that a memory share may
+// lack. Later shares then leave the job enough.
 func (b *backfill) commit(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)

@@ -39,8 +39,8 @@
 // it.
 //
 // Choice. A part of a GPU goes to the fullest GPU that has room, or with Spread to the emptiest.
-// Whole GPUs are chosen of one model and with the best links among themselves. Small GPUs and GPUs
-// with foreign processes come last.
+// Whole GPUs are of one model if there are enough of one, and have the best links among themselves.
+// Small GPUs and GPUs with foreign processes come last.
 //
 // Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
 // and has run for at least a slice. Either it is of a lower class or number, or its score is lower

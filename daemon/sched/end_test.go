@@ -7,8 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// In TestPlannedEnd the machine reboots in an hour. A job that may still run then waits, whatever is
-// free. By its limit, by what similar jobs took, or else by the assumption of a day.
+// In TestPlannedEnd the machine reboots in an hour. A job waits, whatever is free, if it may still
+// run at that time. That depends on its limit, on what similar jobs took, or else on the assumption
+// of a day.
 func TestPlannedEnd(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	learned := func(d time.Duration) func(*Waiting) {

@@ -12,8 +12,8 @@ type rank struct {
 	level     int64 // the priority as one number: see func level
 	score     float64
 	since     Instant
-	lead      job.ID  // the job whose score and since these are: this job, or another job of its batch
-	came      Instant // since of this job itself
+	lead      job.ID  // the job that score and since belong to: this job, or another job of its batch
+	came      Instant // what since would be for this job itself
 	id        job.ID
 	sizeRank  int32 // position of the job's size in its batch
 	milli     int32 // GPUs in thousandths; does not affect the order

@@ -111,7 +111,7 @@ func (f *future) carryOut(plan *Plan) {
 
 // next returns the moment of the next pass: the first moment at which something ends or becomes
 // free, or at which a plan may differ although nothing happened (plan.Wake). If plan.Wake is very
-// soon, next replaces it by a later moment. How much later grows with the simulated time, to save
+// soon, next replaces it with a later moment. How much later grows with the simulated time, to save
 // passes.
 func (f *future) next(plan *Plan) Instant {
 	at := Never

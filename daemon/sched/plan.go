@@ -235,10 +235,10 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	p.place(c, p.choice.choose(&q, l), h)
 }
 
-// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower. A
-// reserved job may therefore be able to preempt a later job, although it cannot preempt this one:
-// so the later job may fit. The last job of the bucket delays the fewest reservations. passOver
-// returns false if no job of the bucket fits.
+// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower, so a
+// reserved job may be able to preempt one of them although it cannot preempt this one. Such a later
+// job may fit. The last job of the bucket delays the fewest reservations. passOver returns false if
+// no job of the bucket fits.
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.backfill.delayedMask(c)
 	if p.backfill.keepsMore() && !c.given && !p.isHopeless(c.bucket) {

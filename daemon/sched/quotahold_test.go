@@ -19,8 +19,8 @@ func (sc *scene) count() {
 	}
 }
 
-// What an account's quota has left is kept for the first job that the quota holds back: later jobs
-// of the account start only if they end in time.
+// The rest of an account's quota is kept for the first job that the quota holds back: later jobs of
+// the account start only if they end in time.
 func TestOwnWideJob(t *testing.T) {
 	lab := func(sc *scene) *Account {
 		g := &Account{UID: -1, Name: "lab"}

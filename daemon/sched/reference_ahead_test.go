@@ -82,7 +82,7 @@ func (r *reference) reserve(j refJob) {
 
 // findStart finds the first moment at which the job fits, and what is kept at that moment. Late
 // ends of jobs count until the job was passed for long enough. findStart also finds the first
-// moment for the case that late ends always count.
+// moment under the assumption that late ends always count.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)

@@ -163,7 +163,7 @@ type Running struct {
 	Throttle      *Throttle    // throttle of its array; nil: none
 }
 
-// goneBy returns when the job is expected to be gone. This is its late end or the moment latest,
+// goneBy returns when the job is expected to be gone. This is its late end or the argument latest,
 // whichever is first, but not before its expected end.
 func (r *Running) goneBy(latest Instant) Instant { return max(r.End, min(r.Late, latest)) }
 

@@ -39,7 +39,7 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	return leave, nil
 }
 
-// tooLong replaces an error that the time limit caused by a clearer error.
+// tooLong returns a clearer error if the time limit caused this one.
 func tooLong(ctx context.Context, err error) error {
 	var refusal *job.Refusal // the backend had no free slot
 	if errors.As(err, &refusal) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {

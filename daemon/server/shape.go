@@ -26,7 +26,7 @@ func shapeOf(uid int, argv []string) string {
 	return shortSum(h)
 }
 
-// withoutNumbers replaces each sequence of digits by "#".
+// withoutNumbers replaces each sequence of digits with "#".
 func withoutNumbers(s string) string {
 	var b strings.Builder
 	digits := false

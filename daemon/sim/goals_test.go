@@ -9,8 +9,9 @@ import (
 )
 
 // goals are limits for figures of scenarios, by which the scheduler's rules are judged. The test
-// enforces the value of holds. If goal is stricter, the rules do not reach it yet. Improved rules
-// should come with a stricter value of holds. A ratio compares mean completion times.
+// enforces the limit in the field holds. If the limit in the field goal is stricter, the rules do
+// not reach it yet. Improved rules should come with a stricter value of holds. A ratio compares
+// mean completion times.
 var goals = []struct {
 	name        string
 	holds, goal float64

@@ -20,8 +20,8 @@ func realMethods(file uintptr) *sqlite.Tsqlite3_io_methods {
 	return atAddress[sqlite.Tsqlite3_io_methods](atAddress[fileMethods](atAddress[sqlite.Tsqlite3_file](file).FpMethods).real)
 }
 
-// cover replaces the methods of an open file by methods that call the judge first. The file's kind
-// of lock decides which real methods it has. The caller must hold mu.
+// cover replaces the methods of an open file with methods that call the judge first. The file's
+// kind of lock decides which real methods it has. The caller must hold mu.
 func (d *faultyDisk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
 	ours, real := d.tables[file.FpMethods], file.FpMethods
 	if ours == 0 {

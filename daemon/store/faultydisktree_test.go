@@ -135,10 +135,10 @@ func (d *faultyDisk) Late() int {
 	return len(d.tree.late)
 }
 
-// Cut writes into an empty directory what a power cut would leave of the watched directory. It
-// calls nameOnDisk for each change of a name that may not be on disk, and sectorOnDisk for each
-// such sector. Both return true if the change or sector is on disk. Sector -1 means the shorter
-// length of a truncated file.
+// Cut copies the watched directory into an empty one, as a power cut would leave it. It calls
+// nameOnDisk for each change of a name that may not be on disk, and sectorOnDisk for each such
+// sector. Both return true if the change or sector is on disk. Sector -1 means the shorter length
+// of a truncated file.
 func (d *faultyDisk) Cut(to string, nameOnDisk func(change int) bool, sectorOnDisk func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

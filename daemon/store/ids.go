@@ -72,7 +72,7 @@ func (s *Store) openCopy() (ids counters) {
 	return ids
 }
 
-// reach replaces each id in c by the id in o, if that is higher.
+// reach replaces each id in c with the id in o, if that is higher.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }

@@ -304,8 +304,9 @@ func allTrials(calls []stageCall) (list []trial) {
 	return list
 }
 
-// hits reports whether the call c fails if the fault lasts. failed is the call that failed before
-// it. Calls of the same kind then fail. On a full disk, all calls that need space also fail.
+// hits reports whether the call c fails if the fault lasts. The argument failed is the call that
+// failed first. Calls of the same kind then fail. On a full disk, all calls that need space also
+// fail.
 func (tr trial) hits(c, failed diskCall) bool {
 	needsSpace := c.Op == opWrite || c.Op == opTruncate || c.Op == "write file"
 	return c.Op == failed.Op || tr.fault == faultFull && needsSpace

@@ -11,7 +11,7 @@ import (
 // invariant. message is the message about each of these rows.
 type relation struct{ query, message string }
 
-// notLive selects jobs whose state is one without a unit.
+// notLive selects jobs in states in which a job has no unit.
 var notLive = fmt.Sprintf("state NOT IN ('%s', '%s', '%s')", job.Starting, job.Running, job.Ending)
 
 var relations = []relation{

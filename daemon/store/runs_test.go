@@ -109,7 +109,7 @@ func TestManualsQuery(t *testing.T) {
 	}
 }
 
-// manyRuns returns a store with a month of n jobs, which the benchmarks share.
+// manyRuns returns a store with n jobs of one month. The benchmarks share it.
 func manyRuns(b *testing.B, n int) *Store {
 	s := openNew(b)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -138,7 +138,7 @@ func manyRuns(b *testing.B, n int) *Store {
 	return s
 }
 
-// BenchmarkRuns reads a month of 100 000 jobs. For comparison, SQLite also sums one column of the
+// BenchmarkRuns reads 100 000 jobs of one month. For comparison, SQLite also sums one column of the
 // same rows: no report can be faster than that.
 func BenchmarkRuns(b *testing.B) {
 	s := manyRuns(b, 100_000)

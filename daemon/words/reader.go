@@ -61,7 +61,7 @@ func (r Reader) Shown(x *job.ShownResult) string {
 // Ending is like Result, but without the state and the colon at the beginning.
 func (r Reader) Ending(x *job.Result) string { return ending(r.result(x)) }
 
-// How is like Result, but made for a line that also shows the state.
+// How returns the same as Result, in a form for a line that also shows the state.
 func (r Reader) How(x *job.Result) string { return How(r.result(x)) }
 
 func (r Reader) Event(e *job.Event) string {

@@ -127,7 +127,7 @@ func Reason(r job.Reason) string {
 	return expand(reasons[at].alone, r)
 }
 
-// expand replaces each name in braces by the part of the reason that has this name.
+// expand replaces each name in braces with the part of the reason that has this name.
 func expand(format string, r job.Reason) string {
 	var b strings.Builder
 	for {

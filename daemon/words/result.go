@@ -17,8 +17,8 @@ func Result(r *job.Result) string {
 	return state + more + left(r)
 }
 
-// How is like Result, but made for a line that also shows the state. It returns "" if the state
-// says everything.
+// How returns the same as Result, in a form for a line that also shows the state. It returns "" if
+// the state says everything.
 func How(r *job.Result) string {
 	state, more := outcome(r)
 	if state != "" {
@@ -125,7 +125,7 @@ func cancelled(r *job.Result) (state, rest string) {
 		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
 		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Duration().Round(time.Second))
-	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open it, so the job was given it open
+	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open it, so the job was given an open file
 		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
 		rest = fmt.Sprintf(" by the site: it used GPU %d, which it does not have", r.Breach.GPU)

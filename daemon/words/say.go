@@ -23,7 +23,7 @@ func Say(m job.Message) string {
 // Refusal returns what was refused and why, and a hint about what to do next.
 func Refusal(r *job.Refusal) (text, hint string) { return split(r.Message) }
 
-// Spelled replaces the arguments of a message by their words, because JSON would change some of
+// Spelled replaces the arguments of a message with their words, because JSON would change some of
 // them. Times, messages and reasons are not replaced.
 func Spelled(m job.Message) job.Message {
 	m.Args = slices.Clone(m.Args)

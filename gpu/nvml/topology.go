@@ -17,7 +17,8 @@ type topology struct {
 	since   time.Time       // beginning of the last survey
 }
 
-// isBusy reports whether a survey is still under way. If it has ended, its result is stored.
+// isBusy reports whether a survey is still under way. If the survey has ended, isBusy stores its
+// result.
 func (t *topology) isBusy() bool {
 	if t.running == nil {
 		return false

@@ -10,7 +10,7 @@ const HoldFlag = "--hold"
 // separated by commas.
 const AimedFlag = "--aimed"
 
-// LimitFlag makes gpusched-job set limits for a command and then replace itself by that command.
+// LimitFlag makes gpusched-job set limits for a command and then replace itself with that command.
 // The limits may be so low that gpusched-job itself could not run. The next argument has the
 // limits, such as NPROC=100:200, separated by commas.
 const (

@@ -3,8 +3,8 @@
 // write that file (Write, Remove, Sweep); cmd/gpusched-job runs the launcher (Main).
 //
 // The launcher runs as the job's user, as the ExecStart of the job's unit, and never has more
-// rights than the job. It replaces itself by the command, which keeps the launcher's process id. If
-// a set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell becomes
+// rights than the job. It replaces itself with the command, which keeps the launcher's process id.
+// If a set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell becomes
 // the launcher again. The launcher forks only for a log (contract.Log): the forked process copies
 // the output, and ends after the job's last process. The part that runs in the daemon never opens a
 // path that a user named and never follows a link.

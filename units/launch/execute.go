@@ -13,9 +13,9 @@ import (
 // shell runs files that the kernel can't run, as execvp does.
 const shell = "/bin/sh"
 
-// execute replaces the process by the command. Like execvp, it looks the command up in the PATH of
-// the given environment and from the current directory. It returns only after a failure, with the
-// error and, if there is one, the path that the error is about.
+// execute replaces the process with the command. Like execvp, it looks the command up in the PATH
+// of the given environment and from the current directory. It returns only after a failure, with
+// the error and, if there is one, the path that the error is about.
 func execute(argv, env []string, exec func(path string, argv, env []string) error) (path string, err error) {
 	file := argv[0]
 	if strings.Contains(file, "/") {

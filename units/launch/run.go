@@ -88,7 +88,7 @@ func checkSpec(s *Spec) *Failure {
 		Next: "were the daemon and the launcher upgraded together?"}
 }
 
-// command replaces this process by the job's command.
+// command replaces this process with the job's command.
 func (r *run) command(s *Spec, filtered bool) *Failure {
 	base := r.base
 	if r.stage != first {
@@ -117,7 +117,7 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	return r.become(s, env, filtered)
 }
 
-// execSilent replaces this process by the command, which can't send messages. If that fails, the
+// execSilent replaces this process with the command, which can't send messages. If that fails, the
 // service manager gets only the exit status, so execSilent first checks what it can.
 func (r *run) execSilent(path string, argv, env []string) error {
 	if err := foreseeError(path, argv, env); err != nil {
@@ -173,9 +173,9 @@ func reserve(s *Spec, env []string) {
 	runtime.GC()
 }
 
-// loginShell replaces this process by the user's login shell, which is told to become this launcher
-// again. No text of the job passes through the shell, so no shell must be trusted with quoting. The
-// command is looked up in the shell's PATH.
+// loginShell replaces this process with the user's login shell, which is told to become this
+// launcher again. No text of the job passes through the shell, so the launcher relies on no shell's
+// quoting. The command is looked up in the shell's PATH.
 func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	next := afterLogin
 	if !filtered {
@@ -235,7 +235,7 @@ func plainWord(s string) bool {
 	return s != ""
 }
 
-// replace replaces this process by another program. It must use the runtime's own function, which
+// replace replaces this process with another program. It must use the runtime's own function, which
 // prevents new threads meanwhile and restores the limit of open files.
 func replace(path string, argv, env []string) error {
 	err := syscall.Exec(path, argv, env)

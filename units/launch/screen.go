@@ -12,7 +12,7 @@ import (
 // hasHolder reports whether the command runs in a terminal that a process keeps for it.
 func (s *Spec) hasHolder() bool { return s.TTY || s.Screen != "" }
 
-// become replaces the process by the command, or by the process that keeps its terminal.
+// become replaces the process with the command, or with the process that keeps its terminal.
 func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	argv := withCUDA(s, filtered)
 	if s.hasHolder() {

@@ -106,7 +106,7 @@ func TestRemoveDead(t *testing.T) {
 	}
 }
 
-// The sockets are searched where the user's own screen puts them.
+// Sockets are looked for in the directories in which the user's own screen puts them.
 func TestScreenDirs(t *testing.T) {
 	s := &Spec{User: "alice", Home: "/home/alice"}
 	if got := strings.Join(screenDirs(s), " "); !strings.HasPrefix(got, "/run/screen/S-alice ") || !strings.HasSuffix(got, " /home/alice/.screen") {

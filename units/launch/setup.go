@@ -58,8 +58,8 @@ func isTight(l contract.Limit) bool {
 	return l.Soft < contract.LeastLimit(l.Name)
 }
 
-// setup replaces this process by a shell that runs the set-up and then becomes this launcher again.
-// From here on the unit can't send messages, because the user chooses what runs.
+// setup replaces this process with a shell that runs the set-up and then becomes this launcher
+// again. From here on the unit can't send messages, because the user chooses what runs.
 func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure {
 	next := afterSetup
 	if !filtered {
@@ -130,8 +130,8 @@ func moduleInit(env []string) string {
 	return ""
 }
 
-// afterSetup replaces this process by the job's command, with the environment, directory, umask and
-// open files that the set-up left.
+// afterSetup replaces this process with the job's command, with the environment, directory, umask
+// and open files that the set-up left.
 func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	e := &environment{index: map[string]int{}}
 	for _, kv := range r.base {

@@ -103,7 +103,7 @@ func TestFreezeThatIsRefused(t *testing.T) {
 	}
 }
 
-// Freezing a missing unit, or on a broken connection, fails with the matching error.
+// Freezing fails with the matching error if the unit is missing or the connection is broken.
 func TestFreezeOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, func(string, []any) ([]any, *dbus.Error) { return nil, noSuchUnit() })

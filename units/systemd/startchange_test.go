@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A unit that is running when its start has ended is not read, because systemd's signals said
-// everything. Any other unit is read, and so is a unit whose signal was incomplete.
+// If a unit is running when its start has ended, the unit is not read, because systemd's signals
+// said everything. Any other unit is read, and so is a unit whose signal was incomplete.
 func TestStartReadsNoUnitThatRuns(t *testing.T) {
 	id := []byte{0xab, 0xcd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}
 	running := map[string]dbus.Variant{

@@ -104,8 +104,8 @@ func parseListener(b []byte) listener {
 	return l
 }
 
-// listFile is the kernel's list of sockets. A line of the list has the flags listening if its
-// socket listens. The name comes last, and a socket that listens always has one.
+// listFile is the kernel's list of sockets. The line of a socket that listens contains the flags in
+// the constant listening. The name comes last, and a socket that listens always has one.
 const (
 	listFile  = "/proc/net/unix"
 	listening = " 00010000 "

@@ -57,7 +57,8 @@ func Listen(job string) (int, error) {
 
 // Dial connects to the terminal of a job that belongs to the user uid. It ignores the sockets of
 // other users and sends them nothing (invariant 1). If other clients keep the socket busy, Dial
-// waits for its turn. If the error is ErrNone, it may be an UnreachedError.
+// waits for its turn. If the job has no terminal that could be used, the error is ErrNone or, with
+// the reason, an UnreachedError.
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)

@@ -246,7 +246,7 @@ func TestUnreadableRows(t *testing.T) {
 }
 
 // A new number of GPUs keeps the type of the GPUs. A new priority replaces the QOS of the old class
-// by the default QOS of the user: since 24.11, an empty QOS changes nothing.
+// with the default QOS of the user: since 24.11, an empty QOS changes nothing.
 func TestUpdateKeepsTheRest(t *testing.T) {
 	const squeue = "Fields JobID=12 UserID=1000 UserName=me Account=lab State=PENDING tres-per-node=gres:gpu:a100:1 QOS=high"
 	gpus, normal := 2000, job.Priority{}

@@ -36,8 +36,8 @@ func (*WatchCmd) About() cli.About {
 	}
 }
 
-// These are delays after a change. After the delay shortly, the file is read. After the delay
-// openTime, a last line without a line end counts as complete.
+// These are delays after a change: shortly until the file is read, and openTime until a last line
+// without a line end counts as complete.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second

@@ -124,8 +124,8 @@ func memoryHint(j api.Job) string {
 	return ""
 }
 
-// SearchPath returns the environment in whose PATH the job's program is searched. It returns nil if
-// a set-up that runs later can change the PATH.
+// SearchPath returns the environment that has the PATH in which the job's program is looked up. It
+// returns nil if a set-up that runs later can change the PATH.
 func SearchPath(req api.SubmitRequest) []string {
 	s := req.Setup
 	switch {

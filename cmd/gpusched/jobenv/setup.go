@@ -23,7 +23,7 @@ type SetupOptions struct {
 	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around"`
 }
 
-// Surroundings are the places in which the parts of a set-up are searched. If force is set, missing
+// Surroundings are the places that are searched for the parts of a set-up. If force is set, missing
 // files are accepted.
 type Surroundings struct {
 	Dir    string

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// maxTail is the largest log, in bytes, in which the start of an attempt is searched.
+// maxTail is the size in bytes of the largest log that is searched for the start of an attempt.
 const maxTail = 16 << 20
 
 // After a job is placed, its launcher may still create the log for logDelay.
@@ -153,9 +153,10 @@ func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	return n > 0, err
 }
 
-// followLog prints a log while it grows. It ends when the channel ended is closed; by then, the log
-// has all output. It also ends when the job's next attempt writes to the same file. The scheduler's
-// messages to the job are only in the journal, so followLog prints them from there.
+// followLog prints a log while it grows. It stops when the channel in the argument ended is closed;
+// by then, the log has all output. It also stops when the job's next attempt writes to the same
+// file. The scheduler's messages to the job are only in the journal, so followLog prints them from
+// there.
 func (f *follower) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, ended <-chan struct{},
 ) (bool, error) {

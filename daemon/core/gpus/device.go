@@ -220,8 +220,8 @@ func (b *inventory) find(g gpu.Device) *device {
 	return nil
 }
 
-// checkCleanup ends a GPU's cleanup if a sample that was taken after the job left shows the GPU as
-// clean. Otherwise it plans the next sample.
+// checkCleanup ends a GPU's cleanup if the GPU is clean in a sample that was taken after the job
+// left. Otherwise it plans the next sample.
 func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep := d.cleanup
 	if dep == nil || e.Number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {

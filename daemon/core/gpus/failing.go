@@ -33,10 +33,10 @@ import (
 const (
 	failsAtOnce = 30 * time.Second // a job that fails after this time or earlier fails at once
 	didWell     = 10 * time.Minute // a longer job did well, even if it failed; failures after failsAtOnce prove nothing
-	doesWell    = 3 * time.Second  // on other GPUs, a job must run this long, and timesLonger as long as failed jobs
-	timesLonger = 4
-	didOften    = 3           // so many jobs that did well on other GPUs, however short, count as one long job
-	lately      = time.Minute // the time before the first failure that also counts
+	doesWell    = 3 * time.Second  // on another GPU, a job must run this long
+	timesLonger = 4                // and this many times as long as the failed jobs
+	didOften    = 3                // so many jobs that did well on other GPUs, however short, count as one long job
+	lately      = time.Minute      // the time before the first failure that also counts
 	failsInARow = 3
 	failsOfOne  = 6 // like failsInARow, if all jobs are one user's
 	firstRest   = 10 * time.Minute
@@ -286,9 +286,9 @@ func (b *inventory) failOnlyOn(gpu *device, f *failedJobs, now time.Time) (list 
 	return list
 }
 
-// doWell reports whether a job does well on another GPU, or didOften jobs did so since the first
-// failure. For an account, only its jobs that began since then count, and didOften does not apply.
-// A few short jobs may do well by chance.
+// doWell reports whether a job does well on another GPU, or whether enough jobs (didOften) have
+// done so since the first failure. For an account, only its jobs that began since then count, and
+// didOften does not apply. A few short jobs may do well by chance.
 func (b *inventory) doWell(than *device, a *sched.Account, f *failedJobs, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.doesWellAfter(), now)

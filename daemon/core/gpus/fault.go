@@ -15,7 +15,7 @@ const maxPendingFaults = 1024
 
 // Faulted handles an error report of the driver. It records the error with the job that the error
 // hit. If a GPU needs a reset or an inspection after the error, Faulted keeps jobs off the GPU.
-// After every restart, reports that were counted before arrive again.
+// After every restart, all reports arrive again, including those already counted.
 func (b *Book) Faulted(e ErrorReport) {
 	if b.lastGoodSample.IsZero() {
 		same := func(o ErrorReport) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
@@ -49,8 +49,8 @@ func atPCI(pci string, devices []*device) (list []*device) {
 	return list
 }
 
-// faultedDevice keeps jobs off a GPU if it needs a reset or an inspection after the error. If the
-// error hit a job, it is l.
+// faultedDevice keeps jobs off a GPU if it needs a reset or an inspection after the error. l is the
+// job that the error hit, if any.
 func (b *Book) faultedDevice(d *device, e ErrorReport, l *tracked.Job) {
 	g := b.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {

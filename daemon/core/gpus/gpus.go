@@ -55,7 +55,7 @@ type sampleFacts struct {
 
 	versions gpu.DriverVersions
 	hasCUDA  bool
-	differed bool // an upgraded driver was not loaded, and no good sample came since it is
+	differed bool // an upgraded driver was not loaded; no good sample since then shows that it is
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {

@@ -32,7 +32,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	return job.Say("detail/ghost", job.Size(b.unassignedMem(d)-max(0, d.baselineBytes))), true
 }
 
-// recordLeak records, once, that memory which a job left on a GPU is not freed. The GPU is out of
+// recordLeak records, once, that memory left on a GPU by a job is not freed. The GPU is out of
 // service from now on, and the job's result says so.
 func (b *Book) recordLeak(d *device) {
 	what, leak := b.residue(d)

@@ -19,9 +19,9 @@ import (
 // ended, the GPU takes no job. The failed job waits for the test: if the GPU is at fault, the job
 // is queued again.
 const (
-	// excuseLasts is how long no GPU is tested because of a job that failed at once, if a like job
-	// of the same account failed on a GPU that was then found well. So an array whose tasks all
-	// fail costs few tests.
+	// excuseLasts is a pause after a job failed at once on a GPU that was then found well. During
+	// the pause, like jobs of the same account that fail at once cause a test only of a GPU that
+	// seems to be at fault. So an array whose tasks all fail costs few tests.
 	excuseLasts = time.Minute
 
 	// proofLimit is the time without an answer after which a test says nothing about its GPU. The

@@ -143,7 +143,8 @@ func (b *inventory) holder(d *device) (first *job.StrangerGPU, owners []int) {
 	return first, owners
 }
 
-// tellStrangers has the users of new strangers told: all of a user's in one message.
+// tellStrangers adds a finding for each user of new strangers, so that one message tells the user
+// about all of them.
 func (b *Book) tellStrangers(list []*sighting, now time.Time) {
 	for _, s := range list {
 		s.told = now
@@ -207,8 +208,8 @@ func byPerson(list []*sighting) (all []job.Strangers) {
 	return all
 }
 
-// recordStrangers records which strangers on the GPUs were told, if that has changed. Otherwise a
-// restarted daemon would tell them again.
+// recordStrangers records the strangers on the GPUs whose users were told, if that has changed.
+// Otherwise a restarted daemon would tell these users again.
 func (b *Book) recordStrangers() {
 	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
@@ -226,7 +227,7 @@ func (b *Book) recordStrangers() {
 	}
 }
 
-// listStrangers returns the strangers on a GPU that were told.
+// listStrangers returns those strangers on a GPU whose users were told.
 func (b *inventory) listStrangers(d *device) (list []job.Stranger) {
 	for i := range d.Processes {
 		p := &d.Processes[i]

@@ -54,8 +54,8 @@ type Starter struct {
 func NewPlaces() Places { return Places{people: map[*sched.Account]*Starter{}} }
 
 // mayBegin reports whether another start of the person may begin, given the number of places; 0:
-// any number. A quarter of the places is kept for other persons. So they need not wait until one
-// person's starts turn out to be slow.
+// any number. A quarter of the places is kept for other persons, because it takes a while to notice
+// that a person's starts are slow.
 func (p *Starter) mayBegin(places int) bool {
 	switch {
 	case p.Slow >= MaxSlowStarts:

@@ -50,7 +50,7 @@ func (b *Book) All() iter.Seq2[job.ID, *Job] {
 	return maps.All(b.byID)
 }
 
-// Sorted returns by id the jobs for which may returns true.
+// Sorted calls may for each job. It returns the jobs for which the result is true, by id.
 func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	for _, l := range b.byID {
 		if may(l) {
@@ -111,7 +111,7 @@ func (b *Book) Sort(l *Job) {
 	}
 }
 
-// Live yields by id the jobs that have a unit or may have one. It skips jobs that lose their unit
+// Live yields the jobs that have a unit or may have one, by id. It skips jobs that lose their unit
 // while it runs.
 func (b *Book) Live() iter.Seq[*Job] {
 	list := b.live
@@ -366,8 +366,8 @@ func (b *Book) BytesQuota(j *job.Job, oldBytes, most int64) *job.Refusal {
 	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-oldBytes), job.Size(most))
 }
 
-// Attempt returns the live job whose current attempt an answer is about. If the answer is about an
-// earlier attempt, it is late, and Attempt returns nil.
+// Attempt finds the live job for an answer about the attempt with this number. It returns nil if
+// that is not the job's current attempt: the answer is late.
 func (b *Book) Attempt(id job.ID, number int) *Job {
 	l := b.Active(id)
 	if l == nil || l.Attempt.Number != number {

@@ -43,7 +43,7 @@ type Job struct {
 	Account  *sched.Account
 	Throttle *sched.Throttle // the bound on its array's running tasks; nil: none
 	Weighed  int64           // its weight as counted in Book.bytes
-	Beyond   int             // what it adds in quotas of GPUs to its request, see CountBeyond
+	Beyond   int             // what counts in quotas of GPUs in addition to its request, see CountBeyond
 }
 
 // Demand says whether other jobs want a suspended job's resources. It is not stored: after a

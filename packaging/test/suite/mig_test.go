@@ -31,7 +31,7 @@ const (
 )
 
 // TestSlicesOfOneGPU: two users have jobs on two slices of one GPU. Each job opens the nodes of its
-// own slice, and the device filter refuses it those of the other. CUDA_VISIBLE_DEVICES has the
+// own slice, and the device filter keeps it from those of the other. CUDA_VISIBLE_DEVICES has the
 // slice's UUID.
 func TestSlicesOfOneGPU(t *testing.T) {
 	begin(t)
