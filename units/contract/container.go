@@ -36,3 +36,20 @@ type Mount struct {
 	Target   string `json:"target"` // absolute
 	ReadOnly bool   `json:"read_only,omitempty"`
 }
+
+// ContainersDir contains, for each user, a directory that systemd makes for the containers of that
+// user's jobs. It is below /run, or below the runtime directory of a user's own systemd.
+const ContainersDir = "gpujobs-containers"
+
+// StoreDir is the directory, within that of the user's images, in which Podman keeps the containers
+// of jobs.
+const StoreDir = "gpusched"
+
+// InitFlag is the first argument of the first process in a container; the command follows. Podman
+// chooses this flag. gpusched-job is that process. GroupVariable has the control group in which it
+// must be, and AimedVariable the signals that it passes on to the command alone (see AimedFlag).
+const (
+	InitFlag      = "--"
+	GroupVariable = "GPUSCHED_CONTROL_GROUP"
+	AimedVariable = "GPUSCHED_AIMED"
+)
