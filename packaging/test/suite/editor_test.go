@@ -73,6 +73,88 @@ while True: c = s.accept()[0]; c.sendall(open(\"/proc/self/cgroup\", \"rb\").rea
 	sh(t, "alice", "rm -f ~/got.*")
 }
 
+// TestEditorTools: where login sessions are closed, an ssh into a job reaches the job's GPU. All that
+// editors do with ssh works there: terminals, both protocols of scp, a forwarded agent, one
+// connection for several sessions, and ports and sockets that are forwarded in all directions. What
+// an editor starts goes on after its connection.
+func TestEditorTools(t *testing.T) {
+	begin(t)
+	sshIntoJobs(t)
+	const (
+		fence = "/etc/systemd/system/*.d/50-gpusched-fence.conf"
+		login = "/run/systemd/system/ssh.service.d" // the machine has no logind, so sshd itself is in alice's slice
+		opens = "'for i in 0 1 2 3; do (: </dev/nvidia$i) 2>&1; done; true' 2>/dev/null"
+	)
+	t.Cleanup(func() {
+		try(t, "", "rm -f "+fence+"; rm -rf "+login+"; systemctl stop ssh user-1001.slice; systemctl daemon-reload")
+	})
+	sh(t, "", "cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/; mkdir -p "+login+"; printf '[Service]\nSlice=user-1001.slice\n' >"+login+"/slice.conf; systemctl daemon-reload; systemctl restart ssh")
+	if got := sh(t, "alice", "ssh gpubox "+opens); strings.Count(got, "Operation not permitted") != 4 {
+		t.Errorf("a session opens GPUs: %s", got)
+	}
+	if got := sh(t, "alice", "ssh gpubox-ide "+opens); strings.Count(got, "Operation not permitted") != 3 || !strings.Contains(got, "nvidia0: No such device") {
+		t.Errorf("in the job: %s", got)
+	}
+	within := "/gpujob-" + holders(t) + ".service\n"
+	sh(t, "alice", "head -c 300000 /dev/urandom >~/got")
+	port := sh(t, "alice", "ssh gpubox-ide python3 - <<'END'\n"+serveGroup+"END")
+	// Here is a server on the port 7001, as the user's computer has it.
+	sh(t, "alice", "cat >~/.ssh/here.py <<'END'\n"+strings.NewReplacer("0))", "7001))", "elsewhere", ".ssh/here.sock").Replace(serveGroup)+"END\npython3 ~/.ssh/here.py")
+	for _, c := range []struct{ what, script, says string }{
+		{"a terminal", "ssh -tt gpubox-ide 'tty && cat /proc/self/cgroup' </dev/null | tr -d '\\r'", within},
+		{"sftp", "printf 'put got .ssh/got\n' | sftp -q -b - gpubox-ide >/dev/null && cmp got .ssh/got", ""},
+		{"scp", "scp -q got gpubox-ide:.ssh/got.new && cmp got .ssh/got.new", ""},
+		{"scp by its old protocol", "scp -q -O got gpubox-ide:.ssh/got.old && scp -q -O gpubox-ide:.ssh/got.old .ssh/got.back && cmp got .ssh/got.back", ""},
+		{"an archive", "tar -c got | ssh gpubox-ide 'mkdir -p .ssh/server && tar -x -C .ssh/server' && cmp got .ssh/server/got", ""},
+		{"an agent", "eval $(ssh-agent) >/dev/null; ssh-add -q; ssh -A gpubox-ide ssh-add -l; ssh-agent -k >/dev/null", "(ED25519)"},
+		{"one connection for two sessions", "ssh -M -N -f -S ~/.ssh/mux gpubox-ide; ssh -S ~/.ssh/mux none cat /proc/self/cgroup; ssh -S ~/.ssh/mux -O exit none", within},
+		{"-L to a port", asks("-L 7002:127.0.0.1:"+port, "7002"), within},
+		{"-L to a socket", asks("-L 7002:/home/alice/elsewhere", "7002"), within},
+		{"-L from a socket", asks("-L /home/alice/.ssh/l.sock:127.0.0.1:"+port, "/home/alice/.ssh/l.sock"), within},
+		{"-D", asks("-D 7002", "7002 "+port), within},
+		{"-R from a port", "ssh -R 7002:127.0.0.1:7001 gpubox-ide python3 .ssh/ask.py 7002", "/vm-run"},
+		{"-R from a socket", "ssh -R /home/alice/.ssh/r.sock:/home/alice/.ssh/here.sock gpubox-ide python3 .ssh/ask.py /home/alice/.ssh/r.sock", "/vm-run"},
+	} {
+		if r := try(t, "alice", "cat >~/.ssh/ask.py <<'END'\n"+askFor+"END\n"+c.script); r.Code != 0 || !strings.Contains(r.Stdout+"\n", c.says) {
+			t.Errorf("%s: %+v", c.what, r)
+		}
+	}
+	sh(t, "alice", "pkill -f here.py")
+}
+
+// serveGroup is a program that sends the path of its control group to everybody who connects to its
+// port or its socket. It prints the number of the port.
+const serveGroup = `
+import os, socket
+tcp, unix = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)
+unix.bind(os.path.expanduser("~/elsewhere")); unix.listen()
+print(tcp.getsockname()[1], flush=True)
+if os.fork(): os._exit(0)
+os.setsid()
+for fd in 0, 1, 2: os.close(fd)
+listener = tcp if os.fork() else unix
+while True: c = listener.accept()[0]; c.sendall(open("/proc/self/cgroup", "rb").read()); c.close()
+`
+
+// askFor is a program that connects to a port or a socket, and prints what it gets. With a second
+// port, the first is a SOCKS proxy to it.
+const askFor = `
+import socket, sys
+at = sys.argv[1]
+if at[0] == "/": s = socket.socket(socket.AF_UNIX); s.connect(at)
+else: s = socket.create_connection(("127.0.0.1", int(at)))
+if len(sys.argv) > 2:
+    s.sendall(b"\5\1\0"); s.recv(2)
+    s.sendall(b"\5\1\0\1\x7f\0\0\1" + int(sys.argv[2]).to_bytes(2, "big")); s.recv(10)
+print(s.recv(1000).decode())
+`
+
+// asks returns a script that connects to what an ssh with these options forwards.
+func asks(options, where string) string {
+	return "ssh -N -o ExitOnForwardFailure=yes " + options + ` gpubox-ide & pid=$!
+		for i in $(seq 100); do python3 ~/.ssh/ask.py ` + where + " 2>/dev/null && break; sleep 0.1; done; kill $pid"
+}
+
 // TestEditorRefuses: only the user's own keys open a job, and only a host key that nobody else can
 // replace is used. A job of another user is not found by its name.
 func TestEditorRefuses(t *testing.T) {
