@@ -27,8 +27,8 @@ type clock struct {
 	at time.Time
 }
 
-// advance returns the step of the wall clock since the last call, 0 for none. monotonic is the
-// monotonic time.
+// advance returns the step of the wall clock since the last call, 0 for none. The argument
+// monotonic is the monotonic time.
 func (c *clock) advance(wall time.Time, monotonic time.Duration) time.Duration {
 	wall = wall.Round(0)
 	by := wall.Sub(c.wall) - (monotonic - c.steady)

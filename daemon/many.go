@@ -15,9 +15,9 @@ import (
 const pieceLen = 1000
 
 // DoMany carries out commands about jobs, in their order. It passes the outcomes to report in
-// pieces, each piece once it is on disk, and stops if report returns an error. count is the number
-// of commands that were begun. After an error, each piece that was passed to report is done, and
-// the other commands that were begun may be done.
+// pieces, each piece once it is on disk, and stops if report returns an error. The result count is
+// the number of commands that were begun. After an error, each piece that was passed to report is
+// done, and the other commands that were begun may be done.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error,
 ) (count int, err error) {

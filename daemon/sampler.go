@@ -96,9 +96,9 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	return ev
 }
 
-// driver returns the versions of the driver, or none if the site does not compare them. reported is
-// the version that the driver itself reports. That version is used if the kernel does not say which
-// driver is loaded.
+// driver returns the versions of the driver, or none if the site does not compare them. The
+// argument reported is the version that the driver itself reports. That version is used if the
+// kernel does not say which driver is loaded.
 func (s *sampler) driver(reported string) (v gpu.DriverVersions) {
 	if s.d.opt.Driver != nil && s.d.settings.Load().DriverCheck {
 		v = s.d.opt.Driver()

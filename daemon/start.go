@@ -140,8 +140,8 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 	return failed
 }
 
-// unitIsGone reports whether a unit is gone whose command may have run. That is possible even if
-// systemd says that the start failed, because it says the same when a command fails at once.
+// unitIsGone reports whether the unit is gone and its command may have run. That is possible even
+// if systemd says that the start failed, because it says the same when a command fails at once.
 func unitIsGone(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {

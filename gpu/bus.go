@@ -10,8 +10,8 @@ type bus struct{ domain, bus, device uint64 }
 
 func (b bus) String() string { return fmt.Sprintf("%04x:%02x:%02x", b.domain, b.bus, b.device) }
 
-// parseBus reads an address such as "0000:3b:00", which a function may follow. The domain may have
-// any number of digits.
+// parseBus reads a PCI address such as "0000:3b:00" or, with a function, "0000:3b:00.0". The domain
+// may have any number of digits.
 func parseBus(s string) (b bus, ok bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 {

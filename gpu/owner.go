@@ -30,8 +30,8 @@ type Owner struct {
 // file that cannot be read leaves its field unknown.
 func OwnerOf(procRoot string, pid int) Owner { return OwnerBelow(procRoot, "", pid) }
 
-// OwnerBelow is OwnerOf for a scheduler whose jobs are units of a user's own systemd. group is the
-// control group of that systemd, or "" for the machine's.
+// OwnerBelow is OwnerOf for a scheduler whose jobs are units of a user's own systemd. The argument
+// group is the control group of that systemd, or "" for the machine's.
 func OwnerBelow(procRoot, group string, pid int) Owner {
 	dir := filepath.Join(procRoot, strconv.Itoa(pid))
 	status, err := os.ReadFile(filepath.Join(dir, "status"))

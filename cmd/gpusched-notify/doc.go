@@ -1,9 +1,9 @@
-// Command gpusched-notify sends one message about a job, or to a user of another's GPU. It reads a
-// contract.Message as JSON from standard input; the message says what to send and where. It runs in
-// a transient unit as the job's user or the other user, or as an unprivileged user if it calls a
-// webhook of the site. It is root only for root's own jobs. It reports a failure in the unit's
-// status line, which 'gpusched show' prints. Its exit status says whether another attempt may
-// succeed.
+// Command gpusched-notify sends one message: about a user's job, or about a user's processes on the
+// GPU of another user's job. It reads a contract.Message as JSON from standard input; the message
+// says what to send and where. It runs in a transient unit as that user, or as an unprivileged user
+// if it calls a webhook of the site. It is root only if the user is root. It reports a failure in
+// the unit's status line, which 'gpusched show' prints. Its exit status says whether another attempt
+// may succeed.
 //
 // Invariants:
 //

@@ -42,7 +42,7 @@ func main() {
 }
 
 func run(in io.Reader) error {
-	if os.Geteuid() == 0 && os.Getenv("INVOCATION_ID") == "" { // started by hand, not by root's job
+	if os.Geteuid() == 0 && os.Getenv("INVOCATION_ID") == "" { // started by hand, not for a job of root
 		return refused("it must not run as root outside a unit")
 	}
 	var m contract.Message

@@ -100,7 +100,7 @@ func TestCUDA(t *testing.T) {
 	}
 }
 
-// TestCUDAHangs: a call of CUDA that does not return leaves the program to whoever started it.
+// TestCUDAHangs: if a call of CUDA does not return, the program does not end by itself.
 func TestCUDAHangs(t *testing.T) {
 	dir, m := t.TempDir(), newMachine(t)
 	if _, err := fakenvml.BuildCUDA(dir); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The pattern headings matches the headings of sections and columns.
+// headings is a pattern for the headings of sections and columns.
 var headings = regexp.MustCompile(`(?s)<(?:h1|h2|th|caption)\b[^>]*>([^<&]*)`)
 
 // ordinaryPage serves a page of the lab without its attacks. All its names use characters that

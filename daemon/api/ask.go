@@ -179,8 +179,8 @@ func Reservations(ctx context.Context, e Engine) (out ReservationsReply, err err
 	return out, e.Get(ctx, RouteReservations, "", nil, &out)
 }
 
-// Plan returns what is planned on each GPU from now on. length is the length of the plan, from a
-// minute to 7 days. 0 means a day.
+// Plan returns what is planned on each GPU from now on. The argument length is the length of the
+// plan, from a minute to 7 days. 0 means a day.
 func Plan(ctx context.Context, e Engine, length time.Duration) (out PlanReply, err error) {
 	return out, e.Get(ctx, RoutePlan, "", PlanQuery{int(length / time.Second)}, &out)
 }

@@ -18,8 +18,8 @@ import (
 // A listing of 100 000 jobs has about 60 MB.
 const maxReply = 512 << 20
 
-// call sends a request and decodes the reply into out. header may be nil. If the daemon has no room
-// for the request, call repeats the request.
+// call sends a request and decodes the reply into out. The argument header may be nil. If the
+// daemon has no room for the request, call repeats the request.
 func (c *Client) call(ctx context.Context, header http.Header, method, path string, in, out any) error {
 	body, err := encodeBody(in)
 	if err != nil {

@@ -20,7 +20,7 @@ type Engine interface {
 	// Submit queues a job.
 	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
 	// Do sends a request that changes something, and decodes the reply into out, which may be nil.
-	// name is the name of the job, GPU or reservation, or "".
+	// The argument name is the name of the job, GPU or reservation, or "".
 	Do(ctx context.Context, r *Route, name string, body, out any) error
 	// Get asks a question and decodes the reply into out. Here out is a pointer to a reply, or a
 	// *[]byte for text. The reply to RouteWait comes when the job has ended.

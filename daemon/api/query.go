@@ -17,7 +17,7 @@ import (
 // tag "wrong" is the message for a text that the field does not accept. The tag "in" has the
 // inclusive limits of a number. Zero values and nil pointers are left out.
 
-// EncodeQuery returns the words of a query for the URL. query may be nil.
+// EncodeQuery returns the words of a query for the URL. The argument query may be nil.
 func EncodeQuery(query any) url.Values {
 	words := url.Values{}
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {

@@ -20,8 +20,8 @@ type rowKey struct {
 
 // ByState returns the rows of a listing in the form that people see. All tasks of an array in the
 // same state become one row, at the place of the first of them. Completed tasks are left out if
-// their array has completed. nEnded is the number of ended jobs that the client asked for. If the
-// listing has so many, it may lack tasks that ended earlier.
+// their array has completed. The argument nEnded is the number of ended jobs that the client asked
+// for. If the listing has so many, it may lack tasks that ended earlier.
 func ByState(jobs []Job, nEnded int) []Job {
 	InEndOrder(jobs)
 	over, groups := map[rowKey]bool{}, map[rowKey][]*Job{}

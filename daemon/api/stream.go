@@ -13,8 +13,9 @@ import (
 // maxLine is the maximum length of a line in an answer, in bytes.
 const maxLine = 16 << 20
 
-// Stream sends one request. req is the query of a GET, or the body of any other method. If the
-// daemon has no room for the request, Stream repeats it. It yields lines until the connection ends.
+// Stream sends one request. The argument req is the query of a GET, or the body of any other
+// method. If the daemon has no room for the request, Stream repeats it. It yields lines until the
+// connection ends.
 func (c *Client) Stream(ctx context.Context, r *Route, req any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		limited, cancel := context.WithCancel(ctx)

@@ -10,7 +10,7 @@ import (
 // so that the client can distinguish a daemon that hangs from a job that runs long.
 const longPoll = 50 * time.Second
 
-// askUntilEnded calls ask until the job has ended or the request fails for good.
+// askUntilEnded repeats a request until the job has ended or the request fails for good.
 // It asks again if the job has not ended, if the daemon restarts, and if too many waits are open.
 func askUntilEnded(ctx context.Context, ask func() error) error {
 	for {

@@ -85,8 +85,8 @@ func groupQuotaKeys(section, name string) []key {
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
-// accountKeys returns the keys of one account's section. quotaMap returns the map with the
-// account's quota.
+// accountKeys returns the keys of one account's section. The argument quotaMap returns the map with
+// the account's quota.
 func accountKeys(section, name string, fields []quotaField, quotaMap func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {

@@ -66,8 +66,8 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	return s, name, ok
 }
 
-// sectionHint suggests what to write instead of an unknown section. nearest is the nearest path, or
-// nil.
+// sectionHint suggests what to write instead of an unknown section. The argument nearest is the
+// nearest path, or nil.
 func sectionHint(path, nearest []string) string {
 	if nearest != nil {
 		return fmt.Sprintf(": did you mean [%s]?", printPath(nearest))

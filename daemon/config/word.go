@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// oneOf returns a setting that is one of a few words. noun is the word for such a setting, such as
-// "a mode".
+// oneOf returns a setting that is one of a few words. The argument noun is the word for such a
+// setting, such as "a mode".
 func oneOf[T ~string](dst *T, noun string, words ...T) value {
 	list := make([]string, len(words))
 	for i, w := range words {

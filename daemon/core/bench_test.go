@@ -86,7 +86,7 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmitDistinct is like BenchmarkSubmit, but 20 000 jobs wait whose requests all differ.
+// BenchmarkSubmitDistinct is like BenchmarkSubmit, but 20 000 jobs wait, all with different requests.
 // The machine has the largest number of GPUs, one of them out of service. A listing and a sample
 // are timed as well.
 func BenchmarkSubmitDistinct(b *testing.B) {

@@ -44,7 +44,7 @@ type state struct {
 }
 
 // New makes a core from the stored state. The core places no job until a Listed event has said
-// which units exist. boot is the id of the running boot.
+// which units exist. The argument boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
 	c := &Core{lifecycle{step: newStepBuffer(), state: state{
 		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),

@@ -119,10 +119,10 @@ type StartSlow struct {
 }
 
 // Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
-// that is uncertain. Before is the state of the unit before the stop, if the action asked for it.
-// If the unit had ended by itself, it still exists. Running is the number of processes that the
-// job's command had left running, if its end was known. Left is a text for people about the
-// processes that survived SIGKILL; "" if none are known.
+// that is uncertain. If the action asked for it, the field Before has the state that the unit had
+// before the stop. If that unit had ended by itself, it was not stopped and still exists. Running
+// is the number of processes that the job's command had left running, if its end was known. Left is
+// a text for people about the processes that survived SIGKILL; "" if none are known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int

@@ -48,8 +48,8 @@ func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStar
 	return s
 }
 
-// freeSlow frees the place of a slow start, unless that has happened already. cause is "" if it is
-// unknown.
+// freeSlow frees the place of a slow start, unless that has happened already. The argument cause is
+// "" if it is unknown.
 func (c *lifecycle) freeSlow(s *starts.BegunStart, cause string, now time.Time) {
 	s.Why = cmp.Or(s.Why, cause)
 	if !s.Slow {

@@ -29,7 +29,7 @@ func (s *stepBuffer) begin(ev Event) {
 func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
 func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// addReply answers a request. finish fills in the job that the reply names by id.
+// addReply answers a request. The method Core.finish fills in the job that the reply names by id.
 func (s *stepBuffer) addReply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
 // replan asks for another pass of the planner before the step ends.
@@ -54,8 +54,8 @@ func (s *stepBuffer) markDirty(l *tracked.Job) {
 	delete(s.unlogged, l.ID)
 }
 
-// markUpdated is markDirty for a job whose options somebody changed. oldOptions has the options
-// before the change.
+// markUpdated is markDirty for a job whose options somebody changed. The argument oldOptions has
+// the options before the change.
 func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, oldOptions []job.Ask) {
 	s.markDirty(l)
 	now := job.Asked(&l.Label, &l.Request)

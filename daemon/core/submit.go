@@ -120,8 +120,8 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// checkRules checks a request against the site's rules. mayRaise says that the priority may be
-// raised: the submitter may do that, or an administrator did it before.
+// checkRules checks a request against the site's rules. The argument mayRaise says that the
+// priority may be raised: the submitter may do that, or an administrator did it before.
 func (c *state) checkRules(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {

@@ -68,8 +68,8 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// abandonAttempt ends an attempt that has no unit. If another job's unit has its name, that unit is
-// left alone.
+// abandonAttempt ends an attempt that has no unit. If a unit of another job has the name that the
+// attempt's unit would have, that unit is left alone.
 func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.editAttempt(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)

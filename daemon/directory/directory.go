@@ -244,8 +244,8 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// Member reports whether an account is in a group now. known is false if the account or the group
-// is unknown. If the files have the account, Member does not wait.
+// Member reports whether an account is in a group now. The result known is false if the account or
+// the group is unknown. If the files have the account, Member does not wait.
 func (d *Directory) Member(uid, gid int) (member, known bool) {
 	return d.member(uid, gid, d.files.UserName(uid) == "")
 }
@@ -295,9 +295,9 @@ func (d *Directory) isAnswering(q Query) bool {
 }
 
 // lookup returns what is known about a question. If the answer is older than fresh, lookup asks
-// again. If wait is true, it waits for the new answer, unless no answer is likely, or the question
-// is for the number of a known name. Known groups and the known name of a number are no exception:
-// these give rights, and the number may now be another account's.
+// again. If wait is true, it waits for the new answer, unless no answer is likely. Nor does it wait
+// if the number of a name is already known. But it does wait for groups and for the name of a
+// number: groups give rights, and the number may now be another account's.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}

@@ -11,9 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runSlow runs a test with the directory of world, which is slow in part. It does not answer
-// questions about names that begin with "slow" and uids from 80000 to 89999, as if their server
-// were away.
+// runSlow runs a test with a slow form of the test directory. Questions about names that begin
+// with "slow" and about uids from 80000 to 89999 get no answer, as if their server were away.
 func runSlow(t *testing.T, f func(t *testing.T, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,8 +59,8 @@
 //     message is sent does not send it again. At most one message of a user is sent at a time, and
 //     at most eight in all.
 //  19. A client may list the jobs, and then follow the events after the number that came with the
-//     list. It then knows the state of each job, over crashes and restarts. No event comes before
-//     what it reports is on record, and the numbers only grow.
+//     list. It then knows the state of each job, over crashes and restarts. An event comes only
+//     after the change that it reports is on record, and the numbers only grow.
 //  20. A job's result follows from what was asked. If a job ends because it was stopped, its result
 //     names the cause of that stop, whatever its exit status and whoever saw its end. A job that
 //     was preempted or requeued does not end by that stop. A job that exits because it was warned,

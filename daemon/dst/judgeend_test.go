@@ -101,8 +101,7 @@ func (w *World) firstFinding(n *job.Job, ran *run) string {
 	return ""
 }
 
-// findings compares a result with what really happened to the attempt. real is nil if nothing
-// happened.
+// findings compares a result with the real run of the attempt, which is nil if there was none.
 func (w *World) findings(n *job.Job, real *run) []finding {
 	j, res, none, r := w.tracked, n.Result, real == nil, cmp.Or(real, &run{})
 	switch n.State {

@@ -24,8 +24,8 @@ type Found struct {
 	Assumed bool   // slurmd runs with unknown GPUs, so the claim is every GPU
 }
 
-// Describe returns sentences about the claimed GPUs. allowed is true if jobs of this scheduler may
-// use these GPUs too.
+// Describe returns sentences about the claimed GPUs. The argument allowed is true if jobs of this
+// scheduler may use these GPUs too.
 func (f Found) Describe(allowed bool) string {
 	switch {
 	case f.None():

@@ -68,7 +68,8 @@ func ReturnMemory() bool {
 	return true
 }
 
-// readMetrics reads metrics of the runtime. known is false if any of them does not exist.
+// readMetrics reads metrics of the runtime. The result known is false if any of them does not
+// exist.
 func readMetrics(names ...string) (values []uint64, known bool) {
 	for _, name := range names {
 		in := []metrics.Sample{{Name: name}}

@@ -137,8 +137,8 @@ func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// CheckLog reports whether journald reads the daemon's log. since is the time when journald stopped
-// reading, and dropped is the number of lines that were dropped.
+// CheckLog reports whether journald reads the daemon's log. The argument since is the time when
+// journald stopped reading, and dropped is the number of lines that were dropped.
 func CheckLog(since time.Time, dropped uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald reads what the daemon logs"}
 	if !since.IsZero() {

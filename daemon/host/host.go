@@ -90,8 +90,8 @@ func HasGroup(gid int) bool {
 	return err == nil
 }
 
-// Member reports whether an account is in a group, according to this host's files. known is false
-// if the files lack the account or the group, since a directory service may have them.
+// Member reports whether an account is in a group, according to this host's files. The result known
+// is false if the files lack the account or the group, since a directory service may have them.
 func Member(uid, gid int) (member, known bool) {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !HasGroup(gid) {

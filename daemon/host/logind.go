@@ -52,8 +52,8 @@ func removesIPC(root string) bool {
 	return yes
 }
 
-// readRemoveIPC returns the value of the setting after a configuration file was read. earlier is
-// the value before that.
+// readRemoveIPC returns the value of the setting after a configuration file was read. The argument
+// earlier is the value before that.
 func readRemoveIPC(path string, earlier bool) bool {
 	text, _ := os.ReadFile(path)
 	section := ""

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Self returns what this process uses, read from its directory in /proc. start is the time when the
-// process started. A figure that can't be read is 0.
+// Self returns what this process uses, read from its directory in /proc. The argument start is the
+// time when the process started. A figure that can't be read is 0.
 func Self(proc string, start time.Time) metrics.Process {
 	use := metrics.Process{Started: start, Goroutines: runtime.NumGoroutine()}
 	var times syscall.Rusage

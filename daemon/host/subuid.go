@@ -24,10 +24,10 @@ type Subordinates struct {
 	allKnown bool // true if the account of each owner was found
 }
 
-// NewSubordinates reads the ranges and their owners from a file, which may be missing. isNamed
-// reports whether a uid in an owner's range belongs to an account, and whether that is known. The
-// uid of an account is not subordinate, whatever the file says, because a range may include uids of
-// a directory service. Neither function may wait.
+// NewSubordinates reads the ranges and their owners from a file, which may be missing. The argument
+// isNamed reports whether a uid in an owner's range belongs to an account, and whether that is
+// known. The uid of an account is not subordinate, whatever the file says, because a range may
+// include uids of a directory service. Neither function may wait.
 func NewSubordinates(path string, uidOf func(string) (int, bool), isNamed func(uid, owner int) (named, known bool),
 ) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: isNamed}

@@ -31,8 +31,8 @@ const (
 	Impossible // the dependency can't be met any more
 )
 
-// Judge returns the verdict for the other job's state. started says whether that job has ever run:
-// the state of a requeued job does not show that.
+// Judge returns the verdict for the other job's state. The argument started says whether that job
+// has ever run: the state of a requeued job does not show that.
 func (d Dependency) Judge(state State, started bool) Verdict {
 	switch {
 	case d.Kind == AfterStart && (started || state == Running):

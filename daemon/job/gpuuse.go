@@ -124,8 +124,8 @@ func (v *JobView) Warnings() []Warning {
 	return list
 }
 
-// OverWarning tells a job's owner that the job exceeds its budget. patience is the time until the
-// job may be stopped if others need the memory; negative: it is not stopped.
+// OverWarning tells a job's owner that the job exceeds its budget. The argument patience is the
+// time until the job may be stopped if others need the memory; negative: it is not stopped.
 func OverWarning(gpu int, used, budget int64, patience time.Duration) Message {
 	if patience < 0 {
 		return Say("notice/over-budget", Size(used), gpu, Size(used-budget), Size(budget))
@@ -133,8 +133,8 @@ func OverWarning(gpu int, used, budget int64, patience time.Duration) Message {
 	return Say("notice/over-budget-stop", Size(used), gpu, Size(used-budget), Size(budget), patience)
 }
 
-// IdleWarning tells a job's owner that the job does not use a GPU. patience is the time until the
-// job is stopped; negative: it is not stopped.
+// IdleWarning tells a job's owner that the job does not use a GPU. The argument patience is the
+// time until the job is stopped; negative: it is not stopped.
 func IdleWarning(id ID, gpu int, idle, patience time.Duration) Message {
 	idle = idle.Round(time.Second)
 	if patience < 0 {

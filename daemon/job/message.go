@@ -31,7 +31,7 @@ type Message struct {
 // them.
 func Say(code Code, args ...any) Message { return Message{Code: code, Args: args} }
 
-// Text returns a Message in the words of somebody else.
+// Text returns a Message in words from elsewhere, such as those of a user or of the driver.
 func Text(s string) Message { return Message{Text: s} }
 
 // IsZero reports whether the message says nothing.

@@ -28,9 +28,10 @@ func (y *Payload) Size() int64 {
 	return int64(n)
 }
 
-// Weight returns how much the job adds to its user's bytes until it ends. That is its private part
-// and, eightfold, what the scheduler keeps in memory of the user's texts (parameters of a sweep,
-// dependencies, comment, tags). A task shares all of that with its array.
+// Weight returns the bytes for which the job counts in its user's limit until it ends. These are
+// the size of its private part and, eightfold, the size of the user's texts that the scheduler
+// keeps in memory (parameters of a sweep, dependencies, comment, tags). A task shares all of that
+// with its array.
 func (j *Job) Weight() int64 {
 	if j.Task != nil {
 		return rowBytes

@@ -19,7 +19,7 @@ const (
 	patience = 2 * time.Second
 )
 
-// sender sends entries to the journal or somewhere else. send may take any length of time.
+// sender sends entries to the journal or somewhere else, which may take any length of time.
 type sender interface {
 	send(entry) error
 }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// IsJournal reports whether an open file is the journal. stream is the value of JOURNAL_STREAM: the
-// device and inode of the file that systemd connected. A redirected output has another device or
-// inode.
+// IsJournal reports whether an open file is the journal. The argument stream is the value of
+// JOURNAL_STREAM: the device and inode of the file that systemd connected. A redirected output has
+// another device or inode.
 func IsJournal(f *os.File, stream string) bool {
 	var dev, ino uint64
 	if _, err := fmt.Sscanf(stream, "%d:%d", &dev, &ino); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// These are upper bounds of the buckets, in seconds. longTimes is for the times that people wait,
+// These are upper bounds of the buckets, in seconds. longTimes are for the times that people wait,
 // and shortTimes for the daemon's own work.
 var (
 	longTimes  = []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}

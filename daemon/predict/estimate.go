@@ -47,8 +47,8 @@ func (e *Estimate) Late(elapsed time.Duration) time.Duration {
 	return max(e.totalTime(elapsed, LateTail), e.Total(elapsed))
 }
 
-// totalTime returns a total run time for a job that has run for elapsed so far. chance is the
-// probability that the job runs longer than that.
+// totalTime returns a total run time for a job that has run for elapsed so far. The argument chance
+// is the probability that the job runs longer than that.
 func (e *Estimate) totalTime(elapsed time.Duration, chance float64) time.Duration {
 	elapsed = max(elapsed, 0)
 	switch {
@@ -85,8 +85,8 @@ func doubleUntil(expected, elapsed time.Duration) time.Duration {
 	return expected
 }
 
-// Remaining returns how much longer a job is expected to run. expected is the run time that was
-// expected when it started, and elapsed is how long it has run.
+// Remaining returns how much longer a job is expected to run, given the run time that was expected
+// when it started and the time that it has run so far.
 func Remaining(expected, elapsed time.Duration) time.Duration {
 	return doubleUntil(expected, elapsed) - elapsed
 }

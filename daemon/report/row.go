@@ -82,7 +82,8 @@ func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 	return seconds, seconds / whole
 }
 
-// add adds the part of a run that is in the span. gpu is the GPU of the row, or nil for all GPUs.
+// add adds the part of a run that is in the span. The argument gpu is the GPU of the row, or nil
+// for all GPUs.
 func (w *Row) add(r *job.Run, s span, gpu *job.Allocation, now time.Time) {
 	a := &r.Attempt
 	w.countJob(r)

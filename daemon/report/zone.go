@@ -122,7 +122,8 @@ func (p Period) begin(local time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// next returns the first midnight after a period. start is the period's first midnight.
+// next returns the first midnight after a period. The argument start is the period's first
+// midnight.
 func (p Period) next(start time.Time) time.Time {
 	switch p {
 	case Week:

@@ -108,9 +108,9 @@ func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	return mask
 }
 
-// capacityBehind returns the part of a capacity that the reservations in mask leave to a query. An
-// advance reservation may now give a GPU to the query's account and not to the account of a
-// reserved job. Such a GPU is not withheld for the reserved job.
+// capacityBehind returns the part of a capacity that the reservations in mask leave to a query. If
+// an advance reservation gives a GPU to the query's account now, but not to the account of a
+// reserved job, the GPU is not kept for the reserved job.
 func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
 	b.behind.copyFrom(l)
 	for i := range b.list {
@@ -276,9 +276,9 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// commit puts a reservation into effect, with these GPUs. The reservation comes from find. If the
-// job asked for exact memory, the slack is also subtracted: the amount that a memory share may
-// lack. Later shares then leave the job enough.
+// commit puts a reservation that find returned into effect, with these GPUs. A later share may lack
+// a GPU's slack. So if the job asked for exact memory, commit also subtracts the slack. The later
+// share then leaves the job enough.
 func (b *backfill) commit(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)

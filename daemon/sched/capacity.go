@@ -102,7 +102,8 @@ func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
-// moveNoGPU applies move to the host's part for jobs without GPUs. It ignores jobs with GPUs.
+// moveNoGPU adds a share to the host's part for jobs without GPUs, or subtracts it if sign is -1. It
+// ignores jobs with GPUs.
 func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	if len(grants) == 0 {
 		l.noGPUJobs -= sign

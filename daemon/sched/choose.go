@@ -66,8 +66,8 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 	}
 }
 
-// betterPart reports whether GPU a suits a part of a GPU better than GPU b. Index a is higher than
-// index b.
+// betterPart reports whether GPU a suits a request for a part of a GPU better than GPU b does. The
+// index a is higher than b, and b wins a tie.
 func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {

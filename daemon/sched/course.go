@@ -65,7 +65,8 @@ func newCourse(of *Forecast, far time.Duration) *future {
 	return f
 }
 
-// beginStay records that a job begins to run. index is its position among the running jobs.
+// beginStay records that a job begins to run. The argument index is its position among the running
+// jobs.
 func (f *future) beginStay(id job.ID, index int, runs bool) {
 	c := f.course
 	if c == nil || len(f.machine.Running[index].Grants) == 0 {

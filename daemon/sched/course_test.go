@@ -41,7 +41,7 @@ func (sc *scene) printCourse(estimated func(job.ID) *predict.Estimate, far time.
 }
 
 // TestCourse predicts the stays of running jobs, and of the jobs that follow them, in several
-// scenes. The planner's own rules decide.
+// scenes. The prediction follows the planner's own rules.
 func TestCourse(t *testing.T) {
 	for what, test := range map[string]struct {
 		gpus int

@@ -24,9 +24,9 @@ func preemptionThreshold(victim, milli int32) float64 {
 // for at most half of the GPUs. Such jobs can mostly be served on other GPUs.
 const guaranteedSlices = 4
 
-// protectedTime returns how long a job is protected once it runs again. served is its run time so
-// far. The result is at least a slice, and at most guaranteedSlices times served, so that nobody
-// gains by being requeued right after a start.
+// protectedTime returns how long a job is protected once it runs again. The argument served is its
+// run time so far. The result is at least a slice, and at most guaranteedSlices times served, so
+// that nobody gains by being requeued right after a start.
 func (p *Policy) protectedTime(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }

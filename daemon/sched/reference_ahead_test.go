@@ -80,9 +80,9 @@ func (r *reference) reserve(j refJob) {
 	r.giveUp(j)
 }
 
-// findStart finds the first moment at which the job fits, and what is kept at that moment. Late
-// ends of jobs count until the job was passed for long enough. findStart also finds the first
-// moment under the assumption that late ends always count.
+// findStart finds the first moment at which the job fits, and what is kept at that moment. It
+// assumes that running jobs end late, but only up to the moment at which other jobs have gone ahead
+// of this one for long enough. findStart also finds the first moment if jobs may always end late.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)

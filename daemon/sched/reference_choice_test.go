@@ -136,7 +136,7 @@ func (r *reference) worthOf(list, set []int) (v [3]int64) {
 	return v
 }
 
-// subsets calls visit for each subset of n elements of the list. Subsets with the lowest positions
+// subsets visits each subset of n elements of the list. Subsets with the lowest positions
 // come first.
 func subsets(list []int, n int, visit func([]int)) {
 	set := make([]int, 0, n)

@@ -344,9 +344,9 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 // would delay.
 func (r *reference) leftFor(j refJob) machine { return r.reduce(r.now, j, r.kept) }
 
-// reduce reduces a machine to what these reservations leave, as far as the job would delay them. An
-// advance reservation may now give GPUs to the job's account and not to the account of a reserved
-// job. Such GPUs are not withheld.
+// reduce reduces a machine to what remains for the job beside those of these reservations that the
+// job would delay. If an advance reservation gives a GPU to the job's account now, but not to the
+// account of the reservation's job, all that is free of that GPU remains.
 func (r *reference) reduce(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {

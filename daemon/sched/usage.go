@@ -119,14 +119,15 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge raises the rate at which running jobs are charged from now on. extra is the difference.
+// Recharge raises the rate at which running jobs are charged from now on. The argument extra is the
+// difference.
 func (a *Account) Recharge(extra int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.usage.rate.Charge += extra
 }
 
-// Charge adds the use of a job that has ended. runTime is the job's run time, and ago is the time
-// since its end. Charge leaves out what Restore or Counted has charged.
+// Charge adds the use of a job that has ended. The argument runTime is the job's run time, and ago
+// is the time since its end. Charge leaves out what Restore or Counted has charged.
 func (a *Account) Charge(rate Rate, runTime, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)

@@ -62,7 +62,8 @@ func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	u.level = max(u.level-tokens, -maxDebt*p.rate)
 }
 
-// bucketOf returns the user's bucket, filled up to now. The caller must hold mu.
+// bucketOf returns the user's bucket after it has been filled for the time that has passed. The
+// caller must hold mu.
 func (b *buckets) bucketOf(uid int, p rateLimit) *bucket {
 	now := time.Now()
 	if b.byUser == nil {

@@ -113,7 +113,7 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	return out
 }
 
-// renderUses converts the GPUs of a job. now is what the job uses of them at present.
+// renderUses converts the GPUs of a job. The list now has what the job uses of them at present.
 func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {

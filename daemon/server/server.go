@@ -39,39 +39,40 @@ type Options struct {
 	// service and wait a moment. KnownName does not wait. It is used in answers with many names. If
 	// KnownName is nil, UserName is used.
 	UserName, KnownName func(uid int) string
-	// UserID returns the uid of the account with this name. asker is the uid that the search is
-	// charged to. ok is false if there is no such account. err says why it is unknown whether there
-	// is one.
+	// UserID returns the uid of the account with this name. The argument asker is the uid that the
+	// search is charged to. The result ok is false if there is no such account, and err says why it
+	// is unknown whether there is one.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
 	// Person returns the uid whose limits apply to a uid: the uid itself, or the owner of a
-	// subordinate uid. certain is false if the uid might also belong to an account that the host
-	// does not know yet. Nil means that each uid is its own person.
+	// subordinate uid. The result certain is false if the uid might also belong to an account that
+	// the host does not know yet. If Person is nil, each uid is its own person.
 	Person func(uid int) (person int, certain bool)
-	// Config returns the settings in force, and is called for each request. Nil means the defaults.
+	// Config returns the settings in force, and is called for each request. If Config is nil, the
+	// defaults are in force.
 	Config func() *config.Config
 	// Printed returns when the journal has everything that jobs have printed.
 	// Nil means that this is unknown.
 	Printed func(ctx context.Context) error
-	// HasMail reports whether the machine has a mail program. Nil means that there is one.
+	// HasMail reports whether the machine has a mail program. If HasMail is nil, there is one.
 	HasMail func() bool
 	// GroupID returns the gid of a group. ok is false if there is no such group.
 	GroupID func(name string) (gid int, ok bool)
-	// Member reports whether an account is in a group today. known is false if the host does not
-	// know both. The server calls it at each submission, for each group with a quota.
+	// Member reports whether an account is in a group today. The result known is false if the host
+	// does not know both. The server calls it at each submission, for each group with a quota.
 	Member func(uid, gid int) (in, known bool)
 	// Holds reports whether an account is still in a group that one of its processes has. If the
 	// membership is unknown, Holds returns false. The server calls it at each request of a process
-	// with the administrators' group. Nil means that such a process always has the right.
+	// with the administrators' group. If Holds is nil, such a process always has the right.
 	Holds func(uid, gid int) bool
 	// Own is the user whose own scheduler this is. That user has every right.
 	// Nobody else is served except root, who may not submit. Nil means the machine's scheduler.
 	Own *job.Account
 	// Unlimited returns the cgroup controllers that a user's own scheduler lacks.
-	// Nil means that it lacks none.
+	// If Unlimited is nil, the scheduler lacks none.
 	Unlimited func() []string
 	// Verbosity is the daemon's log level. If it is nil, a change of the level has no effect.
 	Verbosity *Verbosity
-	// Process returns what this process uses. Nil means that the metrics leave this out.
+	// Process returns what this process uses. If Process is nil, the metrics leave this out.
 	Process func() metrics.Process
 }
 

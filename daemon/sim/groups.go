@@ -55,7 +55,7 @@ func Sizes(runs ...*Outcome) []Group {
 	return list
 }
 
-// groupJobs adds up the jobs of each group. groupOf returns the group of a job.
+// groupJobs adds up the jobs of each group. The argument groupOf returns the group of a job.
 func groupJobs(runs []*Outcome, groupOf func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group

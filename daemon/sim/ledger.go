@@ -30,7 +30,7 @@ type ledger struct {
 	decisions hash.Hash
 }
 
-// An entry is the account of one job.
+// An entry has the times and the use of one job.
 type entry struct {
 	entered     time.Duration // time at which the core received the job
 	end         time.Duration
@@ -71,8 +71,8 @@ func (l *ledger) start(at int, u *unit, now time.Duration) {
 	l.decide("start", at, now, u)
 }
 
-// recordLeave records that a command left its GPUs. unfinished means that the command had not
-// finished.
+// recordLeave records that a command left its GPUs. The argument unfinished means that the command
+// had not finished.
 func (l *ledger) recordLeave(at int, u *unit, extra time.Duration, unfinished bool, now time.Duration) {
 	l.active--
 	e := &l.entries[at]

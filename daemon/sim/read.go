@@ -119,7 +119,8 @@ func readTable(r io.Reader, want Format) (Trace, Format, error) {
 	return t, format, nil
 }
 
-// datedTrace returns a trace of the jobs. starts has the time at which each job was submitted.
+// datedTrace returns a trace of the jobs. The argument starts has the time at which each job was
+// submitted.
 func datedTrace(jobs []Job, starts []time.Time) Trace {
 	if len(jobs) == 0 {
 		return Trace{}

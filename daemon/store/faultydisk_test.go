@@ -9,9 +9,9 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// A faultyDisk is a file system for SQLite that fails on demand. SQLite knows it by its name. It
-// also knows what would remain of the files after a power cut. Close it once all files on it are
-// closed.
+// A faultyDisk is a file system for SQLite that fails on demand. SQLite knows it by its name. The
+// disk also tracks what would remain of the files after a power cut. Close the disk once all files
+// on it are closed.
 //
 // Each call that SQLite makes (open, read, write, sync, the shared memory of the log's index,
 // locks) is shown to a judge, which allows the call or names a fault. Other code can show its calls

@@ -30,7 +30,7 @@ type diskNode struct {
 }
 
 // Watch makes the disk track the names in dir from now on. The names that exist now count as on
-// disk. keepDir must be empty and on the same file system.
+// disk. The argument keepDir must be empty and on the same file system.
 func (d *faultyDisk) Watch(dir, keepDir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

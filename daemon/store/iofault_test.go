@@ -304,9 +304,8 @@ func allTrials(calls []stageCall) (list []trial) {
 	return list
 }
 
-// hits reports whether the call c fails if the fault lasts. The argument failed is the call that
-// failed first. Calls of the same kind then fail. On a full disk, all calls that need space also
-// fail.
+// hits reports whether the call c fails too, after a fault that lasts made an earlier call fail.
+// Calls of the same kind as the earlier one fail. On a full disk, so do all calls that need space.
 func (tr trial) hits(c, failed diskCall) bool {
 	needsSpace := c.Op == opWrite || c.Op == opTruncate || c.Op == "write file"
 	return c.Op == failed.Op || tr.fault == faultFull && needsSpace
@@ -371,9 +370,9 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []contents) {
 	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// A lifetime says how the life of a state file begins. file is the file, or "" if there is none at
-// the beginning. schemas has the schemas of the release that opens the file; nil means this
-// release's.
+// A lifetime says how the life of a state file begins. The field file is the file, or "" if there
+// is none at the beginning. The field schemas has the schemas of the release that opens the file;
+// nil means this release's.
 type lifetime struct {
 	file    string
 	schemas []string

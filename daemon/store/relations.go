@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A relation is an invariant between rows. query selects the ids of the rows that violate the
-// invariant. message is the message about each of these rows.
+// A relation is an invariant between rows: a query for the ids of the rows that violate it, and the
+// message about each of these rows.
 type relation struct{ query, message string }
 
 // notLive selects jobs in states in which a job has no unit.

@@ -79,7 +79,8 @@ func endedJob(id job.ID, how job.State) *job.Job {
 	return j
 }
 
-// array returns an array of ten tasks. nLive is the number of tasks that are live jobs.
+// array returns an array of ten tasks. The argument nLive is the number of tasks that are live
+// jobs.
 func array(id job.ID, nLive int) *job.Job {
 	j := queuedJob(id)
 	j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}

@@ -59,9 +59,9 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// upsert returns a statement that inserts a row, or updates the row that is already there. A row is
-// already there if the first columns of fixed have the same values; nKeys is their number. The
-// update sets all columns except the fixed ones.
+// upsert returns a statement that inserts a row, or updates the row that is already there. The
+// first nKeys of the fixed columns are the key: a row is already there if it has the same values in
+// these. The update sets all columns except the fixed ones.
 func upsert(table, columns string, nKeys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {

@@ -14,9 +14,9 @@ type Range struct {
 	First, End int
 }
 
-// Parse reads lines such as alice:100000:65536.
-// bad has the numbers of invalid lines, counted from 1. Parse omits the ranges of root,
-// which has a large range for containers that may include accounts of a directory service.
+// Parse reads lines such as alice:100000:65536. The result bad has the numbers of invalid lines,
+// counted from 1. Parse omits the ranges of root, which has a large range for containers that may
+// include accounts of a directory service.
 func Parse(text string) (ranges []Range, bad []int) {
 	number := 0
 	for line := range strings.Lines(text) {

@@ -78,9 +78,9 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
 }
 
-// markStart records in dir that this process has started. soonAgain is true if another process
-// started within the last second and did not end properly. The caller must call markEnd when this
-// process ends properly. The directory dir survives restarts.
+// markStart records in dir that this process has started. The result soonAgain is true if another
+// process started within the last second and did not end properly. The caller must call markEnd
+// when this process ends properly. The directory dir survives restarts.
 func markStart(dir string, now time.Time) (soonAgain bool, markEnd func()) {
 	name := filepath.Join(dir, "began")
 	if info, err := os.Stat(name); err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// sentence has two format strings for a code. text says what happened and why, and hint says what
-// to do next. Both can use the arguments of the message.
+// sentence has two format strings for a code. The text says what happened and why, and the hint
+// says what to do next. Both can use the arguments of the message.
 type sentence struct{ text, hint string }
 
 // Say returns the sentence of a message, with the hint in brackets.

@@ -34,8 +34,8 @@ type Machine interface {
 	Lose(minor int, lost bool) error          // off the bus, or back
 }
 
-// Run tests what is true for any GPUs. newSource returns a new Source at each call. The suite
-// closes these Sources.
+// Run tests what is true for any GPUs. The argument newSource returns a new Source at each call.
+// The suite closes these Sources.
 func Run(t *testing.T, newSource func(t *testing.T) Source) {
 	run := func(name string, test func(t *testing.T, s Source)) {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *Reader) setTrouble(err error) {
 	r.trouble = err
 }
 
-// Run calls report with each report, one at a time, until ctx is done.
+// Run passes each report to the function report, one at a time, until ctx is done.
 func (r *Reader) Run(ctx context.Context, report func(gpu.XidReport)) {
 	for ctx.Err() == nil {
 		err := r.follow(ctx, report)

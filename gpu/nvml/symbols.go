@@ -119,7 +119,8 @@ type Symbol struct {
 // symbols has, for each need, the newest name that the library has, or "".
 type symbols [needs]string
 
-// findSymbols finds the functions of the library. lookup returns an error for a missing name.
+// findSymbols finds the functions of the library. The argument lookup returns an error for a
+// missing name.
 func findSymbols(lookup func(string) error) symbols {
 	var has symbols
 	for n, e := range entries() {

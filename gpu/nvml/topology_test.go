@@ -46,7 +46,7 @@ func TestLinksBetweenTwo(t *testing.T) {
 	}
 }
 
-// With NVSwitches, every GPU has all its NVLinks to every other.
+// With NVSwitches, all NVLinks of a GPU count as links to each of the other GPUs.
 func TestLinksThroughNVSwitches(t *testing.T) {
 	lines := make([]string, 8)
 	for i := range lines {

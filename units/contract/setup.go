@@ -26,7 +26,7 @@ func (s Setup) IsZero() bool {
 func SetupShells() []string { return []string{"/bin/bash", "/usr/bin/bash", "/bin/sh"} }
 
 // ModuleInits lists files that may define the command "module" in a shell (bash or sh), the most
-// likely file first. home is MODULESHOME, or "".
+// likely file first. The argument home is MODULESHOME, or "".
 func ModuleInits(home, shell string) []string {
 	files := []string{
 		"/etc/profile.d/modules.sh", "/etc/profile.d/z00_lmod.sh", "/etc/profile.d/lmod.sh",

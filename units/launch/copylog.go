@@ -9,9 +9,9 @@ import (
 )
 
 // copyLog copies its input to its output and to the log, until the input ends. It ignores signals,
-// because they are meant for the job, and the job's last output must still arrive. ready is a
-// descriptor, to which copyLog writes as soon as it ignores signals. If the log fails, copyLog
-// continues to copy to its output, and so the job continues too.
+// because they are meant for the job, and the job's last output must still arrive. The argument
+// ready is a descriptor, to which copyLog writes as soon as it ignores signals. If the log fails,
+// copyLog continues to copy to its output, and so the job continues too.
 func copyLog(in, out, file, ready int) int {
 	signal.Ignore()                   // all signals that Go can ignore, including SIGXFSZ and SIGPIPE
 	for sig := 32; sig <= 34; sig++ { // and those that C libraries use for their threads

@@ -19,9 +19,9 @@ type testCopy struct {
 	finished chan struct{}
 }
 
-// startLogCopy starts a logCopy. otherEnds are the other ends of logs that hang. They are closed at
-// the end of the test, so that the writer, which has a descriptor of each, does not outlive the
-// test.
+// startLogCopy starts a logCopy. The argument otherEnds are the other ends of logs that hang. They
+// are closed at the end of the test, so that the writer, which has a descriptor of each, does not
+// outlive the test.
 func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, otherEnds ...*os.File) *testCopy {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -68,9 +68,9 @@ func parseLimits(word string) (limits []contract.Limit, ok bool) {
 // statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Limited replaces this process with the command argv. encoded is the command's limits in their
-// encoded form. A process that keeps a terminal runs its commands through Limited. Limited returns
-// only after a failure.
+// Limited replaces this process with the command argv. The argument encoded is the command's limits
+// in their encoded form. A process that keeps a terminal runs its commands through Limited. Limited
+// returns only after a failure.
 func Limited(encoded string, argv, environ []string) int {
 	limits, ok := parseLimits(encoded)
 	if !ok {

@@ -174,7 +174,7 @@ func TestCommandMissingAfterSetup(t *testing.T) {
 }
 
 // The scripts of a conda environment's packages run in the order of their names, before the user's
-// own command. Modules come first, and follow the environment in PATH.
+// own command. Modules are loaded first, and come after the environment in PATH.
 func TestActivateScriptsAndModules(t *testing.T) {
 	conda := prefix(t, "env", map[string]string{
 		"etc/conda/activate.d/b.sh": "export ORDER=$ORDER,b:$CONDA_PREFIX",

@@ -45,7 +45,7 @@ func (n *Notifier) WatchdogInterval() time.Duration { return n.interval }
 // Ready reports that the daemon serves, for the first time or again after Reloading.
 func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady, notifyTime) }
 
-// ReadyBut is Ready for a daemon that answers but can't do more. reason says why.
+// ReadyBut is Ready for a daemon that answers but can't do more. The argument reason says why.
 func (n *Notifier) ReadyBut(reason string) {
 	n.send(daemon.SdNotifyReady+"\nSTATUS="+oneLine(reason), notifyTime)
 }
@@ -70,7 +70,8 @@ func (n *Notifier) Status(text string) {
 	n.send("STATUS="+oneLine(text), 0)
 }
 
-// Extend makes the manager wait this much longer for Ready, from now on. text is the reason.
+// Extend makes the manager wait this much longer for Ready, from now on. The argument text is the
+// reason.
 func (n *Notifier) Extend(by time.Duration, text string) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", by.Microseconds(), oneLine(text)), 0)
 }

@@ -27,7 +27,7 @@ type waiter struct {
 	last    *unitChange // the last state
 }
 
-// enter adds a caller. isStart means that the caller starts the unit.
+// enter adds a caller. The argument isStart means that the caller starts the unit.
 func (w *waiters) enter(unit string, isStart bool) *waiter {
 	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: isStart}
 	w.mu.Lock()

@@ -128,8 +128,8 @@ func (s *Systemd) exit(u *unit, code int) {
 	}
 }
 
-// die ends the main process by a signal. result is systemd's result; "" means that it follows from
-// the signal.
+// die ends the main process by a signal. The argument result is systemd's result; "" means that it
+// follows from the signal.
 func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(sig)
 	switch {

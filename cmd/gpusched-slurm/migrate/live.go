@@ -42,8 +42,8 @@ func (m *migration) listLive(ctx context.Context) (liveJobs, error) {
 	return live, err
 }
 
-// checkWaiters returns an error if another job waits for the job id. It skips the jobs in the map
-// ignored. If the job id were cancelled, a job that waits for it would end or start too early.
+// checkWaiters returns an error if another job waits for this job. It skips the jobs in the map
+// ignored. If this job were cancelled, a job that waits for it would end or start too early.
 func (l *liveJobs) checkWaiters(id job.ID, ignored map[job.ID]bool, uid int) error {
 	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !ignored[w.id] })
 	if i < 0 {

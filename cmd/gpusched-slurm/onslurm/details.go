@@ -175,7 +175,7 @@ func recordOf(found []string, j *api.Job) (record string, ok bool) {
 }
 
 // allocations returns the GPUs in a job's record. In the record, the GPUs come before all texts of
-// the user except the name. number maps the GPUs of nodes to the GPUs of the cluster.
+// the user except the name. The argument number maps the GPUs of nodes to the GPUs of the cluster.
 func allocations(record string, number map[gpuOnNode]int) (list []api.Allocation) {
 	line, _, _ := strings.Cut(record, "\n")
 	line, _, _ = strings.Cut(line, " Command=")

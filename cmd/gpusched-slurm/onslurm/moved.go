@@ -38,7 +38,8 @@ const minSubmitGap = 10 * time.Minute
 // Moved finds the user's job that has a tag and was submitted no earlier than start. The result id
 // is 0 if there is none. The result certain is false if Slurm may have forgotten the job. The
 // controller forgets a job MinJobAge after its end. The accounting, if any, proves nothing unless
-// it has a job that was submitted later. value consists of letters, digits, dots and hyphens.
+// it has a job that was submitted later. The tag's value consists of letters, digits, dots and
+// hyphens.
 func (e *Engine) Moved(ctx context.Context, tag, value string, start time.Time) (id job.ID, certain bool, err error) {
 	user := "--user=" + strconv.Itoa(e.uid)
 	list, err := e.rowsOf(ctx, keyColumns, "--states=all", user)

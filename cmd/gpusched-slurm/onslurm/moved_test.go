@@ -59,9 +59,9 @@ sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 	return New([]string{"PATH=" + dir + ":/usr/bin:/bin"}, 1001, func(string) {})
 }
 
-// While the controller forgets nothing, Moved reports with certainty that a job does not exist. It
-// also does once the accounting has a job that was submitted well after the moved job. An
-// accounting that merely answers proves nothing.
+// Moved is certain that a job does not exist while the controller forgets nothing, and once the
+// accounting has a job that was submitted well after the moved job. An accounting that merely
+// answers proves nothing.
 func TestMovedIsSure(t *testing.T) {
 	now := time.Now()
 	config := "MinJobAge               = 300 sec\n"

@@ -84,7 +84,8 @@ func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, 
 	return found, nil
 }
 
-// indexByName returns the jobs with these ids. list must contain all tasks of their arrays.
+// indexByName returns the jobs with these ids. The argument list must contain all tasks of their
+// arrays.
 func indexByName(list []api.Job, ids []string) map[string]api.Job {
 	found, tasks := map[string]api.Job{}, map[job.ID][]api.Job{}
 	for _, j := range list {

@@ -75,8 +75,8 @@ func TestPollingIntervals(t *testing.T) {
 	}
 }
 
-// queue returns a picture in which total jobs wait. The picture contains as many of these jobs as f
-// requests.
+// queue returns a picture of a queue with the given number of waiting jobs. It contains as many of
+// these jobs as f requests.
 func queue(f Fetch, total int) Picture {
 	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[job.State]int{"queued": total}}}
 	n := total

@@ -18,7 +18,7 @@ type ownerFlags struct {
 }
 
 // choose reports whether the flags select the jobs. It returns an error if the command line names
-// jobs and has such flags, or has neither. suchAs is a correct command line, for the error message.
+// jobs and has such flags, or has neither. The error message gives suchAs as a correct command line.
 func (w *ownerFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {

@@ -66,8 +66,8 @@ func HostName(host string) string {
 	return host
 }
 
-// A hostWord is an argument that names jobs, without the machine, and the machine that has these
-// jobs; "" is this machine.
+// A hostWord is an argument that names jobs, split into the machine that has these jobs ("" is this
+// machine) and the rest.
 type hostWord struct{ Host, word string }
 
 // PlacedWords splits a word by the machines in it: a:12,14,b:7_3,5 becomes 12,14 of machine a, and

@@ -28,8 +28,8 @@ func ownSocket(getenv func(string) string, uid int) string {
 const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
 // ClientFor returns a client of the scheduler that the environment names, or else of the machine's
-// scheduler. machine lists paths. If none of them exists and the user has an own scheduler, it
-// returns a client of that scheduler.
+// scheduler. If none of the paths in the list machine exists and the user has an own scheduler, it
+// returns a client of the user's scheduler instead of the machine's.
 func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
 	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {

@@ -210,8 +210,8 @@ func TestHabitsLeadToCommands(t *testing.T) {
 	}
 }
 
-// Options of other tools' history commands lead to options of history. report has flags that
-// history lacks.
+// Options of other tools' history commands lead to options of gpusched's history. The command
+// report has flags that history lacks.
 func TestHabitsOfHistoryAndReport(t *testing.T) {
 	history, report := parse.ChildNamed(model(t).Node, "history"), parse.ChildNamed(model(t).Node, "report")
 	for _, habit := range manual.OptionsOfPast.List() {

@@ -17,7 +17,7 @@ import (
 )
 
 // Main runs the program and returns the exit status. The program behaves according to the name by
-// which it was called. slurm is nil in gpusched and set in gpusched-slurm.
+// which it was called. The argument slurm is nil in gpusched and set in gpusched-slurm.
 func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 	cli.Version, cli.Commit = itsVersion, itsCommit
 	a := hostApp()

@@ -63,8 +63,8 @@ func (c *ConfigCmd) Run(_ context.Context, a *cli.App) error {
 const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 // remoteLine writes a command as the argument of an ssh in a ProxyCommand. There a shell of the
-// user's computer reads it first, and then one of this machine. Plain words need no quoting, so
-// they also work where the first shell is not like sh. ssh itself replaces words with a %.
+// user's computer reads it first, and then a shell of this machine. Plain words need no quoting, so
+// they also work where the first shell is not like sh. ssh itself expands a %, so each is doubled.
 func remoteLine(words []string) string {
 	line := api.Quote(words...)
 	if line != strings.Join(words, " ") {

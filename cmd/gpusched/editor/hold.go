@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// HoldCommand is a hidden command: what a job runs that proxy has queued. Its argument is the time
+// HoldCommand is a hidden command, which the jobs run that proxy queues. Its argument is the time
 // after which an unused job ends.
 const HoldCommand = "hold-for-ssh"
 
@@ -108,7 +108,7 @@ func ownGroup() string {
 	return ""
 }
 
-// connected reports whether an sshd runs in the job. If that is not known, it says so too.
+// connected reports whether an sshd runs in the job. It returns true if that is not known.
 func connected(group string) bool {
 	text, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
 	if err != nil || group == "" {

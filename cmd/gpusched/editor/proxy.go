@@ -172,7 +172,7 @@ func (w *wait) run(ctx context.Context) (api.Job, error) {
 		return w.job, nil
 	}
 	w.open()
-	defer w.lock.Close() // of a nil file this does nothing
+	defer w.lock.Close() // does nothing if the file is nil
 	now, err := api.Show(ctx, w.a.Client, w.job.ID.String(), api.JobQuery{})
 	if err != nil {
 		return w.job, cli.WaitError(ctx, err)

@@ -198,7 +198,7 @@ func piped(line string) []string {
 // goesOn matches a pipe followed by && or ||.
 var goesOn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\|.*(&&|\|\|)`) })
 
-// The pattern pipes matches a pipe.
+// pipes is a pattern for a single pipe, not ||.
 var pipes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^|])\|([^|]|$)`) })
 
 // forShell matches text that only a shell understands: operators, a variable before the command,

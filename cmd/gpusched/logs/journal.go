@@ -166,7 +166,7 @@ func canRead(a *cli.App, pattern string) bool {
 	return false
 }
 
-// A job's end and its last output arrive by different ways. SettleMax is the longest wait for the
+// A job's end and its last output arrive in different ways. SettleMax is the longest wait for the
 // output. If journald can't be told to write everything, the output counts as complete when no line
 // has come for settleTime.
 const (

@@ -15,7 +15,8 @@ const (
 	notAllowed = 126
 )
 
-// If a signal ended a command, shells report the signal's number plus killed.
+// If a signal ended a command, the exit status that shells report is the sum of killed and the
+// signal's number.
 const killed = 128
 
 // failed returns an error that says what ssh could not do, and what to do about it.

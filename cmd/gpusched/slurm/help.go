@@ -2,8 +2,7 @@ package slurm
 
 import "strings"
 
-// Help returns a line for each option with a meaning here. The result without lists the ignored
-// options.
+// Help returns a line for each option with a meaning here, and a list of the ignored options.
 func Help() (lines []string, without string) {
 	var rest []string
 	for _, o := range options {

@@ -85,7 +85,7 @@ func TestAnotherMachineGetsNoVariablesOfThisOne(t *testing.T) {
 	}
 }
 
-// A dry run sends no values of -e, however it is written. All else is sent as it was typed.
+// A dry run sends no values of -e, however the option is written. All else is sent as it was typed.
 func TestADryRunSendsNoValues(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "echo 'gpusched begins'\nread -r q\necho \"$q\" >asked\n"+`echo '{"job":{"state":"starting"}}'`+"\n")
 	const secret = "TOKEN=a=hunter2"

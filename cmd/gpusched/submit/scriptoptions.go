@@ -171,7 +171,8 @@ func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	return c, nil
 }
 
-// onIsTyped returns the error for a file that selects an engine. suchAs is a correct command line.
+// onIsTyped returns the error for a file that selects an engine. It gives suchAs as a correct
+// command line.
 func onIsTyped(suchAs string) error {
 	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s works on the command line only", cli.OnFlag)
 }

@@ -172,9 +172,9 @@ func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 // change is stored.
 const rechargeEvery = time.Minute
 
-// ChargeSharers charges jobs on shared GPUs for what sharing costs others now. wanted reports the
-// GPUs that waiting jobs want as a whole. The result is the time at which the charge may change
-// again; zero: at any time.
+// ChargeSharers charges jobs on shared GPUs for what sharing costs others now. The function wanted
+// reports the GPUs that waiting jobs want as a whole. The result is the time at which the charge
+// may change again; zero: at any time.
 func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (next time.Time) {
 	sums := b.jobs.ChargedOfParts()
 	if !b.shell.Listed() || b.gpus.Count() == 0 || len(sums) == 0 {

@@ -29,9 +29,10 @@ type trialChange struct {
 // maxTried is the largest number of changes that are tried for one job.
 const maxTried = 12
 
-// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. runTime
-// is the job's expected run time without a time limit. apply returns the job's request and expected
-// run time after a change, or false if the site's rules or the owner's quotas forbid the change.
+// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. The
+// argument runTime is the job's expected run time without a time limit. The argument apply returns
+// the job's request and expected run time after a change, or false if the site's rules or the
+// owner's quotas forbid the change.
 func NewTrial(
 	ahead *Foresight, j *job.Job, runTime time.Duration, runs Runs,
 	apply func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),

@@ -41,11 +41,11 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 	}
 }
 
-// enforceBudgets finds jobs to stop that exceed their budgets, the worst first, until the memory is
-// free that other jobs were promised and do not use yet. Two samples in a row must show that it is
-// not free. The driver does not report free memory and the memory of each process at the same
-// moment, so in a single sample a process that just takes or frees memory would look like a
-// shortage.
+// enforceBudgets finds jobs to stop that exceed their budgets, the worst first. It goes on until
+// enough memory is free for all that other jobs were promised and do not use yet. Two samples in a
+// row must show that too little is free. The driver does not report free memory and the memory of
+// each process at the same moment, so in a single sample a process that just takes or frees memory
+// would look like a shortage.
 func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
@@ -66,8 +66,8 @@ func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	}
 }
 
-// shortestJob returns the job that lacks most of its promised memory, or 0 if all jobs can have
-// theirs. Memory of jobs that are being stopped counts as free.
+// shortestJob returns the job that lacks the largest amount of its promised memory, or 0 if all
+// jobs can have theirs. Memory of jobs that are being stopped counts as free.
 func shortestJob(d *device, parts []gpuUse) job.ID {
 	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
 	for i := range parts {

@@ -222,9 +222,9 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 // or of any account (nil).
 type wellElsewhere func(than *device, a *sched.Account, f *failedJobs, now time.Time) bool
 
-// isSuspect reports whether the failures on a GPU are enough for a rest. equals is the number of
-// GPUs with as many failures as this one, including this one. After a rest, the failure of the one
-// job that is tried is enough.
+// isSuspect reports whether the failures on a GPU are enough for a rest. The argument equals is the
+// number of GPUs with as many failures as this one, including this one. After a rest, the failure
+// of the one job that is tried is enough.
 func (b *inventory) isSuspect(d *device, f *failedJobs, equals int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {

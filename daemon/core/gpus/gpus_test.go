@@ -238,9 +238,9 @@ func TestRootsProcessesAreNotStrays(t *testing.T) {
 	}
 }
 
-// If the clock was set back while no daemon ran, a job that left a GPU seems to have begun later
-// than it did. Processes of its user on that GPU then keep the GPU out of service. A process whose
-// beginning is unknown is not killed.
+// If the clock was set back while no daemon ran, a job that has left its GPU seems to have begun
+// later than it did. Processes of its user on that GPU then keep the GPU out of service. A process
+// whose beginning is unknown is not killed.
 func TestStraysOfUnknownAge(t *testing.T) {
 	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
 	tracked := func(id job.ID, began time.Time) *tracked.Job {

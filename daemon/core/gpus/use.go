@@ -285,8 +285,8 @@ func (m *meter) settle(u *job.GPUNow) {
 	}
 }
 
-// countUse adds a running job's use in the time that a sample covers. prevBytes is the GPU memory
-// that the job used in the previous sample.
+// countUse adds a running job's use in the time that a sample covers. The argument prevBytes is the
+// GPU memory that the job used in the previous sample.
 func (p *gpuUse) countUse(d *device, prevBytes int64) {
 	u := p.use
 	if d.UtilGPUPercent >= 0 {

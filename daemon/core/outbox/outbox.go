@@ -151,7 +151,7 @@ func giveUp(n job.Notification, why job.Message, now time.Time) job.Notification
 }
 
 // Owe adds the messages that are owed for an event of a job. It returns the notifications to
-// record. pace is the time between one user's messages to site webhooks.
+// record. The argument pace is the time between one user's messages to site webhooks.
 func (b *Book) Owe(
 	j *job.Job, event job.NotifyEvent, pace time.Duration, now time.Time,
 ) (list []job.Notification) {

@@ -356,8 +356,8 @@ func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 }
 
 // BytesQuota refuses a new job, or a change of a job, if its person's jobs would take too much of
-// the state file and of memory. oldBytes is the job's weight before the change. A change that makes
-// a job lighter is never refused.
+// the state file and of memory. The argument oldBytes is the job's weight before the change. A
+// change that makes a job lighter is never refused.
 func (b *Book) BytesQuota(j *job.Job, oldBytes, most int64) *job.Refusal {
 	have, weight := b.bytes[j.Person().UID], j.Weight()
 	if most == 0 || weight <= oldBytes || have-oldBytes+weight <= most {

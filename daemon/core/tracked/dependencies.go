@@ -72,8 +72,8 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 }
 
 // EdgesQuota refuses a job's dependencies if its person's jobs would have too many dependencies.
-// Each end of a job would then delay everybody. oldEdges is the number of this job's earlier
-// dependencies.
+// Each end of a job would then delay everybody. The argument oldEdges is the number of this job's
+// earlier dependencies.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, oldEdges int) *job.Refusal {
 	n := d.edges[j.Person().UID] - oldEdges
 	if open == 0 || n+open <= job.MaxOpenDependencies {

@@ -16,8 +16,8 @@ import (
 
 const socket = "/run/gpusched/gpusched.sock"
 
-// cut is the status of a connection that ended without an answer. mute is the status of a
-// connection that neither answered nor ended.
+// These are the statuses of connections without an answer: cut if the connection ended, and mute if
+// it did not.
 const (
 	cut  = 0
 	mute = -1

@@ -53,8 +53,8 @@ const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
 // would exceed while four boxes run.
 var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim"}
 
-// stages returns the stages of each group. root is the directory of the repository. The stages that
-// build and pack are in both groups.
+// stages returns the stages of each group. The argument root is the directory of the repository.
+// The stages that build and pack are in both groups.
 //
 // Five stages repeat tests of other stages, each for a reason:
 //   - race repeats the tests of packages with goroutines under the race detector. With an empty

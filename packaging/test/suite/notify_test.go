@@ -13,7 +13,7 @@ import (
 )
 
 // mailbox installs a mail program that saves each mail, its arguments and the user that it runs as.
-// While /run/mail/hold exists, the program does not exit. mails returns the saved mails.
+// While /run/mail/hold exists, the program does not exit. The result mails returns the saved mails.
 func mailbox(t *testing.T) (mails func() []string) {
 	t.Helper()
 	sh(t, "", `install -d -m 1777 /run/mail; [ ! -e /usr/sbin/sendmail ] || mv /usr/sbin/sendmail /usr/sbin/sendmail.kept

@@ -125,8 +125,8 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	h.detach(c)
 }
 
-// writeFrames writes a client's frames until there are no more or a write fails. limit is the time
-// limit for each frame; 0: no limit.
+// writeFrames writes a client's frames until there are no more or a write fails. The argument limit
+// is the time limit for each frame; 0: no limit.
 func writeFrames(conn *os.File, c *client, limit time.Duration) {
 	defer conn.Close()
 	for piece := range c.pieces {
