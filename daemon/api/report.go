@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // ReportQuery says what a report is about.
@@ -79,4 +80,6 @@ type UsageReply struct {
 
 	Quotas []job.QuotaUse   `json:"quotas"`
 	Limits []job.ClassLimit `json:"limits"`
+
+	Engines []contract.Engine `json:"engines"` // engines that may run a job's image, the preferred one first
 }

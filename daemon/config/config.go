@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // The paths of the daemon's settings.
@@ -24,6 +25,7 @@ type Config struct {
 	GPUMemory  GPUMemory
 	Idle       Idle
 	Notify     Notify
+	Containers Containers
 	Xids       gpu.XidClasses // each list is in ascending order
 	Limits     Limits
 	Metrics    Metrics
@@ -225,10 +227,11 @@ func Default() Config {
 			Slurm:           SlurmExclude,
 			KernelLog:       "/dev/kmsg",
 		},
-		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},
-		Idle:      Idle{Action: IdleWarn, After: 30 * time.Minute, Grace: 10 * time.Minute},
-		Notify:    Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, WebhookInterval: 30 * time.Second},
-		Xids:      gpu.DefaultXids(),
+		GPUMemory:  GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},
+		Idle:       Idle{Action: IdleWarn, After: 30 * time.Minute, Grace: 10 * time.Minute},
+		Notify:     Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, WebhookInterval: 30 * time.Second},
+		Containers: Containers{Engines: []contract.Engine{contract.Podman, contract.Apptainer}},
+		Xids:       gpu.DefaultXids(),
 		Limits: Limits{
 			Requests:     1000,
 			Burst:        4000,

@@ -158,3 +158,29 @@ func programs(to *[]string) value {
 		form: shape{Type: "array", Form: "a list of absolute paths", Items: &shape{Type: "string", Pattern: "^/"}},
 	}.list(to)
 }
+
+// someOf returns a setting that is a list of words, each at most once. plural names such words, and
+// noun is what each of them is, such as "a way to send messages".
+func someOf[T ~string](dst *[]T, plural, noun string, words ...T) value {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
+	}
+	known := strings.Join(names, ", ")
+	item := func(s string) (T, bool) { return T(s), true }
+	read := fromList(fmt.Sprintf("%s such as [%q]", plural, names[0]), plural+" in quotes only: "+known, item)
+	wrong := func(list []T) error {
+		for i, w := range list {
+			if !slices.Contains(words, w) {
+				return fmt.Errorf("%q is not %s: use %s", string(w), noun, known)
+			}
+			if slices.Contains(list[:i], w) {
+				return fmt.Errorf("%q is listed twice", string(w))
+			}
+		}
+		return nil
+	}
+	form := shape{Type: "array", Form: "a list of " + known, Items: &shape{Type: "string", Enum: names}}
+	write := listWriter(func(w T) string { return strconv.Quote(string(w)) })
+	return setting[[]T]{dst, read, wrong, write, form}
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // write makes files with these contents in a new directory. It returns their paths in order.
@@ -47,13 +48,14 @@ func TestEveryKeyIsRead(t *testing.T) {
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, SmallestPart: 250, PartsOn: []int{3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Slurm: SlurmAllow, Strays: StrayKeep, Strangers: StrangersEnd, StrangersAfter: 10 * time.Minute, DrainBadMemory: BadMemoryPending, DriverCheck: false, CUDATest: false, CheckUnit: "gpusched-check@.service", CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, LoadWindow: 30 * time.Second, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
-		GPUMemory: GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
-		Idle:      Idle{IdleStop, time.Hour, 5 * time.Minute},
-		Notify:    Notify{Ways: []job.NotifyWay{job.NotifyTerminal}, Webhooks: map[string]string{"chat": "https://chat.example.org/x"}, WebhookInterval: time.Minute},
-		Xids:      gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
-		Limits:    Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
-		Metrics:   Metrics{Users: 20},
-		Daemon:    Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}, Inhibit: InhibitShutdown},
+		GPUMemory:  GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
+		Idle:       Idle{IdleStop, time.Hour, 5 * time.Minute},
+		Notify:     Notify{Ways: []job.NotifyWay{job.NotifyTerminal}, Webhooks: map[string]string{"chat": "https://chat.example.org/x"}, WebhookInterval: time.Minute},
+		Containers: Containers{Engines: []contract.Engine{contract.Docker}},
+		Xids:       gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
+		Limits:     Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
+		Metrics:    Metrics{Users: 20},
+		Daemon:     Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}, Inhibit: InhibitShutdown},
 	}
 	got, origins, err := Read([]string{"testdata/every-key.toml"}, AnyOwner)
 	if err != nil {

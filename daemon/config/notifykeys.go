@@ -104,25 +104,5 @@ func webURL(to *string) value {
 
 // notifyWays returns a setting that is a list of ways to send messages.
 func notifyWays(dst *[]job.NotifyWay) value {
-	var words []string
-	for _, w := range job.NotifyWays() {
-		words = append(words, string(w))
-	}
-	known := strings.Join(words, ", ")
-	item := func(s string) (job.NotifyWay, bool) { return job.NotifyWay(s), true }
-	read := fromList(`ways such as ["mail"]`, "ways in quotes only: "+known, item)
-	wrong := func(list []job.NotifyWay) error {
-		for i, w := range list {
-			if !slices.Contains(job.NotifyWays(), w) {
-				return fmt.Errorf("%q is not a way to send messages: use %s", string(w), known)
-			}
-			if slices.Contains(list[:i], w) {
-				return fmt.Errorf("%q is listed twice", string(w))
-			}
-		}
-		return nil
-	}
-	form := shape{Type: "array", Form: "a list of " + known, Items: &shape{Type: "string", Enum: words}}
-	write := listWriter(func(w job.NotifyWay) string { return strconv.Quote(string(w)) })
-	return setting[[]job.NotifyWay]{dst, read, wrong, write, form}
+	return someOf(dst, "ways", "a way to send messages", job.NotifyWays()...)
 }

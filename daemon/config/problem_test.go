@@ -10,7 +10,7 @@ import (
 )
 
 // sectionList is the list of sections that some messages have.
-const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [metrics], [daemon]"
+const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [containers], [xid], [limits], [metrics], [daemon]"
 
 // Invariant 2: each row has one file and all problems that are reported about it.
 func TestProblems(t *testing.T) {
@@ -97,6 +97,7 @@ f:4:1: notify.webhook_interval: 1ms is out of range: use 1s to 3650d
 f:5:2: [notify.webhook."a b"]: "a b" is not the name of a webhook: use letters, digits, - and _
 f:6:2: [notify.webhook.HOOK]: HOOK stands for the name of a webhook: write that
 f:8:1: notify.webhook.x.url: it is not a URL of http or https`},
+		{"bad engines", "[containers]\nengines = [\"podman\", \"runc\"]\n", `f:2:1: containers.engines: "runc" is not an engine: use podman, apptainer, docker`},
 		{"bad patterns", "[jobs]\nallowed_paths = [\"/srv/[a\"]\n", `f:2:1: jobs.allowed_paths: "/srv/[a" is not a pattern: a [ needs its ]`},
 		{"places twice", "jobs.allowed_paths = [\"/srv\", \"/srv/\"]\n", `f:1:1: jobs.allowed_paths: "/srv" is listed twice`},
 		{"places as text", "jobs.allowed_paths = \"/srv\"\n", `f:1:1: jobs.allowed_paths: must be a list of directories such as ["/srv/scripts"], not text in quotes`},

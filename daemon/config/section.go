@@ -45,6 +45,8 @@ func sections() []section {
 		{path: []string{"notify"}, keys: notifyKeys,
 			doc: "How messages about the start and end of jobs may be sent (--notify)."},
 		webhookSection(),
+		{path: []string{"containers"}, keys: containerKeys,
+			doc: "Jobs whose command runs in a container (--image), see CONTAINERS in gpusched-admin(7)."},
 		{path: []string{"xid"}, keys: xidKeys,
 			doc: "What a GPU needs after each of the driver's error reports (Xids). An Xid that is in no list is recorded with the job that it hit, and changes nothing."},
 		{path: []string{"limits"}, keys: limitKeys,

@@ -221,6 +221,7 @@ func (y *Payload) check(p *Problems) {
 		p.add("usage/env-mode")
 	}
 	checkSetup(&y.Setup, p)
+	y.checkContainer(p)
 }
 
 // These are the bounds of a set-up. Its command is passed in an environment variable.
@@ -256,7 +257,7 @@ func checkSetup(s *contract.Setup, p *Problems) {
 // million faults.
 func (y *Payload) checkBytes(p *Problems) {
 	total, longest, nul := 0, 0, false
-	for _, list := range [][]string{y.Argv, y.Env} {
+	for _, list := range [][]string{y.Argv, y.Env, y.Container.Args} {
 		for _, s := range list {
 			total += len(s) + 1
 			longest = max(longest, len(s))

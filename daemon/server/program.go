@@ -29,6 +29,9 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 	if p.Setup.Command != "" {
 		fault = "a set-up is a command of its own (--setup)"
 	}
+	if !p.Container.IsZero() {
+		fault = "an image has programs of its own (--image)"
+	}
 	if fault == "" && isWithin(allowed, name) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/report"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // The number of pages of history and reports that are made at the same time, for one user and in
@@ -196,6 +197,7 @@ func (s *Server) handleUsage(r *request) (any, error) {
 	if out.User == "" {
 		out.User = strconv.Itoa(*uid)
 	}
+	out.Engines = append(out.Engines, s.opt.Config().Containers.Engines...)
 	out.Today, out.Week, out.Month = renderRow(books[0].Total), renderRow(books[1].Total), renderRow(books[2].Total)
 	return out, nil
 }
@@ -204,6 +206,7 @@ func renderEntitlement(e *job.Entitlement) api.UsageReply {
 	out := api.UsageReply{
 		Schema: api.Schema, CountedHours: e.Used.Hours(), HalfLife: job.Span(e.HalfLife.Truncate(time.Second)),
 		Quotas: append([]job.QuotaUse{}, e.Quotas...), Limits: append([]job.ClassLimit{}, e.Limits...),
+		Engines: []contract.Engine{},
 	}
 	if e.Everyone > 0 {
 		out.UsedPercent = orNil(100 * e.Used.Seconds() / e.Everyone.Seconds())

@@ -10,6 +10,9 @@ const (
 	Docker    Engine = "docker"
 )
 
+// Engines returns all engines.
+func Engines() []Engine { return []Engine{Podman, Apptainer, Docker} }
+
 // Container is the container in which a job's command runs. The zero value means that the command
 // runs in none.
 type Container struct {

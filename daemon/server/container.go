@@ -1,0 +1,28 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// allowEngine returns an error if the site does not allow the engine of a job's container. "" means
+// that the job has none.
+func allowEngine(allowed []contract.Engine, e contract.Engine) error {
+	if e == "" || slices.Contains(allowed, e) {
+		return nil
+	}
+	hint := "it allows none"
+	if len(allowed) > 0 {
+		var names []string
+		for _, e := range allowed {
+			names = append(names, string(e))
+		}
+		hint = "it allows " + listed(names)
+	}
+	return &api.Error{
+		Code: api.CodePolicy, Message: "this site does not allow jobs to use " + string(e) + " (--image)",
+		Hint: hint + "; containers.engines in gpusched.toml(5) is the site's list",
+	}
+}
