@@ -109,7 +109,7 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -timeout 20m -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go run ./packaging/test/run images build package test-tools box-1 box-2 box-3 box-4 box-slurm box-hostile box13 machines emulated
+	go run ./packaging/test/run images build package test-tools box-1 box-2 box-3 box-4 box-slurm box-containers box-hostile box13 machines emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
@@ -157,6 +157,7 @@ demo-image: # built at the same time
 images: # for the boxes of 'make test'
 	$(RUN_MACHINE) image box
 	$(RUN_MACHINE) -slurm image box
+	$(RUN_MACHINE) -containers image box
 
 pictures: ## draw the README's pictures into contrib/pictures; look at them
 	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched/client -update

@@ -2,7 +2,7 @@
 // it, and removes the machine.
 //
 //	go run ./packaging/test/machine [-deb FILE | -tree FILE] [-fake-gpus[=islands] | -host-gpus]
-//		[-slurm] [-copy HOST:GUEST] box|emulated [-- CMD…]
+//		[-slurm] [-containers] [-copy HOST:GUEST] box|emulated [-- CMD…]
 //	go run ./packaging/test/machine -deb FILE | -tree FILE demo [box|emulated]
 //	go run ./packaging/test/machine image [box|emulated]
 //

@@ -25,6 +25,7 @@ func TestParse(t *testing.T) {
 		{name: "a command", args: []string{"emulated", "--", "ls", "-l"}, kind: vm.Emulated, argv: []string{"ls", "-l"}},
 		{name: "a command's own dashes", args: []string{"box", "--", "--", "-kvm"}, kind: vm.Box, argv: []string{"--", "-kvm"}},
 		{name: "switches first", args: []string{"-slurm", "box", "true"}, more: vm.SlurmPackages(), kind: vm.Box, argv: []string{"true"}},
+		{name: "engines", args: []string{"-containers", "-suite", "trixie", "box"}, more: vm.ContainerPackages(vm.Trixie), kind: vm.Box, suite: vm.Trixie},
 		{name: "GPUs", args: []string{"-fake-gpus", "box"}, kind: vm.Box, fake: true},
 		{name: "islands of GPUs", args: []string{"-fake-gpus=islands", "box"}, kind: vm.Box, fake: true, gpus: 8},
 		{name: "another suite", args: []string{"-suite", "trixie", "box"}, kind: vm.Box, suite: vm.Trixie},

@@ -58,6 +58,7 @@ func parse(args []string) (request, error) {
 		r.opts.Packages = vm.SlurmPackages()
 		return nil
 	})
+	containers := flags.Bool("containers", false, "the machine's image has the container engines Podman and Docker besides")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
 	flags.StringVar(&r.tree, "tree", "", "unpack this tar `FILE` of what 'make install' installs first, and start the scheduler")
 	flags.BoolFunc("fake-gpus",
@@ -82,6 +83,9 @@ func parse(args []string) (request, error) {
 	})
 	if err := flags.Parse(args); err != nil {
 		return r, err
+	}
+	if *containers {
+		r.opts.Packages = append(r.opts.Packages, vm.ContainerPackages(r.opts.Suite)...)
 	}
 	if err := r.takeWords(flags.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "machine:", err)

@@ -45,6 +45,9 @@ const parts = 4
 // real Slurm and programs that use Slurm are installed.
 const withSlurm = "^Test(SlurmEngine|Migrate|Snakemake)$"
 
+// withContainers matches the tests that share a box with container engines.
+const withContainers = "^TestInContainer"
+
 // This pattern matches the tests of attacks and of kills at random moments. They take a fifth of
 // the suite's time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
@@ -86,6 +89,7 @@ func stages(root string) (map[string][]stage, error) {
 	test := slices.Concat(build, inBoxes(), []stage{
 		in(building, step("images", "what the boxes are booted from, fetched while programs are compiled", "images", "make", "images")),
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
+		inBox("box-containers", "jobs in containers", "-run", withContainers),
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
 		niced(goTest("compute", "packages that only compute", "compute", computing...)),
@@ -141,7 +145,7 @@ func goTest(name, what, lane string, args ...string) stage {
 func inBoxes() (list []stage) {
 	for k := 1; k <= parts; k++ {
 		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd",
-			"-part", fmt.Sprintf("%d/%d", k, parts), "-skip", withSlurm+"|"+hostile))
+			"-part", fmt.Sprintf("%d/%d", k, parts), "-skip", strings.Join([]string{withSlurm, withContainers, hostile}, "|")))
 	}
 	return list
 }

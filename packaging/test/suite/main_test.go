@@ -71,6 +71,7 @@ func run(m *testing.M) int {
 	}
 	defer the.Close()
 	defer closeSlurm()
+	defer closeContainers()
 	return m.Run()
 }
 
@@ -87,17 +88,17 @@ const (
 	needsEmulated = "^Test(Limits|Boot)"
 	// needsBox matches the tests that boot their own box. On the emulated machine, TestLimitsSlurm
 	// tests what these tests check about Slurm.
-	needsBox = "^Test(SlurmEngine|Migrate|TwoBoxes)$"
+	needsBox = "^Test(SlurmEngine|Migrate|TwoBoxes|InContainer.*)$"
 	// onBoth matches the tests that run both in the box and on the emulated machine, because their
 	// results depend on controllers.
 	onBoth = "^TestAttackerJob$"
 	// quickTests matches two kinds of tests. The results of some could change with another systemd:
 	// unit properties and results, the device filter across reloads, what survives while the daemon
 	// is down, who can read the journal and a job's files, and the daemon's sandbox. The results of
-	// the others could change with another release of Slurm.
+	// the others could change with another release of Slurm or of a container engine.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|LeftoversAreGone|AttackerUnits|AttackerStopping|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
+		"Environment|ArgumentsArriveByteForByte|LeftoversAreGone|AttackerUnits|AttackerStopping|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate|InContainer.*)$"
 )
 
 // chooseTests selects the tests for the kind of machine, whatever -run and -skip say. In a box

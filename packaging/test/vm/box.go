@@ -33,12 +33,17 @@ type box struct {
 	leader int      // pid of the container's systemd, as the host sees it
 	runs   *os.File // control group inside the container for the commands of Run
 	gpus   []string // options of systemd-nspawn that add the host's GPUs
+	calls  string   // groups of system calls that systemd-nspawn allows in addition to its own
 }
 
 // newBox makes the disk of the box: an overlay on the image, or a copy of the image if the host
 // does not support overlays there.
 func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
-	b := &box{image: img, dir: dir, group: group}
+	// Without bpf, systemd silently runs units without their device filter.
+	b := &box{image: img, dir: dir, group: group, calls: "bpf"}
+	if slices.Contains(opts.Packages, "docker.io") {
+		b.calls += " @keyring" // runc gives each container a session keyring
+	}
 	if opts.HostGPUs {
 		driver, err := lookAtDriver(ctx)
 		if err == nil {
@@ -92,11 +97,9 @@ func (b *box) spawn() error {
 		return fmt.Errorf("console: %w", err)
 	}
 	defer console.Close()
-	// Without bpf in the system call filter, systemd
-	// silently runs units without their device filter.
 	args := []string{"-c", boxScript, "box", b.image.root(), b.dir.path,
 		"--machine=gpubox", "--register=no", "--keep-unit", "--console=pipe", "--private-network", "--capability=all",
-		"--system-call-filter=bpf", "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off"}
+		"--system-call-filter=" + b.calls, "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off"}
 	cmd := exec.Command("sh", append(args, b.gpus...)...)
 	cmd.Dir = b.dir.path
 	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+b.dir.file("notify"))

@@ -76,14 +76,26 @@ func SlurmPackages() []string {
 	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2", "snakemake"}
 }
 
+// ContainerPackages returns the packages of the container engines Podman and Docker in a suite. Pass
+// them as Options.Packages. A boot starts none of their services.
+func ContainerPackages(suite Suite) []string {
+	packages := []string{"podman", "crun", "uidmap", "docker.io", "busybox-static"}
+	if suite != Bookworm && suite != "" {
+		packages = append(packages, "docker-cli") // a part of docker.io until Debian 12
+	}
+	return packages
+}
+
 // customiseArgs is the line of the script after which more lines can be inserted.
 const customiseArgs = "root=$1 kind=$2\n"
 
 // quietServices prevents services of further packages from starting at
 // boot. At that time their settings are missing, and some services
 // would wait for them longer than a boot may take. A test starts them.
-const quietServices = `for unit in mariadb munge slurmctld slurmd slurmdbd; do
-	rm -f "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
+const quietServices = `for unit in mariadb.service munge.service slurmctld.service slurmd.service slurmdbd.service \
+	docker.service docker.socket containerd.service podman.service podman.socket podman-restart.service \
+	podman-auto-update.service podman-auto-update.timer netavark-dhcp-proxy.socket netavark-dhcp-proxy.service; do
+	rm -f "$root"/etc/systemd/system/*.wants/$unit "$root"/etc/systemd/user/*.wants/$unit
 done
 `
 
