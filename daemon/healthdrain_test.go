@@ -18,7 +18,7 @@ func TestHealthOfDrains(t *testing.T) {
 		return c
 	}
 	all := control(job.GPUControl{UUID: job.EveryGPU, Paused: true, Reason: "upgrade"})
-	v := job.View{Drained: &all, Ends: &job.MachineEnd{At: now, How: "reboot"}, GPUs: []job.GPUView{
+	v := job.View{Drained: &all, Ends: &job.Shutdown{At: now, How: "reboot"}, GPUs: []job.GPUView{
 		{}, {}, {Control: control(job.GPUControl{Paused: true, Drain: true, Reason: "fan"})}, {Control: control(job.GPUControl{Paused: true, Until: now.Add(time.Hour)})},
 		{Control: control(job.GPUControl{Paused: true, Until: now})}, {Control: control(job.GPUControl{})},
 	}}

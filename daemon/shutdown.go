@@ -29,13 +29,13 @@ type shutdown struct {
 	begun atomic.Bool
 
 	once   sync.Mutex // held while logind is asked
-	end    job.MachineEnd
+	end    job.Shutdown
 	failed lastFailure
 }
 
 // Scheduled returns the shutdown of the machine that logind has scheduled, such as after 'shutdown
 // -r 6:00'. A zero time means that there is none.
-type Scheduled func(ctx context.Context) (job.MachineEnd, error)
+type Scheduled func(ctx context.Context) (job.Shutdown, error)
 
 // Reboot reboots the machine. Why is shown on the terminals of users.
 type Reboot func(ctx context.Context, why string) error

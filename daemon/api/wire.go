@@ -238,7 +238,7 @@ type Drain struct {
 
 	Reboot *job.Reboot `json:"reboot,omitempty"` // the machine is drained for it
 
-	Ends *job.MachineEnd `json:"ends,omitempty"` // the planned end; absent: no job may start at all
+	Ends *job.Shutdown `json:"ends,omitempty"` // the planned end; absent: no job may start at all
 }
 
 // JobReply answers a request about one job, such as show, why, cancel or wait.

@@ -188,7 +188,7 @@ type Leaving struct{ Not bool }
 
 // Planned says that a shutdown or reboot of the machine is scheduled. A zero time means that none
 // is, or no longer.
-type Planned struct{ End job.MachineEnd }
+type Planned struct{ End job.Shutdown }
 
 // RebootRefused answers a Reboot action that failed.
 type RebootRefused struct{ Why string }

@@ -52,10 +52,10 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 }
 
 // plannedEnd returns the planned shutdown or reboot of the machine, or nil.
-func (q *queue) plannedEnd() *job.MachineEnd {
+func (q *queue) plannedEnd() *job.Shutdown {
 	e := q.systemd.scheduledEnd()
 	if g := gpus.ForReboot(q.gpus); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {
-		e = job.MachineEnd{At: g.Reboot.By, How: "reboot", By: g.By}
+		e = job.Shutdown{At: g.Reboot.By, How: "reboot", By: g.By}
 	}
 	if e.At.IsZero() {
 		return nil

@@ -489,7 +489,7 @@ var verbs = map[string]func(*script){
 			return
 		}
 		how := s.text("how")
-		s.feed(core.Planned{End: job.MachineEnd{At: s.w.now.Add(s.duration("in")), How: cmp.Or(how, "reboot")}})
+		s.feed(core.Planned{End: job.Shutdown{At: s.w.now.Add(s.duration("in")), How: cmp.Or(how, "reboot")}})
 	},
 	// unable: systemd can't start any unit for now; no: it can again.
 	"unable": func(s *script) {

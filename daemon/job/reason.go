@@ -36,25 +36,25 @@ const (
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // the GPU is kept for Job, which goes before this job
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // an administrator reserved the GPU; Detail says for whom and when
 
-	ReasonTooMuch    ReasonCode = "too-much"       // the job asks for more than it can have; Detail says what
-	ReasonDrained    ReasonCode = "drained"        // an administrator stopped all starts; Detail says who, why, how long
-	ReasonMachineEnd ReasonCode = "machine-ends"   // the job may still run when the machine ends; Detail says when and why
-	ReasonStarts     ReasonCode = "starts"         // the machine makes starts fail; Detail is the cause
-	ReasonHeld       ReasonCode = "held"           // the job is held; Detail says by whom
-	ReasonDependency ReasonCode = "dependency"     // the job waits for an event of Job; Detail says which
-	ReasonBegin      ReasonCode = "begin-time"     // the job may not start before the time in Detail
-	ReasonBackoff    ReasonCode = "back-off"       // the job or Need starts in a row failed; no start before Detail
-	ReasonArrayLimit ReasonCode = "array-limit"    // Need tasks of its array run, which is the limit
-	ReasonFailures   ReasonCode = "array-failures" // Have tasks of the array have failed; Need is the limit
-	ReasonQuotaGPUs  ReasonCode = "quota-gpus"     // Need milli-GPUs, Have milli-GPUs left in the quota of Detail
-	ReasonQuotaJobs  ReasonCode = "quota-jobs"     // Detail runs Need jobs, which is the quota
-	ReasonQuotaMem   ReasonCode = "quota-mem"      // Need bytes of host memory, Have bytes left in the quota of Detail
-	ReasonQuotaCPUs  ReasonCode = "quota-cpus"     // Need CPUs, Have CPUs left in the quota of Detail
-	ReasonQuotaKept  ReasonCode = "quota-kept"     // the quota of Detail is kept for Job, which goes before this job
-	ReasonQuotaHours ReasonCode = "quota-hours"    // Detail has used Have GPU-hours of Need
-	ReasonAccount    ReasonCode = "account"        // the job's user can't run anything; Detail says why
-	ReasonTurn       ReasonCode = "start-turn"     // the job can start, and only waits for earlier starts to finish
-	ReasonGone       ReasonCode = "account-gone"   // another account, Detail, now has the number of the job's user
+	ReasonTooMuch    ReasonCode = "too-much"         // the job asks for more than it can have; Detail says what
+	ReasonDrained    ReasonCode = "drained"          // an administrator stopped all starts; Detail says who, why, how long
+	ReasonShutdown   ReasonCode = "planned-shutdown" // the job may still run at a planned shutdown; Detail says when and why
+	ReasonStarts     ReasonCode = "starts"           // the machine makes starts fail; Detail is the cause
+	ReasonHeld       ReasonCode = "held"             // the job is held; Detail says by whom
+	ReasonDependency ReasonCode = "dependency"       // the job waits for an event of Job; Detail says which
+	ReasonBegin      ReasonCode = "begin-time"       // the job may not start before the time in Detail
+	ReasonBackoff    ReasonCode = "back-off"         // the job or Need starts in a row failed; no start before Detail
+	ReasonArrayLimit ReasonCode = "array-limit"      // Need tasks of its array run, which is the limit
+	ReasonFailures   ReasonCode = "array-failures"   // Have tasks of the array have failed; Need is the limit
+	ReasonQuotaGPUs  ReasonCode = "quota-gpus"       // Need milli-GPUs, Have milli-GPUs left in the quota of Detail
+	ReasonQuotaJobs  ReasonCode = "quota-jobs"       // Detail runs Need jobs, which is the quota
+	ReasonQuotaMem   ReasonCode = "quota-mem"        // Need bytes of host memory, Have bytes left in the quota of Detail
+	ReasonQuotaCPUs  ReasonCode = "quota-cpus"       // Need CPUs, Have CPUs left in the quota of Detail
+	ReasonQuotaKept  ReasonCode = "quota-kept"       // the quota of Detail is kept for Job, which goes before this job
+	ReasonQuotaHours ReasonCode = "quota-hours"      // Detail has used Have GPU-hours of Need
+	ReasonAccount    ReasonCode = "account"          // the job's user can't run anything; Detail says why
+	ReasonTurn       ReasonCode = "start-turn"       // the job can start, and only waits for earlier starts to finish
+	ReasonGone       ReasonCode = "account-gone"     // another account, Detail, now has the number of the job's user
 )
 
 // NoGPU is the GPU index of a reason that is not about one GPU.

@@ -276,7 +276,7 @@ type View struct {
 	Jobs         []JobView
 	GPUs         []GPUView
 	Drained      *GPUControl   // the order that stops all starts; nil: there is none
-	Ends         *MachineEnd   // the planned shutdown or reboot; nil: there is none
+	Ends         *Shutdown     // the planned shutdown or reboot; nil: there is none
 	Links        []GPULink     // if a pair is missing, its link is unknown
 	Reservations []Reservation // those that have not ended, by start
 	GPUSource

@@ -43,7 +43,7 @@ func TestPlannedEnd(t *testing.T) {
 			if got := len(sc.p.Plan(&sc.s, sc.q).Place) == 1; got != c.starts {
 				t.Errorf("starts: %t", got)
 			}
-			if got, want := sc.printReasons(sc.lastJob(c.milli, c.change)), "machine-ends, it reboots"; !c.starts && got != want {
+			if got, want := sc.printReasons(sc.lastJob(c.milli, c.change)), "planned-shutdown, it reboots"; !c.starts && got != want {
 				t.Errorf("waits for %q, want %q", got, want)
 			}
 		})

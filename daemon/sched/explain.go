@@ -20,7 +20,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 		why = append([]job.Reason{{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: never.Message}}, why...)
 	}
 	if p.pass.s.cutsOff(c.bucket) {
-		return append(why, job.Reason{Code: job.ReasonMachineEnd, GPU: job.NoGPU, Detail: p.pass.s.End.Detail})
+		return append(why, job.Reason{Code: job.ReasonShutdown, GPU: job.NoGPU, Detail: p.pass.s.End.Detail})
 	}
 	if sh.milli == 0 {
 		return why

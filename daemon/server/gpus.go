@@ -79,7 +79,7 @@ func rebootProblem(in *api.DrainRequest, now time.Time) error {
 
 // renderDrain converts an administrator's order that no job may start, or else the planned end of
 // the machine. It returns nil if there is neither.
-func renderDrain(g *job.GPUControl, ends *job.MachineEnd) *api.Drain {
+func renderDrain(g *job.GPUControl, ends *job.Shutdown) *api.Drain {
 	switch {
 	case g != nil:
 	case ends != nil:

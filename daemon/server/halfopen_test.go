@@ -27,7 +27,7 @@ import (
 // unavailable. Each honest request is answered, and each acknowledged job exists once. No user has
 // more connections than the site allows, and a silent client loses its place. A server that has
 // stopped leaves nothing. A random seed decides what happens. The test is not in daemon/dst,
-// because net/http has goroutines of its own, and the clock of a synctest bubble waits for nobody.
+// which runs everything in one goroutine, because net/http has goroutines of its own.
 func TestHalfOpenClients(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

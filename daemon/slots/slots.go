@@ -13,8 +13,8 @@ type Slots[K comparable] struct {
 
 // slots has the slots of one key.
 type slots struct {
-	taken chan struct{}
-	users int // callers that have a slot or wait for one
+	taken   chan struct{}
+	callers int // that have a slot or wait for one
 }
 
 // Enter waits for a slot of a key. The caller must call leave once to free the slot. The first
@@ -48,14 +48,14 @@ func (s *Slots[K]) join(key K, most int) *slots {
 		one = &slots{taken: make(chan struct{}, most)}
 		s.byKey[key] = one
 	}
-	one.users++
+	one.callers++
 	return one
 }
 
 func (s *Slots[K]) part(key K, one *slots) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one.users--; one.users == 0 {
+	if one.callers--; one.callers == 0 {
 		delete(s.byKey, key)
 	}
 }

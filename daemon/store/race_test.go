@@ -2,6 +2,6 @@
 
 package store
 
-// slower divides the number of tested faults under the race detector. Without the detector all
-// faults are tested, with the same goroutines.
+// slower divides the number of faults that are tested under the race detector, which makes each
+// test slower. The goroutines are the same.
 const slower = 6

@@ -180,9 +180,9 @@ func (s *instance) reboot() func(ctx context.Context, why string) error {
 }
 
 // scheduledEnd returns the shutdown of the machine that logind has scheduled.
-func scheduledEnd(ctx context.Context) (job.MachineEnd, error) {
+func scheduledEnd(ctx context.Context) (job.Shutdown, error) {
 	how, at, err := systemd.ScheduledShutdown(ctx)
-	return job.MachineEnd{At: at, How: how}, err
+	return job.Shutdown{At: at, How: how}, err
 }
 
 // forget removes old ended jobs, by the limits of the settings in force.

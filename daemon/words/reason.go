@@ -56,7 +56,7 @@ var reasons = []reason{
 	{job.ReasonQuotaHours, quota, "{text} has used {have GPU-hour} lately, the quota is {need}", "", ""},
 
 	{job.ReasonDrained, machine, "no new job starts: {text}", "", ""},
-	{job.ReasonMachineEnd, machine, "may still run when {text}", "", ""},
+	{job.ReasonShutdown, machine, "may still run when {text}", "", ""},
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
 	{job.ReasonChecking, machine, "checking once more that its GPUs are free before it starts", "", ""},
 	{job.ReasonGPUCount, machine, "needs {need GPU}, {have} available now", "", ""},

@@ -246,7 +246,7 @@ func placeOrReason(j api.Job) string {
 var slurmReasons = map[job.ReasonCode]string{
 	job.ReasonHeld: "JobHeldUser", job.ReasonFailures: "JobHeldUser", job.ReasonDependency: "Dependency", job.ReasonBegin: "BeginTime",
 	job.ReasonArrayLimit: "JobArrayTaskLimit", job.ReasonGPUKept: "Priority",
-	job.ReasonMachineEnd: "ReqNodeNotAvail", job.ReasonGPUReserved: "Reservation", job.ReasonQuotaGPUs: "QOSMaxGRESPerUser",
+	job.ReasonShutdown: "ReqNodeNotAvail", job.ReasonGPUReserved: "Reservation", job.ReasonQuotaGPUs: "QOSMaxGRESPerUser",
 	job.ReasonQuotaJobs: "QOSMaxJobsPerUserLimit", job.ReasonQuotaMem: "QOSMaxMemoryPerUser",
 	job.ReasonQuotaCPUs: "QOSMaxCpuPerUserLimit",
 }

@@ -2,8 +2,8 @@ package job
 
 import "time"
 
-// MachineEnd is a planned shutdown or reboot of the machine.
-type MachineEnd struct {
+// Shutdown is a planned shutdown or reboot of the machine.
+type Shutdown struct {
 	At  time.Time `json:"at"`
 	How string    `json:"how"`          // reboot, kexec, soft-reboot, poweroff or halt, as logind calls them
 	By  string    `json:"by,omitempty"` // the administrator who drained the machine; "": it is scheduled with 'shutdown'
@@ -17,26 +17,26 @@ const RebootsCheck = "reboots"
 const bootTime = 10 * time.Minute
 
 // Back returns when jobs may start again; zero: unknown.
-func (e *MachineEnd) Back() time.Time {
-	if e.How == "poweroff" || e.How == "halt" {
+func (s *Shutdown) Back() time.Time {
+	if s.How == "poweroff" || s.How == "halt" {
 		return time.Time{}
 	}
-	return e.At.Add(bootTime)
+	return s.At.Add(bootTime)
 }
 
 // Say returns what happens to the machine and when.
-func (e *MachineEnd) Say() Message {
+func (s *Shutdown) Say() Message {
 	what := "reboots"
-	switch e.How {
+	switch s.How {
 	case "poweroff":
 		what = "is switched off"
 	case "halt":
 		what = "is halted"
 	}
-	if e.By != "" {
-		return Say("detail/ends-by", what, e.At, e.By)
+	if s.By != "" {
+		return Say("detail/ends-by", what, s.At, s.By)
 	}
-	return Say("detail/ends", what, e.At)
+	return Say("detail/ends", what, s.At)
 }
 
 // Reboot is the reboot that an administrator drained the machine for. It takes place as soon as no
