@@ -165,6 +165,7 @@ func recoveredJob(s *units.Spec, st *units.Status, run string, now time.Time) jo
 		Label: job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
 		Request: job.Request{
 			MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, TimeLimit: job.Span(s.TimeLimit), Grace: new(job.Span(s.Grace)),
+			Derived: job.Derived{ContainerEngine: s.Engine},
 		},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
 		Life: job.Life{QueuedAt: began, Recovered: true},

@@ -78,12 +78,14 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	}
 	ev := core.Sampled{
 		Number: number, Snap: snap, Driver: s.driver(snap.Driver), HasCUDA: s.d.opt.HasCUDA != nil && s.d.opt.HasCUDA(),
-		Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{},
+		Jobs: map[int]job.ID{}, Claims: map[int]gpus.Claim{}, Persons: map[int]gpus.Person{},
 	}
 	for _, dev := range snap.Devices {
 		for _, p := range dev.Processes {
 			if id, ok := units.ParseName(p.Unit); ok {
 				ev.Jobs[p.PID] = job.ID(id)
+			} else if uid, id, ok := units.ParseJobSlice(p.Unit); ok {
+				ev.Claims[p.PID] = gpus.Claim{UID: uid, Job: job.ID(id)}
 			}
 			if s.d.opt.Person == nil {
 				continue

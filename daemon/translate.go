@@ -43,7 +43,8 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	r := &j.Request
 	spec := units.Spec{
 		Scope: x.opt.Scope,
-		ID:    int64(j.ID), UID: j.Owner.UID, GID: x.directory.groupNow(j), User: j.Owner.User, JobName: j.Label.Name,
+		ID:    int64(j.ID), Engine: r.ContainerEngine,
+		UID: j.Owner.UID, GID: x.directory.groupNow(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.GraceTime().Duration(), Launcher: x.opt.Launcher, Rlimits: p.Limits,
 	}
@@ -163,7 +164,7 @@ func unitOf(st units.Status) core.Unit {
 	return u
 }
 
-// controlGroup returns the control group of a job's unit.
+// controlGroup returns the control group with all processes of a job.
 func controlGroup(s units.Scope, j *job.Job) string {
-	return s.ControlGroup(j.Owner.UID, units.Name(int64(j.ID)))
+	return s.JobGroup(j.Owner.UID, int64(j.ID), j.Request.ContainerEngine)
 }

@@ -140,6 +140,11 @@ func firstNumber(fields string) int {
 // hide foreign use behind somebody's job. Any other process belongs to its deepest unit that does
 // not have the name of a job's unit.
 //
+// A process below a job's own slice that is not in the job's unit counts as in that slice, if the
+// slice is where systemd puts it: "gpujobs-u1001-j42.slice". A container of Docker is there. Whoever
+// may use Docker can name any slice, so the caller must check that the job is that user's, runs and
+// uses Docker.
+//
 // If group is not "", jobs are units below that control group, and jobs of the machine's systemd
 // belong to another scheduler.
 func UnitOfCgroup(text, group string) string {
@@ -162,6 +167,9 @@ func UnitOfCgroup(text, group string) string {
 
 func unitOfPath(path, below string) string {
 	deepest, inSlices := "", true
+	if slice := jobSlice(path); slice != "" && below == "" {
+		return toPrintable(slice, maxUnit)
+	}
 	if below != "" {
 		var ours bool
 		if path, ours = cutGroup(path, below); !ours {
@@ -187,6 +195,21 @@ func unitOfPath(path, below string) string {
 		}
 	}
 	return toPrintable(deepest, maxUnit)
+}
+
+// jobSlice returns the slice of a single job in which a process is, but not in the job's unit, or
+// "". A slice of that name elsewhere, such as in a user's own systemd, does not count.
+func jobSlice(path string) string {
+	parts := strings.SplitN(strings.TrimPrefix(path, "/"), "/", 5)
+	if len(parts) < 4 || parts[0] != "gpujobs.slice" || strings.HasPrefix(parts[3], contract.UnitPrefix) {
+		return ""
+	}
+	user, isSlice := strings.CutSuffix(parts[1], ".slice")
+	number, isPart := strings.CutPrefix(parts[2], user+"-j")
+	if !isSlice || !isPart || !strings.HasPrefix(user, otherSlices) || !strings.HasSuffix(number, ".slice") {
+		return ""
+	}
+	return parts[2]
 }
 
 // cutGroup returns the path of a control group relative to a control group above it.

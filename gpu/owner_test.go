@@ -14,10 +14,19 @@ import (
 )
 
 func TestUnitOfCgroup(t *testing.T) {
+	const ofJob = "/gpujobs.slice/gpujobs-u1001.slice/gpujobs-u1001-j17.slice"
 	tests := []struct{ name, text, want string }{
 		{"job", "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-17.service\n", "gpujob-17.service"},
 		{"below a job", "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-17.service/sub/app.scope\n", "gpujob-17.service"},
 		{"systemd inside a job", "0::/gpujobs.slice/gpujob-1.service/system.slice/gpujob-9.service\n", "gpujob-1.service"},
+		{"container of a job", "0::" + ofJob + "/docker-0123.scope\n", "gpujobs-u1001-j17.slice"},
+		{"below a container of a job", "0::" + ofJob + "/docker-0123.scope/system.slice/gpujob-9.service\n", "gpujobs-u1001-j17.slice"},
+		{"folder in a job's slice", "0::" + ofJob + "/x\n", "gpujobs-u1001-j17.slice"},
+		{"job in its own slice", "0::" + ofJob + "/gpujob-17.service\n", "gpujob-17.service"},
+		{"a job's slice in a user's systemd", "0::/user.slice/user-1001.slice/user@1001.service" + ofJob + "/libpod-1.scope\n", "libpod-1.scope"},
+		{"a job's slice in a system's folder", "0::/system.slice/gpujobs-u1001-j17.slice/0123\n", "gpujobs-u1001-j17.slice"},
+		{"a job's slice of another user", "0::/gpujobs.slice/gpujobs-u1002.slice/gpujobs-u1001-j17.slice/docker-1.scope\n", "docker-1.scope"},
+		{"a job's slice in a folder", "0::/x" + ofJob + "/docker-1.scope\n", "docker-1.scope"},
 		{"deleted", "0::/gpujobs.slice/gpujob-17.service (deleted)\n", "gpujob-17.service"},
 		{"session", "0::/user.slice/user-1001.slice/session-3.scope\n", "session-3.scope"},
 		{"user service", "0::/user.slice/user-1001.slice/user@1001.service/app.slice/tune.service\n", "tune.service"},

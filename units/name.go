@@ -33,6 +33,29 @@ func ParseName(name string) (int64, bool) {
 	return id, true
 }
 
+// SlicePattern matches the slices that single jobs have.
+const SlicePattern = "gpujobs-u*-j*.slice"
+
+// JobSlice returns the slice that a job with its own slice has, "gpujobs-u1001-j42.slice". It is a
+// part of the slice of the user's jobs.
+func JobSlice(uid int, id int64) string {
+	return "gpujobs-u" + strconv.Itoa(uid) + "-j" + strconv.FormatInt(id, 10) + ".slice"
+}
+
+// ParseJobSlice returns the user and the job whose slice has this name, or false for any other
+// name.
+func ParseJobSlice(name string) (uid int, id int64, ok bool) {
+	rest, _ := strings.CutPrefix(name, "gpujobs-u")
+	user, rest, _ := strings.Cut(rest, "-j")
+	digits, _ := strings.CutSuffix(rest, ".slice")
+	uid, err := strconv.Atoi(user)
+	id, wrong := strconv.ParseInt(digits, 10, 64)
+	if err != nil || wrong != nil || uid < 0 || id <= 0 || JobSlice(uid, id) != name {
+		return 0, 0, false
+	}
+	return uid, id, true
+}
+
 // Slice returns the slice of a user's jobs, "gpujobs-u1001.slice", which is a part of
 // gpujobs.slice. An administrator may limit it with an ordinary drop-in.
 func Slice(uid int) string { return "gpujobs-u" + strconv.Itoa(uid) + ".slice" }

@@ -50,3 +50,26 @@ func FuzzParseName(f *testing.F) {
 		}
 	})
 }
+
+// A job has one slice name, which names its user and the job.
+func TestParseJobSlice(t *testing.T) {
+	for name, want := range map[string][2]int64{
+		"gpujobs-u1000-j17.slice":   {1000, 17},
+		"gpujobs-u0-j1.slice":       {0, 1},
+		"gpujobs-u1000.slice":       {},
+		"gpujobs-u1000-j0.slice":    {},
+		"gpujobs-u01-j1.slice":      {},
+		"gpujobs-u1-j01.slice":      {},
+		"gpujobs-u-1-j1.slice":      {},
+		"gpujobs-u1-j1-j2.slice":    {},
+		"gpujobs-u1-j1.service":     {},
+		"xgpujobs-u1-j1.slice":      {},
+		"gpujobs-u1-j1.slice.slice": {},
+		"":                          {},
+	} {
+		uid, id, ok := ParseJobSlice(name)
+		if int64(uid) != want[0] || id != want[1] || ok != (id != 0) {
+			t.Errorf("%q: %d, %d, %t", name, uid, id, ok)
+		}
+	}
+}

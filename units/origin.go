@@ -20,6 +20,7 @@ var ErrOrigin = errors.New("the unit was not made by gpusched")
 type Origin struct {
 	Description string
 	User, Group string // numeric; Group "": the account's own group
+	Slice       string
 	LogFields   [][]byte
 	SpecPath    string // last argument of the launcher
 
@@ -29,7 +30,7 @@ type Origin struct {
 // OriginOf returns what systemd would report for a unit with these properties.
 func OriginOf(props []Property) Origin {
 	o := Origin{MemoryMax: Infinity, CPUQuota: Infinity, TimeoutStop: Infinity}
-	texts := map[string]*string{"Description": &o.Description, "User": &o.User, "Group": &o.Group}
+	texts := map[string]*string{"Description": &o.Description, "User": &o.User, "Group": &o.Group, "Slice": &o.Slice}
 	numbers := map[string]*uint64{
 		"MemoryMax": &o.MemoryMax, "CPUQuotaPerSecUSec": &o.CPUQuota, "TimeoutStopUSec": &o.TimeoutStop,
 	}
@@ -95,6 +96,9 @@ func (o Origin) Spec(name string) (Spec, error) {
 	}
 	if o.CPUQuota != Infinity {
 		s.Limits.CPUs = int(o.CPUQuota / 1_000_000)
+	}
+	if _, _, own := ParseJobSlice(o.Slice); own {
+		s.Engine = contract.Docker
 	}
 	err := errors.Join(s.readIdentity(o), s.readDescription(o.Description), s.readFields(o.LogFields))
 	if err != nil {

@@ -1,6 +1,7 @@
 package units
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -120,7 +121,7 @@ func grace(s Spec) time.Duration {
 // the groups that the host knows at the start.
 func identity(s Spec) []Property {
 	p := []Property{
-		{"Slice", s.Scope.Slice(s.UID)},
+		{"Slice", cmp.Or(s.Scope.OwnSlice(s.UID, s.ID, s.Engine), s.Scope.Slice(s.UID))},
 		{"User", strconv.Itoa(s.UID)},
 	}
 	if s.GID != 0 {
@@ -145,9 +146,14 @@ func hooks(s Spec) Property {
 	}}
 }
 
+// devices returns the device filter. In a slice of the job's own, a container's nodes are made, too.
 func devices(s Spec) []Property {
 	var allow []DeviceAllow
-	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), "rw"}) }
+	access := "rw"
+	if s.Scope.OwnSlice(s.UID, s.ID, s.Engine) != "" {
+		access = "rwm"
+	}
+	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), access}) }
 	ctl := cgroup.Device{Major: contract.NvidiaMajor, Minor: contract.CtlMinor}
 	for _, g := range s.GPUs {
 		add(cgroup.GPU(uint32(g.Minor)))
@@ -165,6 +171,34 @@ func devices(s Spec) []Property {
 		p = append(p, Property{"DeviceAllow", allow})
 	}
 	return p
+}
+
+// Split separates the properties of a unit that has a slice of its own from those of that slice.
+// The slice has the device filter alone, so a launcher in the unit that tests the filter tests the
+// slice's. It has the limits, too. For any other unit the name of the slice is "".
+func Split(props []Property) (slice string, ofSlice, ofUnit []Property) {
+	for _, p := range props {
+		if name, _ := p.Value.(string); p.Name == "Slice" {
+			if _, _, own := ParseJobSlice(name); own {
+				slice = name
+			}
+		}
+	}
+	if slice == "" {
+		return "", nil, props
+	}
+	for _, p := range props {
+		switch p.Name {
+		case "DevicePolicy", "DeviceAllow":
+			ofSlice = append(ofSlice, p)
+			continue
+		case "Description", "MemoryAccounting", "CPUAccounting", "TasksAccounting", "CPUWeight", "MemoryMax", "MemorySwapMax",
+			"TasksMax", "CPUQuotaPerSecUSec":
+			ofSlice = append(ofSlice, p)
+		}
+		ofUnit = append(ofUnit, p)
+	}
+	return slice, ofSlice, ofUnit
 }
 
 // limitProperties gives each unit a CPU weight: a job that counts for more CPUs gets more CPU time,

@@ -227,3 +227,42 @@ func TestPropertyEdges(t *testing.T) {
 		}
 	}
 }
+
+// The slice of a job's own has the device filter, with which nodes can be made, too, and the limits.
+// The unit in it has no filter of its own. The properties of all other jobs go to the unit.
+func TestSplit(t *testing.T) {
+	spec := fullSpec()
+	if slice, of, unit := Split(Properties(spec)); slice != "" || of != nil || !reflect.DeepEqual(unit, Properties(spec)) {
+		t.Errorf("without a container: slice %q with %v", slice, of)
+	}
+	spec.Engine = contract.Docker
+	slice, of, unit := Split(Properties(spec))
+	var b strings.Builder
+	for _, l := range Render(of) {
+		fmt.Fprintf(&b, "%s=%s\n", l.Name, l.Text)
+	}
+	golden.Check(t, "slice.properties", b.String())
+	placed := false
+	for _, p := range unit {
+		if strings.HasPrefix(p.Name, "Device") {
+			t.Errorf("the unit has %s", p.Name)
+		}
+		placed = placed || p.Name == "Slice" && p.Value == slice
+	}
+	if slice != "gpujobs-u1001-j42.slice" || !placed {
+		t.Errorf("slice %q, unit %v", slice, unit)
+	}
+	if s, err := OriginOf(Properties(spec)).Spec(Name(42)); err != nil || s.Engine != contract.Docker {
+		t.Errorf("recovered: %+v, %v", s, err)
+	}
+	if got, want := (Scope{}).JobGroup(1001, 42, contract.Docker), "/gpujobs.slice/gpujobs-u1001.slice/gpujobs-u1001-j42.slice"; got != want {
+		t.Errorf("control group %s", got)
+	}
+	for _, s := range []Scope{{User: true}, {}} {
+		for _, e := range []contract.Engine{"", contract.Podman, contract.Docker} {
+			if got := s.OwnSlice(1001, 42, e) != ""; got != (e == contract.Docker && !s.User) {
+				t.Errorf("%v %q: %t", s, e, got)
+			}
+		}
+	}
+}

@@ -43,6 +43,24 @@ func (s Scope) ControlGroup(uid int, unit string) string {
 	return group + unit
 }
 
+// OwnSlice returns the slice that a job has to itself, or "" if the job's engine needs none. A
+// Docker daemon starts its containers outside the job's unit. So the unit and the containers are
+// put into one slice, which has the device filter and the limits.
+func (s Scope) OwnSlice(uid int, id int64, engine contract.Engine) string {
+	if engine != contract.Docker || s.User {
+		return ""
+	}
+	return JobSlice(uid, id)
+}
+
+// JobGroup returns the control group that contains all processes of a job.
+func (s Scope) JobGroup(uid int, id int64, engine contract.Engine) string {
+	if slice := s.OwnSlice(uid, id, engine); slice != "" {
+		return s.ControlGroup(uid, slice)
+	}
+	return s.ControlGroup(uid, Name(id))
+}
+
 // Identifier returns the journal identifier of a job's lines. For a user's own systemd, journald
 // takes the unit's name from the process, which may have ended by then. The lines of such a job are
 // found by this identifier, which no other job has.

@@ -21,6 +21,8 @@ type Spec struct {
 	Array   int64  // the array that the job is a task of; 0: none
 	Task    int    // the job's index in that array
 
+	Engine contract.Engine // of the container in which the command runs; "": none
+
 	GPUs    []contract.GPU  // of this attempt; empty: a job without GPUs
 	Devices []cgroup.Device // further nodes that the site lets jobs open
 	Limits  cgroup.Limits

@@ -31,6 +31,16 @@ func TestMachineConformance(t *testing.T) {
 		Properties: unitProperties,
 		Settled:    func(s units.Status) { waitActor(t, s) },
 		Processes:  func(_ testedManager, s units.Status) int { return countProcesses(t, s) },
+		Slices: func(testedManager) []string {
+			found, err := filepath.Glob("/sys/fs/cgroup/gpujobs.slice/gpujobs-u*.slice/gpujobs-u*-j*.slice")
+			if err != nil {
+				t.Error(err)
+			}
+			for i := range found {
+				found[i] = filepath.Base(found[i])
+			}
+			return found
+		},
 	})
 }
 

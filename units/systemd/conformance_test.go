@@ -35,6 +35,8 @@ type bench struct {
 	// Processes returns the number of processes in the control group of a status; 0 if the group is
 	// gone.
 	Processes func(m testedManager, s units.Status) int
+	// Slices returns the slices of single jobs that there are.
+	Slices func(m testedManager) []string
 }
 
 // patience is the time without a change after which the suite fails. Only a failure takes that
@@ -55,6 +57,7 @@ func TestMemoryConformance(t *testing.T) {
 			return []units.Property{{Name: "Description", Value: key}}
 		},
 		Processes: func(m testedManager, s units.Status) int { return m.(*unittest.Systemd).Processes(s.Name) },
+		Slices:    func(m testedManager) []string { return m.(*unittest.Systemd).Slices() },
 	})
 }
 
@@ -78,6 +81,7 @@ func conformance(t *testing.T, b bench) {
 		{"stop the deaf", testStopDeaf},
 		{"sweep", testSweep},
 		{"spent", testSpent},
+		{"a slice", testSlice},
 		{"says that it stops", testStopping},
 		{"absent", testAbsent},
 		{"list", testList},

@@ -19,6 +19,7 @@ const (
 	errPropReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
 	errShuttingDown = "org.freedesktop.systemd1.ShuttingDown"
 	errNoProperty   = "org.freedesktop.DBus.Error.UnknownProperty"
+	errNoObject     = "org.freedesktop.DBus.Error.UnknownObject"
 
 	// A queued systemd job conflicts with another one, mostly with the job of a shutdown.
 	errDestructive = "org.freedesktop.systemd1.TransactionIsDestructive"

@@ -36,6 +36,9 @@ func (m *Manager) groupOf(name string, props []units.Property) string {
 	if slices.ContainsFunc(props, func(p units.Property) bool { return strings.HasPrefix(p.Name, "ExecStop") }) {
 		return ""
 	}
+	if slice, _, _ := units.Split(props); slice != "" {
+		return "" // the status needs what the whole slice has used
+	}
 	for _, p := range props {
 		if text, is := p.Value.(string); is && p.Name == "User" {
 			if uid, err := strconv.Atoi(text); err == nil {

@@ -32,8 +32,10 @@ func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 		return err
 	}
 	for try := 1; ; try++ {
-		if err := l.callWithoutReply(ctx, method, name); err != nil {
-			return wrap("freeze unit", name, err)
+		for _, one := range append(m.slices.of(name), name) {
+			if err := l.callWithoutReply(ctx, method, one); err != nil {
+				return wrap("freeze unit", name, err)
+			}
 		}
 		s, err := m.Status(ctx, name) // systemd answers this call after it has handled the request
 		phase, _ := units.Decode(s)

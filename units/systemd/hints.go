@@ -14,6 +14,9 @@ import (
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
 		m.waiters.finish(unit, job, result)
+		if isContainer(unit) {
+			m.wakeOpener()
+		}
 		return
 	}
 	if !m.waiters.finish(unit, job, result) {

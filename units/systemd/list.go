@@ -21,26 +21,30 @@ func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list of units: %w", err)
 	}
-	names, err := loadedNames(ctx, l)
+	names, err := m.loadedNames(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	return m.readAll(ctx, l, names)
 }
 
-// loadedNames returns the names of the jobs' units that systemd has, sorted.
-func loadedNames(ctx context.Context, l *link) ([]string, error) {
+// loadedNames returns the names of the jobs' units that systemd has, sorted. It notes the slices that
+// belong to single jobs.
+func (m *Manager) loadedNames(ctx context.Context, l *link) ([]string, error) {
 	var found []sddbus.UnitStatus
-	if err := l.manager(ctx, "ListUnitsByPatterns", []string{}, []string{units.Pattern}).Store(&found); err != nil {
+	if err := l.manager(ctx, "ListUnitsByPatterns", []string{}, []string{units.Pattern, units.SlicePattern}).Store(&found); err != nil {
 		return nil, wrap("list of units", units.Pattern, err)
 	}
 	var names []string
 	for _, u := range found {
 		if _, ok := units.ParseName(u.Name); ok && u.LoadState != units.LoadNotFound {
 			names = append(names, u.Name)
+		} else if isJobSlice(u.Name) && !m.user {
+			m.slices.note(u.Name)
 		}
 	}
 	slices.Sort(names)
+	m.wakeOpener()
 	return names, nil
 }
 

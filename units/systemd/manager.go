@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -40,6 +41,10 @@ type Manager struct {
 	waiters *waiters
 	compat  *compat
 	tidy    *tidy
+	slices  jobSlices
+	root    string // mount point of the control groups, for what is read about slices
+
+	containers chan struct{} // holds a token while openContainers must look
 
 	// seen has the units that systemd had when we last knew. It only saves work: a unit in seen is
 	// read directly, any other unit is looked up first. If a unit does not exist, reading it makes
@@ -70,6 +75,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 		changes: newChanges(), waiters: &waiters{unit: map[string]map[*waiter]struct{}{}}, compat: &compat{},
 		tidy: &tidy{dir: fieldsDir, since: map[string]time.Time{}}, since: time.Now(),
 	}
+	m.containers, m.root = make(chan struct{}, 1), cgroup.Root
 	if m.dialBus == nil {
 		m.dialBus = dialSocket
 	}
@@ -80,6 +86,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m.stop = stop
 	up := make(chan struct{}, 1)
 	m.done.Go(func() { m.changes.pump(running) })
+	m.done.Go(func() { m.openContainers(running) })
 	m.done.Go(func() { m.keepConnected(running, up) })
 	select {
 	case <-up:

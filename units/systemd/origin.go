@@ -39,6 +39,7 @@ func (p properties) origin() units.Origin {
 		Description: get[string](p, "Description"),
 		User:        get[string](p, "User"),
 		Group:       get[string](p, "Group"),
+		Slice:       get[string](p, "Slice"),
 		LogFields:   get[[][]byte](p, "LogExtraFields"),
 		SpecPath:    p.specPath(),
 		MemoryMax:   p.amount("MemoryMax"),

@@ -33,6 +33,16 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	w := m.waiters.enter(name, true)
 	defer m.leaveStart(name, w)
 	m.tidy.noteStart(name)
+	slice, ofSlice, props := units.Split(props)
+	if slice != "" {
+		own := m.slices.note(slice)
+		own.mu.Lock()
+		defer own.mu.Unlock()
+		own.gone = false
+		if err := m.makeSlice(ctx, l, name, slice, ofSlice); err != nil {
+			return none, err
+		}
+	}
 	m.groups.Store(name, m.groupOf(name, props)) // before systemd can have dropped it again
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {

@@ -136,6 +136,9 @@ func (p properties) status(name string) units.Status {
 	s.EndAge, s.Stopped = age(ended), left != 0 && left < ended
 	s.Spent, s.PostFailed = p.isSpent(&s), p.postFailed(&s, ended)
 	s.CheckCode, s.CheckStatus = p.checkEnded()
+	if slice := get[string](p, "Slice"); isJobSlice(slice) {
+		ofSlice(&s, slice)
+	}
 	return s
 }
 

@@ -20,12 +20,15 @@ const (
 	killPatience = 10 * time.Second // from our SIGKILL to the end of the processes; those with much memory take seconds
 )
 
-// Stop ends the named unit, kills everything left in its control group, and makes systemd drop the
-// unit and its result. A missing unit is not an error. Stop takes as long as the unit's processes
-// and its grace. units.ErrProcesses means that processes outlived even SIGKILL. systemd may still
-// be waiting for them.
+// Stop ends the named unit and then the slice of the job's own, if there is one. It kills
+// everything left in them, and makes systemd drop the unit and its result. A missing unit is not an
+// error. Stop takes as long as the unit's processes and its grace. units.ErrProcesses means that
+// processes outlived even SIGKILL. systemd may still be waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
 	err := m.stopUnit(ctx, name)
+	if err == nil || errors.Is(err, units.ErrProcesses) {
+		err = errors.Join(err, m.endSlices(ctx, name))
+	}
 	if err == nil {
 		m.tidy.keepUnlimited(name)
 	}
@@ -54,13 +57,9 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	_, well := m.exited.Load(name)
-	var job dbus.ObjectPath
-	err = l.manager(ctx, "StopUnit", name, "replace").Store(&job)
-	switch {
-	case code(err) == errNoSuchUnit:
-		return nil
-	case err != nil:
-		return wrap("stop unit", name, err)
+	job, err := stopJob(ctx, l, name)
+	if err != nil || job == "" {
+		return err
 	}
 	if err := m.awaitStop(ctx, l, w, name, job); err != nil {
 		return wrap("stop unit", name, err)
@@ -69,6 +68,18 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 		return nil
 	}
 	return m.collect(ctx, l, w, name)
+}
+
+// stopJob queues a stop, and returns systemd's job; "" if there is no such unit.
+func stopJob(ctx context.Context, l *link, name string) (job dbus.ObjectPath, err error) {
+	err = l.manager(ctx, "StopUnit", name, "replace").Store(&job)
+	switch {
+	case code(err) == errNoSuchUnit:
+		return "", nil
+	case err != nil:
+		return "", wrap("stop unit", name, err)
+	}
+	return job, nil
 }
 
 // awaitGone waits for a moment until systemd reports that it has dropped a stopped unit. systemd

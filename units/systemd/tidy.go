@@ -51,8 +51,11 @@ type tidy struct {
 
 // Tidy removes the files that systemd leaves behind for units of jobs that have been gone for five
 // minutes. The machine's daemon calls it about every minute. It touches only files with names of
-// jobs' units, whichever daemon started the units.
+// jobs' units, whichever daemon started the units. It also ends slices whose job has no unit.
 func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
+	if err := m.tidySlices(ctx); err != nil {
+		return err
+	}
 	have, err := m.tidy.files()
 	if err != nil || len(have) == 0 {
 		return err
@@ -61,7 +64,7 @@ func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("remove what ended units left: %w", err)
 	}
-	names, err := loadedNames(ctx, l)
+	names, err := m.loadedNames(ctx, l)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,13 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 // Vanish removes the named unit from systemd with everything in it, without a result.
 func (s *Systemd) Vanish(name string) { s.withUnit(name, s.remove) }
 
+// Slices returns the slices that single jobs have, whatever the state of the bus.
+func (s *Systemd) Slices() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.slices))
+}
+
 // KeepProcesses makes the processes of the named unit survive every kill, so that Stop returns
 // units.ErrProcesses. If keep is false, they do not survive kills any more.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
@@ -103,6 +110,7 @@ func (s *Systemd) Reboot() {
 		}
 	}
 	clear(s.units)
+	clear(s.slices)
 	clear(s.faults)
 	clear(s.holds)
 	s.connected, s.leaving = true, false

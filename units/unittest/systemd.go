@@ -32,6 +32,7 @@ type Systemd struct {
 
 	mu          sync.Mutex // guards what follows
 	units       map[string]*unit
+	slices      map[string]bool // the slices that single jobs have
 	aimed       map[string][]int
 	started     map[string]int // starts that took effect, by unit, across reboots
 	invocations int
@@ -48,8 +49,8 @@ const changesBuffer = 1 << 16
 func New(o Options) *Systemd {
 	s := &Systemd{
 		behave: o.Behave, wait: o.Await, changes: make(chan units.Change, cmp.Or(o.Buffer, changesBuffer)), connected: true,
-		units: map[string]*unit{}, aimed: map[string][]int{}, started: map[string]int{}, faults: map[Op][]Fault{},
-		holds: map[hold]bool{},
+		units: map[string]*unit{}, slices: map[string]bool{}, aimed: map[string][]int{}, started: map[string]int{},
+		faults: map[Op][]Fault{}, holds: map[hold]bool{},
 	}
 	if s.behave == nil {
 		s.behave = func(string, []units.Property) Behaviour { return Behaviour{} }
@@ -78,6 +79,9 @@ func (s *Systemd) Start(ctx context.Context, name string, props []units.Property
 		if s.leaving {
 			return none, fmt.Errorf("start unit %q: %w", name, units.ErrNotNow)
 		}
+		if slice, _, _ := units.Split(props); slice != "" {
+			s.slices[slice] = true
+		}
 		u := s.create(name, props)
 		if !s.holds[hold{OpStart, name}] {
 			s.begin(u)
@@ -97,6 +101,7 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 		u := s.units[name]
 		switch {
 		case u == nil:
+			s.endSlices(name)
 		case u.processesStay:
 			s.stopMain(u)
 			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // resets the failure

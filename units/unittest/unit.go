@@ -2,6 +2,7 @@ package unittest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"syscall"
 
@@ -63,6 +64,8 @@ func (s *Systemd) create(name string, props []units.Property) *unit {
 func (u *unit) currentStatus() units.Status {
 	s := u.status
 	ended := s.Active == units.ActiveFailed || s.Active == units.ActiveActive && s.Sub == units.SubExited
+	slice, _, _ := units.Split(u.props)
+	ended = ended && slice == ""
 	s.Spent = ended && u.processes == 0 && !u.processesStay && !s.JobPending && !slices.ContainsFunc(u.props, stopsWith)
 	return s
 }
@@ -113,6 +116,9 @@ const firstPID = 100000
 func controlGroup(u *unit) string {
 	for _, p := range u.props {
 		if slice, ok := p.Value.(string); ok && p.Name == "Slice" {
+			if uid, _, own := units.ParseJobSlice(slice); own {
+				return units.Scope{}.ControlGroup(uid, slice)
+			}
 			return "/gpujobs.slice/" + slice + "/" + u.status.Name
 		}
 	}
@@ -213,8 +219,17 @@ func (s *Systemd) stopMain(u *unit) {
 	}
 }
 
-// remove ends a stop: systemd drops the unit.
+// endSlices ends the slices that carry the job of a unit in their names.
+func (s *Systemd) endSlices(name string) {
+	maps.DeleteFunc(s.slices, func(slice string, _ bool) bool {
+		_, id, _ := units.ParseJobSlice(slice)
+		return units.Name(id) == name
+	})
+}
+
+// remove ends a stop: systemd drops the unit and the slice of the job's own.
 func (s *Systemd) remove(u *unit) {
+	s.endSlices(u.status.Name)
 	delete(s.units, u.status.Name)
 	if u.held != nil {
 		if u.status.Active == units.ActiveActivating { // a cancelled start

@@ -159,7 +159,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	b.restoreCleanup(d)
 	for i := range g.Processes {
 		p := &g.Processes[i]
-		id, ok := e.Jobs[p.PID]
+		id, ok := e.jobOf(p.PID, b.jobs)
 		if ok {
 			b.remember(p, membership{job: id})
 			if l := b.jobs.Active(id); l != nil && !p.Dead {

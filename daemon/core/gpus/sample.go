@@ -6,17 +6,40 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Sample is a numbered sample of the GPUs. Jobs maps pids to jobs. Persons maps the uids of
-// containers to the persons to whom they belong. If the snapshot has a Problem, nothing is known.
+// Sample is a numbered sample of the GPUs. Jobs maps pids to jobs, and Claims those pids to claims
+// that are in the slice of a single job. Persons maps the uids of containers to the persons to whom
+// they belong. If the snapshot has a Problem, nothing is known.
 type Sample struct {
 	Number  uint64
 	Snap    gpu.Snapshot
 	Driver  gpu.DriverVersions // the driver's versions, as far as they are known
 	HasCUDA bool               // libcuda.so.1 is installed
 	Jobs    map[int]job.ID
+	Claims  map[int]Claim
 	Persons map[int]Person
+}
+
+// Claim is what the name of a slice says: that a process in it belongs to this job of this user.
+// Whoever may use Docker can name any slice, so a claim counts only while that job has a slice.
+type Claim struct {
+	UID int
+	Job job.ID
+}
+
+// jobOf returns the job that a process belongs to, as its control group shows.
+func (e *Sample) jobOf(pid int, jobs *tracked.Book) (id job.ID, ok bool) {
+	if id, ok = e.Jobs[pid]; ok {
+		return id, true
+	}
+	c, ok := e.Claims[pid]
+	if !ok {
+		return 0, false
+	}
+	l := jobs.Active(c.Job)
+	return c.Job, l != nil && l.Owner.UID == c.UID && l.Request.ContainerEngine == contract.Docker
 }
 
 // Person is the user to whom a uid belongs. Unsure means that the uid may also be another
