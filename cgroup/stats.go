@@ -35,7 +35,7 @@ func (s Stats) PeakOrNow() int64 {
 	return max(s.PeakMemBytes, s.MemBytes, 0)
 }
 
-// Read returns what the control group used. The name of the group is systemd's
+// Read returns what the control group has used. The group is named as systemd names it
 // ("/gpujobs.slice/…"). The error is ErrGone if there is no such group.
 func Read(root, group string) (Stats, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {

@@ -31,8 +31,8 @@ type directory struct {
 }
 
 // hasNewOwner reports whether a job must not start because its uid may now belong to another
-// account. It sets the reason in failed. If the directory service does not answer at once, the
-// start counts as slow.
+// account. It stores the reason in the argument failed. If the directory service does not answer at
+// once, the start counts as slow.
 func (dir *directory) hasNewOwner(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := dir.newOwner(j, nameSoon)
 	if err != nil {
@@ -116,7 +116,8 @@ func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }
 
-// isBarred reports whether a job's user may not run anything today. It sets the reason in failed.
+// isBarred reports whether a job's user may not run anything today. It stores the reason in the
+// argument failed.
 func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	if failed.Detail = dir.whyBarred(j); failed.Detail == "" {
 		return false

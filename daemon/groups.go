@@ -49,7 +49,7 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 
 // joinedQuota reports whether a job must be placed again because its person belongs to a group
 // whose quota did not count when the job was placed. joinedQuota first reports the groups to the
-// core. It sets the reason in failed.
+// core. It stores the reason in the argument failed.
 func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	age := dir.host.Now().Sub(j.SubmittedAt)
 	if dir.opt.Groups == nil || age >= 0 && age < groupsLast {

@@ -173,8 +173,8 @@ func TestOneFlagRefreshesGoldens(t *testing.T) {
 	}
 }
 
-// The README is written for people who have never heard of gpusched. Whatever is not in it is in the
-// manual. Of the glossary, each word has a row; two rows are the table's head.
+// The README is written for people who have never heard of gpusched. Everything else is in the
+// manual. The glossary is one table, with two rows for the head and one for each word.
 func TestDocumentsAreShort(t *testing.T) {
 	for _, d := range []struct {
 		path, lineStart string

@@ -35,8 +35,8 @@ const XidRecovery = 154
 // maxXidText is the maximum length of Xid.Text in runes.
 const maxXidText = 200
 
-// xidLine matches a report of any driver version. It contains the PCI address, with or without
-// "PCI:" and a function, the part of the GPU if any, and the code.
+// xidLine matches a report of any driver version. It finds the PCI address, the code and the text.
+// It also allows "PCI:" before the address, and a function and a part of the GPU after it.
 var xidLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
 		`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)

@@ -71,7 +71,7 @@ var (
 	wordsType   = reflect.TypeFor[api.Words]()
 )
 
-// describe describes a type in the form in which encoding/json writes it.
+// describe describes a type as encoding/json writes it.
 func (g schemas) describe(t reflect.Type) node {
 	switch {
 	case t.Kind() == reflect.Pointer:

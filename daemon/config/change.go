@@ -25,7 +25,7 @@ func Changes(before, now Config) (list []Change) {
 	return list
 }
 
-// spelling is a key's value in the form in which a file has it.
+// spelling is a key's value as it is written in a file.
 type spelling struct {
 	text   string
 	secret bool

@@ -5,7 +5,7 @@ package config
 // Origins are nil. An empty list of files is not an error.
 func Load(paths []string) (Config, Origins, error) { return Read(paths, RootOnly) }
 
-// Read is like Load, but checks the owners of the files with owner.
+// Read is like Load, but the given function checks the owners of the files.
 func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 	m := newMerge()
 	for _, path := range paths {

@@ -102,8 +102,8 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 }
 
-// Unless the site sets another quota, one user may not fill all of jobs.max_running (if that is
-// more than one). Show prints the resulting quota as a number.
+// If jobs.max_running is above 1, one user may not use all of these places, unless the site sets
+// another quota. Show prints the resulting quota as a number.
 func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {
 		cfg, origins, err := Parse("f", fmt.Appendf(nil, "[jobs]\nmax_running = %d\n[quota.user.bob]\ngpus = 1\n[quota.user.ann]\njobs = 7\n", places))

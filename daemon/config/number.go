@@ -57,7 +57,8 @@ func numberOrNone(to *int, lo, hi int) value {
 	return setting[int]{to, read, set, orNone(strconv.Itoa), form}
 }
 
-// orNone returns a function that writes 0 as none and other numbers with write.
+// orNone returns a function that writes 0 as none. It writes all other numbers as the function
+// write does.
 func orNone(write func(int) string) func(int) string {
 	return func(n int) string {
 		if n == 0 {
@@ -103,7 +104,7 @@ func percent(dst *int) value {
 	return setting[int]{dst, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
-// spelledNumber returns a number in the form in which people write it.
+// spelledNumber returns a number as people write it.
 func spelledNumber(raw any) (string, bool) {
 	switch raw := raw.(type) {
 	case int64:

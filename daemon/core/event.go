@@ -103,15 +103,14 @@ type StartFailed struct {
 	Heir    job.Account
 }
 
-// AccountGone says that the number of the account Was, which has waiting jobs, now belongs to the
-// account Heir.
+// AccountGone says that an account with waiting jobs has lost its number. The field Was is the old
+// account's name, and Heir the account that now has the number.
 type AccountGone struct {
 	Was  string
 	Heir job.Account
 }
 
-// StartSlow says that a Start action has not been answered for long. It gives the cause if that is
-// known.
+// StartSlow says that the answer to a Start action is late. It gives the cause if that is known.
 type StartSlow struct {
 	Job     job.ID
 	Attempt int
@@ -182,12 +181,12 @@ type Taken struct {
 // Closing says that this daemon exits. Jobs continue to run.
 type Closing struct{}
 
-// Leaving says that systemd stops everything for a shutdown or a reboot of any kind. If Not is set,
-// it says that systemd no longer does.
+// Leaving says that systemd stops everything for a shutdown or a reboot of any kind. If the field
+// Not is set, systemd no longer does that.
 type Leaving struct{ Not bool }
 
 // Planned says that a shutdown or reboot of the machine is scheduled. A zero time means that none
-// is, or no longer.
+// is scheduled (any more).
 type Planned struct{ End job.Shutdown }
 
 // RebootRefused answers a Reboot action that failed.

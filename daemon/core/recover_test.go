@@ -180,8 +180,8 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 	}
 }
 
-// laterJob returns a job that only its unit shows. It came to run on the first job's GPU after the
-// first job had ended.
+// laterJob returns a job that is known only from its unit. It began on the first job's GPU after
+// the first job had ended.
 func laterJob(w *world, ran job.Job) job.Job {
 	ran.ID, ran.Attempt = 2, new(*ran.Attempt)
 	ran.Attempt.InvocationID = "inv2"

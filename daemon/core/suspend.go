@@ -229,8 +229,8 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	return nil
 }
 
-// firstReserved returns the first reservation that begins after a time and keeps one of the job's
-// GPUs for other users, or nil. A reservation that has begun does not affect running jobs.
+// firstReserved returns the first reservation that begins after the given time and keeps one of the
+// job's GPUs for other users, or nil. A reservation that has begun does not affect running jobs.
 func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
 	list, of := q.gpus.Reservations.All(), q.reservations()
 	for i := range list {

@@ -361,7 +361,7 @@ func observeUnit(l *tracked.Job, u *Unit, now time.Time) {
 // listing and whenever something happens to it, because the answer may be lost.
 const startPatience = time.Second
 
-// inspectEarly inspects the unit of a start that has not been answered for long.
+// inspectEarly inspects the unit of a start whose answer is late (startPatience).
 func (c *lifecycle) inspectEarly(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.Starting && now.Sub(l.Lifetime().Asked) > startPatience {
 		w := whose(l.Job)

@@ -68,8 +68,8 @@ func (s *answerCache) entry(q Query, asker int) *entry {
 }
 
 // makeRoom evicts an entry if there is no room for another: one of the asker's if the asker has too
-// many, otherwise one of the account that has most. Entries that were not found are evicted first,
-// and then the entry that was not used for the longest time.
+// many, otherwise one of the account that has the most entries. Entries that were not found are
+// evicted first, and then the least recently used entry.
 func (s *answerCache) makeRoom(asker int) {
 	if f := s.asker(asker); asker != daemonItself && f.list.Len() >= maxKnownBy {
 		s.remove(f.toEvict())

@@ -8,8 +8,8 @@ import (
 // dice is the source of random numbers for one thing.
 type dice struct{ pcg rand.PCG }
 
-// roll returns the dice for one thing, which a word and numbers identify. In every run of a seed
-// the same thing gets the same random numbers, whatever else happens.
+// roll returns the dice for one thing. The arguments, a word and numbers, identify the thing. Each
+// run with the same seed gives it the same random numbers, whatever else happens.
 func (w *World) roll(what string, keys ...uint64) *dice {
 	h := uint64(14695981039346656037)
 	for i := range len(what) {

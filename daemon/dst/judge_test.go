@@ -345,11 +345,12 @@ func (w *World) judgeBegin(r *run) {
 	}
 }
 
-// unknownBegin reports whether nobody could know that an attempt had begun before. In the first
-// case, an administrator restarted the attempt's unit. In the second case, the unit left no trace:
-// it was taken away, or announced that it stops. In addition, the start of that unit is not on
-// record, or the process that asked for the second unit died before the second unit began. (The
-// invocation on record may be that of the second unit.)
+// unknownBegin is called when an attempt began in two units. It reports whether nobody could know
+// of the first unit. In one case, an administrator restarted the attempt's unit. In another case,
+// the first unit is gone, and the state file was lost or replaced by an older copy. In the last
+// case, the first unit left no trace: it was taken away, or announced that it stops. Moreover, its
+// start is not on record, or the process that asked for the second unit died before the second unit
+// began. (The invocation on record may be that of the second unit.)
 func (w *World) unknownBegin(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Change is an update of a queued job. A nil field leaves the option as it is. Each field has the
-// name of the field of Label, Request or Request.Array that it sets. A zero Begin means at once. An
-// empty After removes all dependencies.
+// Change is an update of a queued job. A nil field leaves the option as it is. Any other field sets
+// the field with the same name in Label, Request or Request.Array. With a zero Begin, the job may
+// start at once. An empty After removes all dependencies.
 type Change struct {
 	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`

@@ -161,7 +161,7 @@ type LiveTasks struct {
 // ExpectedStart is the predicted start of a job; zero: unknown. With a chance of about 80% the
 // start lies between From and By. If By is zero, the end of that span is unknown.
 //
-// If only By is set, it is the latest possible start: the job may start at any time before.
+// If By is the only time that is set, the job may start at any time until then.
 type ExpectedStart struct {
 	At, From, By time.Time
 	Unknown      bool // the run times of other jobs are unknown

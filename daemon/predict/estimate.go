@@ -29,8 +29,8 @@ const (
 	maxSpread  = 10
 )
 
-// Total returns the median of the total run time of a job that has run for elapsed so far. The
-// result is longer than elapsed.
+// Total returns the median of the total run time of a job that has already run for the given time.
+// The result is longer than that time.
 func (e *Estimate) Total(elapsed time.Duration) time.Duration {
 	if elapsed <= 0 {
 		return e.Median
@@ -41,14 +41,14 @@ func (e *Estimate) Total(elapsed time.Duration) time.Duration {
 // LateTail is the probability that a job runs longer than Late.
 const LateTail = 0.2
 
-// Late returns a total run time for a job that has run for elapsed so far. In one case of five the
-// job runs longer than that.
+// Late returns a total run time for a job that has already run for the given time. In one case of
+// five the job runs longer than the result.
 func (e *Estimate) Late(elapsed time.Duration) time.Duration {
 	return max(e.totalTime(elapsed, LateTail), e.Total(elapsed))
 }
 
-// totalTime returns a total run time for a job that has run for elapsed so far. The argument chance
-// is the probability that the job runs longer than that.
+// totalTime returns a total run time for a job that has already run for the given time. The
+// argument chance is the probability that the job runs longer than the result.
 func (e *Estimate) totalTime(elapsed time.Duration, chance float64) time.Duration {
 	elapsed = max(elapsed, 0)
 	switch {
@@ -92,11 +92,11 @@ func Remaining(expected, elapsed time.Duration) time.Duration {
 }
 
 // Effort returns how much run time jobs of the kind cost for each job that ends. Each of these jobs
-// has run for elapsed so far, and may be stopped for good after at least a slice. Effort assumes
-// the best choice of when to stop. It is the inverse of the Gittins index (J. Gittins, Bandit
-// Processes and Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run times are
-// alike, Effort is what is left of the run time. If they differ by orders of magnitude, Effort
-// grows with the time that the job has run.
+// has already run for the given time, and may be stopped for good after at least a slice. Effort
+// assumes the best choice of when to stop. It is the inverse of the Gittins index (J. Gittins,
+// Bandit Processes and Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run
+// times are alike, Effort is what is left of the run time. If they differ by orders of magnitude,
+// Effort grows with the time that the job has run.
 func (e *Estimate) Effort(elapsed, slice time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return doubleUntil(e.Median, elapsed) - elapsed
@@ -105,8 +105,8 @@ func (e *Estimate) Effort(elapsed, slice time.Duration) time.Duration {
 	return time.Duration(min(max(effort, float64(time.Second)), float64(longestRun)))
 }
 
-// Draw returns the total run time at quantile u of the estimate, for a job that has run for elapsed
-// so far.
+// Draw returns the total run time at quantile u of the estimate, for a job that has already run for
+// the given time.
 func (e *Estimate) Draw(u float64, elapsed time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return e.Total(elapsed)

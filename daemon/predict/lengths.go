@@ -92,8 +92,8 @@ func (l *lengths) effort(elapsed, slice time.Duration) float64 {
 	return best * float64(time.Second)
 }
 
-// draw returns the run time at quantile u among the run times longer than elapsed. It returns false
-// if there are none.
+// draw returns the run time at quantile u among the run times longer than the given one. It returns
+// false if there are none.
 func (l *lengths) draw(u float64, elapsed time.Duration) (time.Duration, bool) {
 	a, left := elapsed.Seconds(), 0.0
 	first := binOf(elapsed)

@@ -142,8 +142,9 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	return e
 }
 
-// moveTowards moves b towards the moments of a narrower key. The mean of such a key has this
-// variance around the mean of b.
+// moveTowards moves b, the moments of a wider key, towards those of a narrower key. The more runs
+// the narrower key has, the further b moves. The argument variance says how much the means of such
+// narrower keys vary around the mean of b: the more they vary, the further b's mean moves.
 func (b *moments) moveTowards(narrow moments, variance float64) {
 	if narrow.weight <= 0 {
 		return

@@ -44,7 +44,8 @@ func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	return e
 }
 
-// addGPU adds one GPU of a run. Only the given fraction of the run counts, which lasts for seconds.
+// addGPU adds one GPU of a run. Only the given fraction of the run counts. The argument seconds is
+// the length of that part.
 func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, fraction, seconds float64) {
 	if g.Use.Seen > 0 {
 		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), fraction)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Row sums up runs within the row's period. Of a run that crosses an edge of the period, only the
-// part inside counts. A start or an end counts if it is inside.
+// A Row sums up runs within the row's period. If a run crosses an edge of the period, only the part
+// inside counts. A start or an end counts if it is inside.
 type Row struct {
 	Keys []string
 

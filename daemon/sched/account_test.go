@@ -12,8 +12,8 @@ import (
 
 const week = 7 * 24 * time.Hour
 
-// factors returns the fair-share factors of waiting users on a machine of two GPUs. With a half-life
-// of a week, two GPU-hours are added to the use of all users together (evenPart).
+// factors returns the fair-share factors of waiting users on a machine of two GPUs. If the
+// half-life is a week, evenPart adds two GPU-hours to the sum of all users' use.
 func factors(t *testing.T, half time.Duration, users ...*Account) (list []float64) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = half

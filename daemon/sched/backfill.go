@@ -26,7 +26,7 @@ type backfillReservation struct {
 	preemptedFor bool // other jobs were told to stop for the job
 }
 
-// release is something that becomes free at a moment: a job's resources, or a GPU.
+// release is something that becomes free later: a job's resources, or a GPU.
 type release struct {
 	at     Instant
 	late   Instant

@@ -112,8 +112,8 @@ func (p *pass) fallBehind(r *rank, b *bucket) {
 	}
 }
 
-// scoreBehind returns the score at which a job ranks in its batch at a moment. The argument score
-// is the score of the job by itself.
+// scoreBehind returns the score at which a job ranks in its batch at the given moment. The argument
+// score is the score of the job by itself.
 func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score

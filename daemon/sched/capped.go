@@ -78,7 +78,7 @@ func (a *Account) CappedTimes(now Instant) ([]time.Duration, int) {
 	return slices.Clone(a.clock.total[:]), a.clock.sizes
 }
 
-// RestoreCapped restores what CappedTimes returned at a moment.
+// RestoreCapped restores what CappedTimes returned at the given moment.
 func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	copy(a.clock.total[:], times)
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at

@@ -139,8 +139,8 @@ func TestIdleAccounts(t *testing.T) {
 	}
 }
 
-// factorsOn returns the factors of waiting users at a moment, on a machine with this number of
-// GPUs.
+// factorsOn returns the factors of waiting users at the given moment, on a machine with this number
+// of GPUs.
 func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []float64) {
 	sc := newScene(t, gpus)
 	sc.s.Policy.HalfLife, sc.s.Now = week, now

@@ -81,7 +81,7 @@ func (p *pass) isGuarded(since Instant) bool {
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 }
 
-// score returns the score of a job of the bucket at a moment.
+// score returns the score of a job of the bucket at the given moment.
 func (b *bucket) score(since, at Instant) float64 {
 	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }

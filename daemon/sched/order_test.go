@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOrder has jobs that differ in one thing each, in the order of the rules. Jobs that came first
-// have the higher ids, since ids count last.
+// TestOrder tests the rules one after the other. In most rows the jobs that should be first have
+// the higher ids. So a row fails if its rule has no effect, because ids, lowest first, then decide.
 func TestOrder(t *testing.T) {
 	prio := func(c job.Class, n int) func(*Waiting) {
 		return asks(func(r *job.Request) { r.Priority = job.Priority{Class: c, Number: n} })

@@ -128,9 +128,9 @@ func (p *Planner) step() bool {
 	return true
 }
 
-// refuse handles a job that does not fit. It makes a reservation, unless quotas have come to hold
-// the job back during the pass. If no reservation is possible, the pass skips the rest of the
-// bucket.
+// refuse handles a job that does not fit. It makes a reservation, unless a quota holds the job back
+// because of earlier decisions of the pass. If no reservation is possible, the pass skips the rest
+// of the bucket.
 func (p *Planner) refuse() {
 	c := p.walk.blocked.first()
 	if p.isHopeless(c.bucket) {

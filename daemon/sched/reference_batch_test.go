@@ -66,7 +66,8 @@ func compareInBatch(a, b refJob) int {
 	return cmp.Or(cmp.Compare(y.area, x.area), cmp.Compare(y.length, x.length), cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
 }
 
-// scoreThen returns the score that a job will have at a moment, behind larger jobs of its batch.
+// scoreThen returns the score that a job will have at the given moment, behind larger jobs of its
+// batch.
 func (r *reference) scoreThen(j refJob, at Instant) float64 {
 	score := func(j refJob) float64 {
 		return 1 + r.factor(j.Account)*float64(max(0, at-j.since))*(1/float64(refMeasure(j.Waiting)))

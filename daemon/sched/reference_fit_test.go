@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// machine is what is free at a moment.
+// machine is what is free on the machine at one moment.
 type machine struct {
 	gpus  []refGPU
 	mem   int64

@@ -227,8 +227,8 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 
 // firstSet tries all sets of the jobs that yield. It counts through them as binary numbers in which
 // the lowest-ranked job is the lowest bit. It returns the first set whose end lets the job fit, if
-// the jobs in gone have ended too. So the highest job of the set is as low as possible, then the
-// next highest job, and each job is needed.
+// the jobs in the list gone have ended too. So the highest job of the set is as low as possible,
+// then the next highest job, and each job is needed.
 func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.stopsSlowly(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))

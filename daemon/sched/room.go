@@ -17,7 +17,8 @@ func (r *room) begin() {
 	r.openFinal()
 }
 
-// query asks whether a capacity has what a job needs: a job of one shape and account, at a moment.
+// query asks whether a capacity has what a job needs: a job of one shape and account, at one
+// moment.
 type query struct {
 	shape   *resourceShape
 	account *Account

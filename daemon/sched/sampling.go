@@ -23,8 +23,8 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime returns the run time, in this future, of a job that has run for elapsed so far. It stays
-// the same if the job is preempted.
+// runTime returns the run time, in this future, of a job that has already run for the given time.
+// It stays the same if the job is preempted.
 func (f *future) runTime(id job.ID, e *predict.Estimate, elapsed time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {

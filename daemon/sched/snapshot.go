@@ -175,8 +175,8 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
-// runTimeAt returns how long the job will have run at a moment, if a suspended job continues at
-// once.
+// runTimeAt returns how long the job will have run at the given moment, if a suspended job
+// continues at once.
 func (r *Running) runTimeAt(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }

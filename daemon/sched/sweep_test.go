@@ -72,7 +72,7 @@ func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	return w
 }
 
-// submit adds n of bob's jobs that come at a moment.
+// submit adds n of bob's jobs. They arrive the given time after noon.
 func (w *sweep) submit(n int, after time.Duration) {
 	for range n {
 		j := w.add(after, w.bob, job.Request{GPUMilli: w.milli, Preemptible: true, Priority: w.priority}, w.run)
@@ -150,7 +150,7 @@ func TestRanBefore(t *testing.T) {
 	}
 }
 
-// In TestOneStopForOneAsker one job comes to a sweep that has all GPUs.
+// In TestOneStopForOneAsker one job of alice's arrives while bob's jobs have all GPUs.
 func TestOneStopForOneAsker(t *testing.T) {
 	for _, ended := range []int{0, 1, fewRuns, 20} {
 		for _, words := range []bool{false, true} {

@@ -62,7 +62,8 @@ func (u *usage) move(now Instant, half time.Duration) {
 	u.at = now
 }
 
-// Restore sets the GPU time that the account had used at a moment, including its running jobs.
+// Restore sets the GPU time that the account had used at the given moment, including that of its
+// running jobs.
 func (a *Account) Restore(gpu time.Duration, at Instant) {
 	a.usage.at, a.usage.known = at, at
 	a.usage.gpu, a.usage.all = float64(gpu), float64(gpu)

@@ -108,7 +108,7 @@ func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	}
 }
 
-// An array is shown in the form in which people type it.
+// An array is shown as people type it.
 func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 	for _, spec := range []string{"0-9", "3", "0-9%2", "1,4,8-20:4", "0-7%1"} {
 		a, err := job.ParseArray(spec)

@@ -72,10 +72,10 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubledTrace returns a trace of five users whose jobs need one GPU. About one of spacing jobs
-// belongs to user double, and requests milli thousandths of a GPU. The jobs of the four other users
-// request one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they would together need
-// about eight GPUs. All jobs are preemptible.
+// doubledTrace returns a trace of five users whose jobs need one GPU. The user named double has
+// about 1/spacing of the jobs. Each of these requests milli/1000 of a GPU. The jobs of the four
+// other users request one GPU. All jobs take 1 to 12 hours. If each requested one GPU, they would
+// together need about eight GPUs. All jobs are preemptible.
 func doubledTrace(seed uint64, spacing, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}

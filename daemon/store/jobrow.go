@@ -78,7 +78,7 @@ type jobText struct {
 	attempt int64
 }
 
-// scanJob reads one row of jobQuery. Of the fields of the attempt, it sets only the number.
+// scanJob reads one row of jobQuery. The only field of the attempt that it sets is the number.
 func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	var t jobText
 	err = rows.Scan(&j.ID, &j.Key, &j.Owner.UID, &j.Owner.GID, &j.Owner.User, &t.groups, &j.Label.Name, &j.State,
@@ -89,7 +89,7 @@ func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	return j, t.decode(&j)
 }
 
-// decode sets the rest of j. Of the fields of the attempt, it sets only the number.
+// decode sets the rest of j. The only field of the attempt that it sets is the number.
 func (t *jobText) decode(j *job.Job) error {
 	d := decoder{}
 	d.list(&j.Owner.Groups, t.groups)

@@ -95,7 +95,7 @@ func Quarantined(path string) ([]string, error) {
 	return found, nil
 }
 
-// QuarantinedSince returns the number of files that were moved aside since a time.
+// QuarantinedSince returns the number of files that have been moved aside since the given time.
 func QuarantinedSince(path string, since time.Time) (int, error) {
 	all, err := Quarantined(path)
 	if err != nil {

@@ -64,8 +64,8 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 	return list, nil
 }
 
-// Lately counts an account's jobs that ended at or after a time. It reads only the rows that it
-// counts, because every listing calls it.
+// Lately counts an account's jobs that ended at or after the given time. It reads only the rows
+// that it counts, because every listing calls it.
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	const query = `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
  WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`

@@ -105,8 +105,8 @@ func (s *Store) search(ctx context.Context, index, match *filter, limit int) ([]
 	}
 }
 
-// searchSome searches the next jobs that are older than cursor. It returns a cursor for the next
-// call, which searches still older jobs. The cursor is zero if there are none.
+// searchSome searches some of the jobs before the cursor, the newest of them first. It returns the
+// cursor at which the next call continues. That cursor is zero if no jobs are left.
 func (s *Store) searchSome(
 	ctx context.Context, index, match *filter, cursor job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {

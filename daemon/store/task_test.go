@@ -96,7 +96,8 @@ func TestResults(t *testing.T) {
 	requireEqual(t, err, got, job.Results{})
 }
 
-// An account's ends since a time are counted in the same way as job.Lately counts them.
+// The store counts an account's jobs that ended at or after the given time, just as job.Lately
+// counts jobs.
 func TestLately(t *testing.T) {
 	s := openNew(t)
 	old, other := endedJob(3, job.Failed), endedJob(4, job.Failed)

@@ -25,9 +25,9 @@ const (
 	CUDAName    = "libcuda.so.1"
 )
 
-// Build compiles the fake library into dir and returns its path. The library does not export the
-// names in without, like an older driver. Build needs cc, and a go command with the go-nvml module
-// (it runs inside this module).
+// Build compiles the fake library into dir and returns its path. To resemble an older driver, the
+// library does not export the names in the list without. Build needs cc, and a go command with the
+// go-nvml module (it runs inside this module).
 func Build(dir string, without ...string) (lib string, err error) {
 	header, err := nvmlHeader()
 	if err != nil {

@@ -80,8 +80,8 @@ func (s State) SetTopology(answer string) error {
 	return s.replace("topology", answer+"\n")
 }
 
-// Claim makes process pid hold bytes on the GPU with this minor. The package comment lists the
-// possible words.
+// Claim makes a process hold this many bytes on the GPU with this minor number. The package comment
+// lists the possible words.
 func (s State) Claim(pid, minor int, bytes uint64, words ...string) error {
 	text := strconv.FormatUint(bytes, 10) + " " + strings.Join(words, " ") + "\n"
 	return s.replace(claimName(pid, minor), text)

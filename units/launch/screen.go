@@ -90,8 +90,8 @@ func screenDirs(s *Spec) []string {
 	return dirs
 }
 
-// removeDead removes what a session of this name has left in a directory. It leaves the directories
-// of other users alone, and all files except sockets that nobody answers.
+// removeDead removes the dead sockets that sessions of this name have left in a directory. It
+// removes no other files, and nothing in directories of other users.
 func removeDead(dir, name string) {
 	var st unix.Stat_t
 	if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != unix.Geteuid() {

@@ -53,8 +53,8 @@ func TestMachineStubborn(t *testing.T) {
 	}
 }
 
-// waitStatusLine waits until the unit's status line is text. It must read the status again and
-// again, because no Change reports the line of a unit that keeps running.
+// waitStatusLine waits until the unit's status line is the given text. It must read the status
+// again and again, because no Change reports the line of a unit that keeps running.
 func waitStatusLine(t *testing.T, m *Manager, id int64, text string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -75,8 +75,8 @@ func waitStatusLine(t *testing.T, m *Manager, id int64, text string) {
 	}
 }
 
-// A start and a failed start can be distinguished, however fast the launcher ends. Its message that
-// it began arrives even then.
+// A start and a failed start can be distinguished, however fast the launcher ends: its report that
+// it has begun arrives even then.
 func TestMachineFastEnds(t *testing.T) {
 	m := connect(t)
 	const runs = 80

@@ -103,9 +103,9 @@ func (t *tidy) files() ([]string, error) {
 	return slices.Compact(have), nil
 }
 
-// sweep removes the files of units that have been gone for long, and the oldest files if there are
-// too many. The list of loaded units may be older than a start. So a file is removed only if its
-// unit was missing in two lists and was not started between them.
+// sweep removes the files of units that have been gone for a long time, and the oldest files if
+// there are too many. The list of loaded units may be older than a start. So a file is removed only
+// if its unit was missing in two lists and was not started between them.
 func (t *tidy) sweep(have []string, loaded map[string]bool, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

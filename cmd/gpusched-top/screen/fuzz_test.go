@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filledWith replaces every string in a picture with text.
+// filledWith replaces every string in a picture with the given text.
 func filledWith(p Picture, text string) Picture {
 	for _, answer := range []any{&p.GPUs, p.List, p.Status, p.Own} {
 		replace(reflect.ValueOf(answer), text)
@@ -24,7 +24,7 @@ func filledWith(p Picture, text string) Picture {
 	return p
 }
 
-// replace sets every string inside a value to text.
+// replace sets every string inside a value to the given text.
 func replace(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -39,8 +39,8 @@ type sinfoField struct {
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
-// ofNode returns the function of a field. That function returns text if the filters match the node,
-// and otherwise the fallback.
+// ofNode returns the function of a field. That function returns the given text if the filters match
+// the node, and otherwise the fallback.
 func ofNode(text, fallback string) func(Machine) string {
 	return func(m Machine) string {
 		if m.none {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// HoldCommand is a hidden command, which the jobs run that proxy queues. Its argument is the time
+// HoldCommand is a hidden command. The jobs that proxy queues run it. Its argument is the time
 // after which an unused job ends.
 const HoldCommand = "hold-for-ssh"
 

@@ -217,8 +217,8 @@ func untilHangUp(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
-// open locks the file that shows that somebody waits for the job. Without the file the job is not
-// cancelled if this proxy leaves; it ends by itself soon after its start.
+// open locks the file that shows that somebody waits for the job. Without the file, a proxy that
+// stops waiting does not cancel the job. The job then ends by itself soon after its start.
 func (w *wait) open() {
 	machine, _ := os.Hostname() // several machines may share the directory
 	dir := filepath.Join(jobenv.StateDir(w.a), "proxy")

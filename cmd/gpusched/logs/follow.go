@@ -197,8 +197,8 @@ func (f *follower) followJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// followFrom prints the attempts with numbers higher than shown. It returns the number of the last
-// printed attempt.
+// followFrom prints the attempts after the one with the given number. It returns the number of the
+// last printed attempt.
 func (f *follower) followFrom(ctx context.Context, name string, shown int) (some bool, last int, err error) {
 	if err := f.takeSlot(ctx); err != nil {
 		return false, shown, err

@@ -80,8 +80,8 @@ func (c *Cmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	return "queued, starts now"
 }
 
-// atOnce says how many tasks of a new array start at once, and why the next task waits. If the
-// array's own limit is the reason, it gives no reason.
+// atOnce says how many tasks of a new array start at once, and why the next task waits. If the next
+// task waits because of the array's own limit, the reason is left out.
 func atOnce(t *term.Terminal, j api.Job) string {
 	text := "the first starts now"
 	if j.Array.Live > 1 {

@@ -57,8 +57,8 @@ func (b *Book) unknownAccount(uid int) *sched.Account {
 	return a
 }
 
-// quotasOf lists the quotas of a user or group with their use. If waits is negative, the account is
-// a group's: waiting jobs of groups are not counted here.
+// quotasOf lists the quotas of a user or group with their use. The argument waits is the number of
+// the user's waiting jobs. It is negative for a group, whose waiting jobs are not counted here.
 func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time) (list []job.QuotaUse) {
 	mem, cpus := int64(0), int64(0)
 	for l := range b.jobs.Live() {

@@ -218,8 +218,8 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 	return nil, failedJobs{}
 }
 
-// wellElsewhere reports whether jobs do well on GPUs other than the given one: jobs of an account,
-// or of any account (nil).
+// wellElsewhere reports whether jobs do well on GPUs other than the given one: jobs of the given
+// account or, if that is nil, of any account.
 type wellElsewhere func(than *device, a *sched.Account, f *failedJobs, now time.Time) bool
 
 // isSuspect reports whether the failures on a GPU are enough for a rest. The argument equals is the

@@ -44,8 +44,8 @@ func TestDriverDiffersWithAProblem(t *testing.T) {
 	}
 }
 
-// Memory that jobs were promised and do not use yet must be free. If it is not, the job that lacks
-// most is the one that is short of memory.
+// The memory that jobs were promised and do not use yet must be free. If too little is free,
+// shortestJob returns the job that lacks the largest amount of its promised memory.
 func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
 		l := &tracked.Job{Job: &job.Job{ID: id, State: job.Running}}

@@ -83,8 +83,8 @@ func (b *inventory) proofKey() string {
 	return b.boot() + " " + cmp.Or(b.last.versions.Loaded, b.last.driver)
 }
 
-// checkProof asks for a test of a GPU that was not tested since the boot or a change of the driver,
-// or that was lost.
+// checkProof asks for a test of a GPU that was lost. It also asks for one if the GPU has not been
+// tested since the boot, or since a change of the driver.
 func (b *Book) checkProof(d *device) {
 	key := b.proofKey()
 	isNew := proves(&b.inventory) && d.proof.of != key && b.controls[d.UUID].Fault.Proved != key

@@ -132,8 +132,8 @@ func (s *Troubles) countFailed(a *sched.Account, id job.ID, why job.Message, now
 	}
 }
 
-// endTrouble ends the trouble of an account, or everybody's (nil). The jobs that it held back may
-// start.
+// endTrouble ends the trouble of an account or, if the account is nil, that of all users. The jobs
+// that the trouble held back may start.
 func (s *Troubles) endTrouble(a *sched.Account) {
 	if a == nil {
 		s.every = trouble{}
@@ -178,8 +178,8 @@ func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	s.countFailed(l.Account, l.ID, why, now)
 }
 
-// runningJob returns a running job, of one account or of all (nil), that began after the last
-// failed start. It returns nil if there is no such job.
+// runningJob returns a running job that began after the last failed start, or nil if there is none.
+// It considers the jobs and failed starts of one account or, if the account is nil, of all.
 func (s *Troubles) runningJob(a *sched.Account, now time.Time) *tracked.Job {
 	t := &s.every
 	if a != nil {
@@ -326,8 +326,8 @@ func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	return nil
 }
 
-// Bar keeps all jobs of an account in the queue for a while. A start has found out that
-// the account's user can't run anything.
+// Bar keeps all jobs of an account in the queue until the given time, because a start has found
+// that the account's user can't run anything.
 func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why
 	s.barred[a] = until
@@ -366,8 +366,9 @@ type Trouble struct {
 }
 
 // NoStarts reports whether several jobs could not be started, no job has been started since, and
-// some of these jobs still wait. If all of them are one user's, NoStarts waits a while before it
-// reports that: jobs of other users would start meanwhile.
+// some of these jobs still wait. If these jobs belong to one user, the fault may be the user's own.
+// NoStarts then waits LastStartAgain before it reports this, since other users' jobs may start in
+// that time.
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
 	own := s.troubles[t.account]

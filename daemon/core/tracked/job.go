@@ -216,7 +216,7 @@ func (l *Job) Lifetime() *Lifetime {
 	return l.lifetime
 }
 
-// SawProcess notes that a process of the unit existed at a time.
+// SawProcess notes that a process of the unit existed at the given time.
 func (t *Lifetime) SawProcess(at time.Time) {
 	if at.After(t.Alive) {
 		t.Alive = at

@@ -81,9 +81,9 @@ func Watch(ctx context.Context, description string, limit time.Duration, pause f
 	}
 }
 
-// Output runs a command for at most limit and returns its standard
-// output. The functions in set may change the command first. An error
-// contains the last lines of the output and wraps any *exec.ExitError.
+// Output runs a command for at most limit and returns its standard output. Before that, each
+// function in the list set may change the command. An error contains the last lines of the output
+// and wraps any *exec.ExitError.
 func Output(ctx context.Context, limit time.Duration, argv []string, set ...func(*exec.Cmd)) (string, error) {
 	ctx, stop := For(ctx, strings.Join(argv, " "), limit)
 	defer stop()

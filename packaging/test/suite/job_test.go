@@ -173,7 +173,7 @@ func output(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
 }
 
-// waitText waits until a job's output contains text, and returns the output.
+// waitText waits until a job's output contains the text, and returns the output.
 func waitText(t *testing.T, id int64, text string) string {
 	t.Helper()
 	var out string

@@ -95,8 +95,8 @@ func (d *runDir) removeFiles() error {
 	return os.RemoveAll(d.path)
 }
 
-// removeStale cleans up after machines whose owner is
-// dead. It leaves machines with a living owner alone.
+// removeStale cleans up after machines whose owner is dead. It does nothing to machines whose owner
+// is alive.
 func removeStale() error {
 	entries, err := os.ReadDir(RunRoot)
 	if errors.Is(err, os.ErrNotExist) {

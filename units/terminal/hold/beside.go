@@ -22,8 +22,8 @@ const hangUpTime = 2 * time.Second
 
 // An extraCommand is a command that a client runs while the job's command runs, in the same
 // environment and directory. As a child of the holder, it is in the same control group and under
-// the same device filter. When its client is slow, an extra command waits with its output, as in a
-// pipe; the job's command does not.
+// the same device filter. If its client reads slowly, an extra command waits when it writes, as it
+// would with a pipe. The job's command does not wait for slow clients.
 type extraCommand struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser

@@ -119,8 +119,8 @@ func say(t testing.TB, conn io.Writer, k terminal.Kind, content string) {
 	}
 }
 
-// readUntil reads the output until it contains text. If text is "", it reads to the end, and also
-// returns the status.
+// readUntil reads the output until it contains the text. If the text is "", it reads to the end,
+// and also returns the status.
 func readUntil(t testing.TB, conn *os.File, text string) (shown string, status int) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))

@@ -207,7 +207,7 @@ func readSample(line []byte) (n NVML) {
 	return n
 }
 
-// Line returns the finding in the form in which it is printed.
+// Line returns the finding as it is printed.
 func (f Finding) Line() ([]byte, error) {
 	line, err := json.Marshal(f)
 	return append(line, '\n'), err
