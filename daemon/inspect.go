@@ -34,8 +34,8 @@ func (x *executor) reportUnread(name string, err error) {
 }
 
 // isAnothers reports whether a unit that has a job's name does not belong to that job. Even if the
-// unit's invocation id differs from the recorded one, the unit may be the job's: a late start may
-// have made it.
+// unit's invocation id differs from the recorded one, the unit may belong to the job all the same:
+// a late start may have made it.
 func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
 	if st.InvocationID == "" || st.InvocationID == w.Invocation || x.opt.Origin == nil {
 		return false, nil

@@ -141,9 +141,9 @@ func firstNumber(fields string) int {
 // not have the name of a job's unit.
 //
 // A process below a job's own slice that is not in the job's unit counts as in that slice, if the
-// slice is where systemd puts it: "gpujobs-u1001-j42.slice". A container of Docker is there. Whoever
-// may use Docker can name any slice, so the caller must check that the job is that user's, runs and
-// uses Docker.
+// slice is where systemd puts it: "gpujobs-u1001-j42.slice". A container of Docker is there.
+// Whoever may use Docker can name any slice, so the caller must check that the job belongs to that
+// user, runs, and uses Docker.
 //
 // If group is not "", jobs are units below that control group, and jobs of the machine's systemd
 // belong to another scheduler.

@@ -131,8 +131,8 @@ func (s *Status) Wordless() bool {
 		s.StatusText == "" && !s.Stopped && s.Ended-s.Started < 1_000_000
 }
 
-// startFailure returns the Exit of a unit that never became active. An exit status of such a unit
-// is systemd's own.
+// startFailure returns the Exit of a unit that never became active. If such a unit has an exit
+// status, systemd itself set it.
 func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
 	e.Launch, e.Errno = contract.StepUnit, 0

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Scope is the systemd that runs the jobs. The zero Scope is the machine's.
+// Scope is the systemd that runs the jobs. The zero Scope is the systemd of the machine.
 type Scope struct {
 	User bool   // a user's own systemd, which runs as that user
 	Root string // with User: the control group that contains all units of that systemd

@@ -98,7 +98,8 @@ func containersOf(owner int) int { return daemonItself - 1 - owner }
 // UserName returns the name of an account, or "" if the account has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
-// Named reports whether a uid in an owner's range is an account's, and whether that is known yet.
+// Named reports whether a uid in an owner's range belongs to an account, and whether that is known
+// yet.
 func (d *Directory) Named(uid, owner int) (named, known bool) {
 	q := Query{UserByID, strconv.Itoa(uid)}
 	if d.files.UserName(uid) != "" || d.lookup(q, containersOf(owner), false).Found {
@@ -297,7 +298,7 @@ func (d *Directory) isAnswering(q Query) bool {
 // lookup returns what is known about a question. If the answer is older than fresh, lookup asks
 // again. If wait is true, it waits for the new answer, unless no answer is likely. Nor does it wait
 // if the number of a name is already known. But it does wait for groups and for the name of a
-// number: groups give rights, and the number may now be another account's.
+// number: groups give rights, and the number may now belong to another account.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}

@@ -182,7 +182,7 @@ func TestOneStopForOneAsker(t *testing.T) {
 }
 
 // TestSweepsDoNotTakeTurns draws sweeps of more jobs than the machine has room for, and jobs that
-// come to them.
+// arrive meanwhile.
 func TestSweepsDoNotTakeTurns(t *testing.T) {
 	for seed := range drawing(150) {
 		d := newLoop(t, seed, 1, Policy{})

@@ -153,7 +153,7 @@ func (o *endedUnit) Status(_ context.Context, name string) (units.Status, error)
 
 func (o *endedUnit) Reload(context.Context, string) error { o.reloads++; return nil }
 
-// No process is started in a unit whose job has ended: the job's GPUs may be another job's.
+// No process is started in a unit whose job has ended: another job may have the job's GPUs by then.
 func TestNothingComesIntoASpentUnit(t *testing.T) {
 	u := &endedUnit{}
 	w := newNoteWriter(t.TempDir(), u, units.Scope{})

@@ -34,7 +34,8 @@ func content(t *testing.T, path string) string {
 }
 
 // The log and the journal get all output byte for byte: an incomplete last line, the output of
-// children, and that of a signal handler. Exit status and process are the command's.
+// children, and that of a signal handler. The job's process and exit status are those of the
+// command.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	l := runWithLog(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,

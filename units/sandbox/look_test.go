@@ -71,7 +71,7 @@ func statusOf(uids string, more ...string) string {
 
 const twoLimits = "Limit                     Soft Limit           Hard Limit           Units\n"
 
-// Invariant 1: the limits are the submitter's, or an error is returned.
+// Invariant 1: the result has the limits of the submitter, or is an error.
 func TestProcessIsTheSubmitters(t *testing.T) {
 	mine := statusOf("1001\t1001\t1001\t1001")
 	for name, c := range map[string]struct {

@@ -35,7 +35,7 @@ func TestControllersMemory(t *testing.T) {
 	}
 }
 
-// The use of a running job can be read, and its limits are the kernel's.
+// What a running job uses can be read, and the kernel has the controllers for the job's limits.
 func TestControllersUsage(t *testing.T) {
 	m := connect(t)
 	have, err := cgroup.Controllers(cgroup.Root)

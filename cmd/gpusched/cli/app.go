@@ -87,7 +87,7 @@ type turnQueue interface {
 }
 
 // ExitStatus is an error that sets the program's exit status and prints nothing. Either the error
-// was printed already, or the status is a job's.
+// was printed already, or the status is that of a job.
 type ExitStatus int
 
 // Error returns a text for test logs. Users never see it.

@@ -175,7 +175,7 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 
 // In a HOME that belongs to another user, no settings file is opened and no message mentions one.
 // As root, the test makes such a HOME. Otherwise the code gets another uid, so that the test's own
-// HOME seems to be another user's.
+// HOME seems to belong to another user.
 func TestSettingsOfAnotherUserAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")

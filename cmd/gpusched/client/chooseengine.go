@@ -54,8 +54,8 @@ func chooseEngine(a *cli.App, k *kong.Context) error {
 	return nil
 }
 
-// engineOf returns the engine of the named jobs. The default is this machine's. If the names belong
-// to both engines it returns an error, since a plain number could then mean either.
+// engineOf returns the engine of the named jobs. The default is the engine of this machine. If the
+// names belong to both engines it returns an error, since a plain number could then mean either.
 func engineOf(words []string) (name string, err error) {
 	var slurms, others []string
 	for _, word := range words {

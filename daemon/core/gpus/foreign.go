@@ -28,7 +28,8 @@ func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 
 // unlistedMem returns the memory of a GPU in use by processes that the driver does not list. If
 // that is no more than a foreign process may use, it returns 0. While a job has the GPU, or its
-// cleanup goes on, only memory that was in use before the job counts: the rest may be the job's.
+// cleanup goes on, only memory that was in use before the job counts: the rest may belong to the
+// job.
 func (b *inventory) unlistedMem(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unassignedMem(d)

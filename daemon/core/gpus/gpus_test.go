@@ -437,8 +437,8 @@ func TestManyStrangers(t *testing.T) {
 	}
 }
 
-// A process in the slice of a job counts as the job's only if the job is that user's, runs, and its
-// engine is Docker (D5 of the trials: whoever may use Docker can name any slice).
+// A process in the slice of a job counts as the job's only if the job belongs to that user, runs,
+// and has Docker as its engine (D5 of the trials: whoever may use Docker can name any slice).
 func TestClaims(t *testing.T) {
 	jobs := tracked.NewBook(1)
 	for id, engine := range map[job.ID]contract.Engine{7: contract.Docker, 8: contract.Podman} {

@@ -106,8 +106,8 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 //
 // The result is unsure if it is unknown when the job began, whose process it is, or whether the
 // process began before the job ended. If the process counted as a job's before, and surely began
-// before that job ended, it stays the job's; this is unsure only if another job of the user ran
-// then.
+// before that job ended, it still belongs to that job; this is unsure only if another job of the
+// user ran then.
 //
 // A program that only draws belongs to a user's desktop, and root's processes belong to the
 // machine.

@@ -120,7 +120,7 @@ const (
 	EndStrangers                   // their users are told, and later they get SIGTERM, then SIGKILL
 )
 
-// IsPerson reports whether a uid may be a person's. The uids from 61184 to 65535 are those of
+// IsPerson reports whether a uid may belong to a person. The uids from 61184 to 65535 are those of
 // services that systemd starts (DynamicUser=) and of nobody.
 func (p *Policy) IsPerson(uid int) bool {
 	return uid > 0 && uid >= p.FirstUID && (uid < 61184 || uid > 65535)

@@ -42,8 +42,8 @@
 //
 // With Options.HostGPUs a box has the host's own GPUs: their device nodes and, read-only, the parts
 // of the driver that computing needs, in the places where programs look for them. If other programs
-// on the host use these GPUs, the box sees the memory in use. The nodes are the host's: a change of
-// their modes in the box changes them on the host.
+// on the host use these GPUs, the box sees the memory in use. The device nodes are those of the
+// host: a change of their modes in the box changes them on the host.
 //
 // Package vm never installs gpusched or the fake NVML library into an image; Provision installs
 // them in a running machine. It never runs the image's systemd or udevd on the host's own network

@@ -58,7 +58,7 @@ func (s screens) content() string {
 }
 
 // The window of the session shows the command's output and accepts its input. The journal has the
-// same output, and the end is the command's.
+// same output. The holder ends as the command does.
 func TestScreen(t *testing.T) {
 	s := newScreens(t)
 	h := start(t, "sh", "-c", `echo "$TERM $(stty size)"; read x; echo "got $x"; read y; exit 7`)
