@@ -53,6 +53,9 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 	})
 }
 
+// dockerEnded says that Docker's daemon was stopped under a job, most likely by an upgrade of Docker.
+const dockerEnded = "detail/docker"
+
 // resultOf translates the end of a unit's command into a result. If the machine prevented the
 // command from being executed, the job is retried, provided its command is known. If the command
 // ended while its unit was being stopped, the stop counts as the cause, whatever the exit status:
@@ -64,6 +67,8 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	switch {
 	case r.OfMachine() && !j.Recovered:
 		r.Outcome, r.Tries, r.Detail = job.Lost, tries+1, r.StartFailure()
+	case e.Engine && j.Stop == "":
+		r = job.Result{Outcome: job.Lost, Detail: job.Say(dockerEnded)}
 	case e.OOM && e.Stopped && j.Stop != "" && j.Stop != job.StopTime:
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: j.Request.MemBytes}
 	case e.OOM:
@@ -136,8 +141,8 @@ func leftRunning(n int) job.Message {
 
 // nextPlace returns the place in the queue for another attempt, or nowhere. A job has another
 // attempt in these cases: it was preempted, somebody requeued it, it reached its time limit and
-// asked to be requeued then, a reboot took it, the machine prevented its start, its GPU is at
-// fault, or it failed and has retries left.
+// asked to be requeued then, a reboot or a restart of Docker took it, the machine prevented its
+// start, its GPU is at fault, or it failed and has retries left.
 func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeueAt {
 	j := l.Job
 	switch {
@@ -148,7 +153,7 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeue
 		return tail
 	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
 		return samePlace
-	case r.Outcome == job.Lost && c.systemd.isRebooted(j.Attempt):
+	case r.Outcome == job.Lost && (c.systemd.isRebooted(j.Attempt) || r.Detail.Code == dockerEnded):
 		if j.Request.MayRequeue() {
 			return samePlace
 		}

@@ -305,6 +305,7 @@ var sentences = map[job.Code]sentence{
 	"detail/blamed-cuda":    {"CUDA fails on GPU %v, so that GPU is sick now and this job was queued again", ""},
 	"detail/unknown-end":    {"how it ended is unknown", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
+	"detail/docker":         {"Docker was stopped or restarted while the job ran, which ends its containers", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
 	"detail/vanished":       {"its unit was stopped, or reset after its end, from outside gpusched, so how it ended is not known", ""},
 	"detail/going-down":     {"the machine is shutting down", ""},

@@ -223,3 +223,37 @@ func TestContainersIn(t *testing.T) {
 		}
 	})
 }
+
+// The exit status 125 of a job in a slice is Docker's own if Docker was stopped since the job began.
+func TestDockerEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int32
+		slice  string
+		left   uint64 // when docker.service was last stopped
+		want   bool
+	}{
+		"restarted":            {125, slice1, 900, true},
+		"restarted before":     {125, slice1, 400, false},
+		"never":                {125, slice1, 0, false},
+		"the job's status":     {1, slice1, 900, false},
+		"a job without Docker": {125, "gpujobs-u1001.slice", 900, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+				switch method {
+				case "GetAll":
+					return loadedUnit(units.ActiveFailed, units.SubFailed, map[string]any{
+						"Slice": c.slice, "ExecMainCode": units.CLDExited, "ExecMainStatus": c.status, "ExecMainStartTimestampMonotonic": uint64(500),
+					}), nil
+				case "Get":
+					return []any{dbus.MakeVariant(c.left)}, nil
+				}
+				return starter(method, args)
+			})
+			s, err := b.manager().Status(t.Context(), job1)
+			if _, e := units.Decode(s); err != nil || e.Engine != c.want {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+		})
+	}
+}

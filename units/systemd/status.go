@@ -63,7 +63,11 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 	if err != nil {
 		return units.Status{Name: name}, err
 	}
-	return p.status(name), nil
+	s := p.status(name)
+	if s.MainCode == units.CLDExited && s.MainStatus == dockerFailed && isJobSlice(get[string](p, "Slice")) {
+		s.EngineEnded = l.dockerEnded(ctx, get[uint64](p, "ExecMainStartTimestampMonotonic"))
+	}
+	return s, nil
 }
 
 // statusBegun returns the status of a unit whose start has just ended. Nearly always a signal of
