@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // warn sends a job the warning signal that it asked for, or a SIGKILL that must be sent now. If the
@@ -61,7 +62,8 @@ func (x *executor) signalFor(
 			return job.Refuse("conflict/signal-terminal", called)
 		}
 		own := *c
-		c, own.Main = &own, passedOn // otherwise the command would get the signal twice
+		own.Main = passedOn || o.Job.Request.RelaysSignal(c.Signal) // otherwise the command would get the signal twice
+		c = &own
 	}
 	arrived := false
 	for _, id := range o.Reached {
@@ -98,11 +100,11 @@ func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, wh
 }
 
 // hasTerminal reports whether the main process of a job is not the job's command, but the process
-// that holds the job's terminal. That process passes on only the signals that were named at
+// that holds the job's terminal or runs its container. That process passes on only the signals that were named at
 // submission (launch.Spec.Aimed). Other signals can't be sent to the command alone.
 func (x *executor) hasTerminal(ctx context.Context, j *job.Job) bool {
 	p, err := x.opt.Store.Payload(ctx, j.PayloadID())
-	return err == nil && p.TTY || j.Request.Screen
+	return err == nil && p.TTY || j.Request.Screen || j.Request.ContainerEngine == contract.Podman
 }
 
 // kill sends a signal to all processes of a job, or only to its main process.

@@ -19,6 +19,7 @@ func Properties(s Spec) []Property {
 	p = append(p, service(s)...)
 	p = append(p, checkProperties(s)...)
 	p = append(p, screenProperties(s)...)
+	p = append(p, containerProperties(s)...)
 	p = append(p, identity(s)...)
 	p = append(p, hooks(s))
 	p = append(p, devices(s)...)
@@ -93,6 +94,23 @@ func screenProperties(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
+// containerProperties makes systemd create a directory in memory for the containers of the user's
+// jobs, as root, and remove what a container left after every end of the job. The directory
+// outlives the job, because others of the user's jobs use it, and the user's session, in whose
+// directory Podman would otherwise keep what it needs for a container that runs.
+func containerProperties(s Spec) []Property {
+	if s.Engine != contract.Podman {
+		return nil
+	}
+	argv := []string{s.Launcher, contract.ContainerEndFlag, s.SpecPath}
+	return []Property{
+		{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}},
+		{"RuntimeDirectory", []string{contract.ContainersDir + "/" + strconv.Itoa(s.UID)}},
+		{"RuntimeDirectoryMode", uint32(0o700)},
+		{"RuntimeDirectoryPreserve", "yes"},
+	}
+}
+
 // checkProperties makes systemd run the launcher in the job's unit before the main process. If that
 // run fails, systemd does not execute the main process, so the job's command has not run.
 func checkProperties(s Spec) []Property {
@@ -110,7 +128,13 @@ func IsCheck(argv []string) bool { return len(argv) > 1 && argv[1] == contract.C
 // process that copies the output.
 const leastGrace = time.Second
 
+// leastContainerGrace is enough time for Podman to remove a container.
+const leastContainerGrace = 5 * time.Second
+
 func grace(s Spec) time.Duration {
+	if s.Engine == contract.Podman {
+		return max(s.Grace, leastContainerGrace)
+	}
 	if s.Screen || s.Log {
 		return max(s.Grace, leastGrace)
 	}

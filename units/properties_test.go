@@ -43,6 +43,10 @@ func TestPropertiesGolden(t *testing.T) {
 			ID: 7, Attempt: 1, UID: 1002, User: "bob", JobName: "prepare",
 			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/7.1",
 		},
+		"container": {
+			ID: 8, Attempt: 1, UID: 1002, User: "bob", JobName: "image", Engine: contract.Podman,
+			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/8.1",
+		},
 	} {
 		var b strings.Builder
 		for _, l := range Render(Properties(spec)) {
@@ -194,6 +198,8 @@ func TestPropertyEdges(t *testing.T) {
 		{"the time limit is not systemd's", func(*Spec) {}, "RuntimeMaxUSec", nil},
 		{"no grace: what was printed is copied", func(s *Spec) { s.Grace, s.Screen, s.Log = 0, false, true }, "TimeoutStopUSec", uint64(1e6)},
 		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace, s.Screen = 0, false }, "TimeoutStopUSec", uint64(1000)},
+		{"no grace: a container is removed", func(s *Spec) { s.Grace, s.Engine = 0, contract.Podman }, "TimeoutStopUSec", uint64(5e6)},
+		{"Apptainer keeps nothing", func(s *Spec) { s.Screen, s.Engine = false, contract.Apptainer }, "ExecStopPost", nil},
 		{"no memory limit", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemoryMax", nil},
 		{"no swap limit without one of memory", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemorySwapMax", nil},
 		{"swap is zero", func(*Spec) {}, "MemorySwapMax", uint64(0)},

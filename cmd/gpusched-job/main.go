@@ -28,9 +28,19 @@ func main() {
 		os.Stdout.WriteString("gpusched-job " + version + " " + commit + "\n")
 		return
 	}
-	aimed := ""
+	if len(os.Args) > 2 && os.Args[1] == contract.InitFlag {
+		os.Exit(hold.Init(os.Args[2:], os.Environ()))
+	}
+	if len(os.Args) > 3 && os.Args[1] == contract.EngineFlag {
+		os.Exit(hold.Engine(os.Args[3:], os.Environ(), os.Args[2]))
+	}
+	aimed, inside := "", hold.Entrance(nil)
 	if len(os.Args) > 3 && os.Args[1] == contract.AimedFlag {
 		aimed = os.Args[2]
+		os.Args = slices.Delete(os.Args, 1, 3)
+	}
+	if len(os.Args) > 3 && os.Args[1] == contract.InsideFlag {
+		inside = launch.Inside(os.Args[2], os.Environ())
 		os.Args = slices.Delete(os.Args, 1, 3)
 	}
 	if len(os.Args) > 3 {
@@ -44,7 +54,9 @@ func main() {
 			if os.Args[1] == contract.ScreenFlag {
 				session, argv = argv[0], argv[1:]
 			}
-			os.Exit(hold.Main(argv, before, os.Environ(), session, aimed))
+			os.Exit(hold.Main(argv, before, os.Environ(), session, aimed, inside))
+		case contract.DoorFlag:
+			os.Exit(hold.Door(os.Args[0], os.Environ(), launch.LimitsOf, launch.Inside(os.Args[3], os.Environ())))
 		case contract.LimitFlag:
 			os.Exit(launch.Limited(os.Args[2], argv, os.Environ()))
 		}
@@ -53,13 +65,11 @@ func main() {
 		switch os.Args[1] {
 		case contract.ScreenShowFlag:
 			os.Exit(hold.Show(os.Args[2], os.Getenv("TERM")))
-		case contract.DoorFlag:
-			os.Exit(hold.Door(os.Args[0], os.Environ(), launch.LimitsOf))
 		case contract.TellFlag:
 			if id, wanted := launch.WantsDoor(os.Args[2]); wanted && launch.HasTerminal(os.Args[2]) {
 				os.Exit(0) // the process that holds the terminal already listens, or will soon
 			} else if wanted {
-				os.Exit(hold.OpenDoor(os.Args[0], id, launch.DoorEnviron(os.Args[2], os.Environ())))
+				os.Exit(hold.OpenDoor(os.Args[0], id, os.Args[2], launch.DoorEnviron(os.Args[2], os.Environ())))
 			}
 		}
 	}

@@ -84,8 +84,8 @@ func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	}
 	c.systemd.noteSending(l.ID, l.WarnsAt.Equal(now), now)
 	c.step.act(Signal{
-		Job: l.ID, Attempt: l.Attempt.Number, Signal: l.Request.WarnSignal, Main: l.Request.WarnsMain(),
-		Whose: whose(l.Job),
+		Job: l.ID, Attempt: l.Attempt.Number, Signal: l.Request.WarnSignal,
+		Main: l.Request.WarnsMain() || l.Request.RelaysSignal(l.Request.WarnSignal), Whose: whose(l.Job),
 	})
 }
 

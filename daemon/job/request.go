@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -126,6 +127,16 @@ func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 
 // WarnsMain reports whether the warning goes only to the main process.
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
+
+// RelaysSignal reports whether the main process of the job's unit passes a signal on to the others,
+// so that it alone must get the signal: a process of Podman would die of it.
+func (r *Request) RelaysSignal(n int) bool {
+	switch syscall.Signal(n) {
+	case syscall.SIGTERM, syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCONT:
+		return false
+	}
+	return r.ContainerEngine == contract.Podman
+}
 
 // TimeoutAction says what happens to a job at its time limit.
 type TimeoutAction string

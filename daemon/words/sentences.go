@@ -177,7 +177,7 @@ var sentences = map[job.Code]sentence{
 	"conflict/array-suspend":  {"job %[1]v is an array", "name its tasks that run, such as %[1]v_3, or hold the array"},
 	"conflict/no-requeue":     {"job %v is %v, not running", "only a running job can go back to the queue"},
 	"conflict/longer-grace":   {"job %v was submitted with a grace of %v", "--grace can only shorten it"},
-	"conflict/signal-terminal": {"job %v has a terminal, so a signal can't be sent to its main process alone",
+	"conflict/signal-terminal": {"job %v has a terminal or a container, so a signal can't be sent to its main process alone",
 		"leave main: out; a job that is submitted with --signal main:SIG@TIME or --signal-to main can get that signal"},
 	"conflict/no-signal":      {"job %v is %v, not running", "only a running job can get a signal"},
 	"conflict/recovered":      {"job %v can't start again: its command was lost with the state file", "let it end, or cancel it and submit it again"},

@@ -48,6 +48,18 @@ const ContainersDir = "gpujobs-containers"
 // of jobs.
 const StoreDir = "gpusched"
 
+// ContainerEndFlag makes gpusched-job remove what is left of a job's container. The path of the spec
+// follows. InsideFlag precedes HoldFlag in a job whose command runs in a container. The path of the
+// spec follows, which says how other commands enter that container.
+const (
+	ContainerEndFlag = "--container-end"
+	InsideFlag       = "--inside"
+)
+
+// EngineFlag makes gpusched-job run a command of Podman and end as the container does. The next
+// argument lists signals (see AimedFlag). The command follows.
+const EngineFlag = "--engine"
+
 // InitFlag is the first argument of the first process in a container; the command follows. Podman
 // chooses this flag. gpusched-job is that process. GroupVariable has the control group in which it
 // must be, and AimedVariable the signals that it passes on to the command alone (see AimedFlag).
@@ -56,3 +68,20 @@ const (
 	GroupVariable = "GPUSCHED_CONTROL_GROUP"
 	AimedVariable = "GPUSCHED_AIMED"
 )
+
+// SystemdGroup returns the control group of a process in systemd's hierarchy, from the text of the
+// process's file cgroup in /proc; "" if that does not tell. Before the line of that hierarchy there
+// may be lines of others.
+func SystemdGroup(text string) string {
+	const ofSystemd = "0::"
+	for start, i := 0, 0; i <= len(text); i++ {
+		if i < len(text) && text[i] != '\n' {
+			continue
+		}
+		if line := text[start:i]; len(line) > len(ofSystemd) && line[:len(ofSystemd)] == ofSystemd {
+			return line[len(ofSystemd):]
+		}
+		start = i + 1
+	}
+	return ""
+}

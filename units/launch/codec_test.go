@@ -129,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 // The file of another version is refused.
 func TestOtherVersions(t *testing.T) {
 	body := strings.TrimPrefix(string(Encode(fullSpec())), magic)
-	for _, text := range []string{"gpusched-spec 1\n" + body, "gpusched-spec 2", ""} {
+	for _, text := range []string{"gpusched-spec 2\n" + body, "gpusched-spec 3", ""} {
 		if s, err := Decode([]byte(text)); !errors.Is(err, ErrSpec) {
 			t.Errorf("read %+v, %v", s, err)
 		}
@@ -156,7 +156,9 @@ func shape(t reflect.Type) string {
 func TestTheVersionIsOfTheseFields(t *testing.T) {
 	const want = magic + "{JobID int64, Attempt int, ArrayJob int64, ArrayTask int, Program {Argv []string, " +
 		"EnvMode string, Env []string, Dir string, Umask int, Setup {Modules []string, Conda string, " +
-		"Venv string, Command string, CUDAArg bool, Compat string}, Log {Path string, Truncate bool}, " +
+		"Venv string, Command string, CUDAArg bool, Compat string}, " +
+		"Container {Engine string, Image string, Mounts []{Source string, Target string, ReadOnly bool}, " +
+		"Args []string, KeepIDs bool, Driver string, Store string}, Log {Path string, Truncate bool}, " +
 		"TTY bool}, Home string, User string, Shell string, " +
 		"GPUs []{UUID string, Index int, Minor int, GICap int, CICap int, Milli int, PromiseBytes int64}, ShareMilli int, " +
 		"GPUMemMiB int64, Visible string, Screen string, Aimed []int, Ignored int, Variables []string, " +

@@ -124,7 +124,6 @@ func (b *box) setOutside(base []string) {
 			e.put(kv)
 		}
 	}
-	e.remove("RUNTIME_DIRECTORY")
 	e.orSet("PATH", defaultPath)
 	e.orSet("HOME", b.home)
 	if b.Engine == contract.Podman {

@@ -104,7 +104,7 @@ func TestContainerEnvironment(t *testing.T) {
 			"RUNTIME_DIRECTORY": "(unset)", "DBUS_SESSION_BUS_ADDRESS": "(unset)", "XDG_RUNTIME_DIR": "(unset)", "INVOCATION_ID": "(unset)",
 		})
 		expect(t, b.outside, map[string]string{
-			"PATH": "/unit/bin", "HOME": "/home/alice", "http_proxy": "http://site", "RUNTIME_DIRECTORY": "(unset)", "NOTIFY_SOCKET": "(unset)", "KEY": "(unset)",
+			"PATH": "/unit/bin", "HOME": "/home/alice", "http_proxy": "http://site", "NOTIFY_SOCKET": "(unset)", "KEY": "(unset)",
 			"GPUSCHED_JOB_ID": "(unset)",
 		})
 		argv, env := b.start()

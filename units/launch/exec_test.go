@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && (os.Args[1] == reportArg || os.Args[1] == contract.HoldFlag || os.Args[1] == contract.AimedFlag):
 		report()
+	case len(os.Args) > 3 && os.Args[1] == contract.EngineFlag:
+		_, err := execute(os.Args[3:], os.Environ(), replace)
+		panic(err)
 	case len(os.Args) > 3 && os.Args[1] == contract.LimitFlag:
 		os.Exit(Limited(os.Args[2], os.Args[3:], os.Environ()))
 	case len(os.Args) == 2 && os.Args[1] == contract.LogFlag:

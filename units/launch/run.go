@@ -65,6 +65,9 @@ func (r *run) run() *Failure {
 	if r.stage == first && s.Log.Path != "" {
 		r.keepLog(s)
 	}
+	if !s.Container.IsZero() {
+		return r.contain(s, filtered)
+	}
 	if s.EnvMode == contract.EnvLogin && r.stage == first {
 		return r.loginShell(s, filtered)
 	}
@@ -79,6 +82,8 @@ func checkSpec(s *Spec) *Failure {
 		what = "no command"
 	case s.EnvMode != contract.EnvInherit && s.EnvMode != contract.EnvClean && s.EnvMode != contract.EnvLogin:
 		what = "an unknown environment mode"
+	case !s.Container.IsZero() && s.Container.Engine != contract.Podman && s.Container.Engine != contract.Apptainer:
+		what = "an unknown engine of containers"
 	case !filepath.IsAbs(s.Dir):
 		what = "no absolute directory"
 	default:

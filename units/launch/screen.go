@@ -33,6 +33,9 @@ func (r *run) holder(s *Spec) []string {
 	if len(s.Aimed) > 0 {
 		words = append(words, contract.AimedFlag, signalsWord(s.Aimed))
 	}
+	if !s.Container.IsZero() {
+		words = append(words, contract.InsideFlag, r.path)
+	}
 	if s.Screen == "" {
 		return append(words, contract.HoldFlag, limitsWord(tight))
 	}

@@ -90,15 +90,19 @@ func (b *extraCommand) signal(list ...syscall.Signal) {
 
 // begin starts the command, in a terminal if the client has one.
 func (h *holder) begin(c *client, hello terminal.Greeting) (*extraCommand, error) {
-	argv := slices.Clone(h.before)
+	tty := hello.Rows > 0 && hello.Cols > 0
+	argv, environ := slices.Clone(h.before), slices.Clone(h.environ)
+	if h.inside != nil {
+		enter, env := h.inside(tty, hello.Term)
+		argv, environ = append(argv, enter...), slices.Clone(env)
+	}
 	for _, arg := range hello.Argv {
 		argv = append(argv, string(arg))
 	}
-	environ := slices.Clone(h.environ)
 	if hello.Term != "" {
 		environ = append(environ, "TERM="+hello.Term)
 	}
-	if hello.Rows == 0 || hello.Cols == 0 {
+	if !tty {
 		return startPiped(c, command(argv, environ))
 	}
 	cmd, master, err := inTerminal(argv, environ, pty.Winsize{Rows: hello.Rows, Cols: hello.Cols})

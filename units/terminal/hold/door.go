@@ -28,10 +28,10 @@ const doorTime = 30 * time.Second
 // returns once the door listens. The door learns from its own environment whether sandboxed
 // processes may connect, because the job's command may have removed the variable from its
 // environment.
-func OpenDoor(self, job string, environ []string) int {
+func OpenDoor(self, job, spec string, environ []string) int {
 	fd, err := terminal.Listen(job)
 	if err == nil {
-		cmd := exec.Command(self, contract.DoorFlag, job)
+		cmd := exec.Command(self, contract.DoorFlag, job, spec)
 		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "door")}
 		cmd.Stderr, cmd.Env = os.Stderr, environ
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -47,11 +47,13 @@ func OpenDoor(self, job string, environ []string) int {
 // Door runs extra commands for a job without a terminal. They get the environment, directory, umask
 // and limits of the job's main process. The door ends when the main process ends, when the unit is
 // stopped, or after doorTime without use.
-func Door(self string, environ []string, limitsOf func(pid int) string) int {
+func Door(self string, environ []string, limitsOf func(pid int) string, inside Entrance) int {
 	unix.CloseOnExec(doorSocket)
 	arriving := make(chan os.Signal, 16)
 	signal.Notify(arriving, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	h := &holder{begun: make(chan struct{}), admits: isAdmitted, noTerminal: true, sandboxed: takesSandboxed(environ)}
+	h := &holder{
+		begun: make(chan struct{}), admits: isAdmitted, noTerminal: true, sandboxed: takesSandboxed(environ), inside: inside,
+	}
 	main := mainProcess(environ)
 	h.environ = likeMain(main, environ)
 	h.before = []string{self, contract.LimitFlag, limitsOf(main)}

@@ -38,11 +38,12 @@ func finish(s syscall.WaitStatus) int {
 }
 
 // hangUp passes on to the command the signals that only this process gets. It ignores signals to
-// the whole job, because the command gets these too. A command that ignores SIGTERM, like a shell
-// at its prompt, gets SIGHUP instead.
-func hangUp(pid int, arriving <-chan os.Signal, aimed []string) {
+// the whole job, because the command gets these too. If relays is set, the command runs a container,
+// and only this process gets the signals for the container. A command that ignores SIGTERM, like a
+// shell at its prompt, gets SIGHUP instead.
+func hangUp(pid int, arriving <-chan os.Signal, aimed []string, relays bool) {
 	for s := range arriving {
-		if signal := s.(syscall.Signal); slices.Contains(aimed, strconv.Itoa(int(signal))) {
+		if signal := s.(syscall.Signal); slices.Contains(aimed, strconv.Itoa(int(signal))) || relays && isRelayed(signal) {
 			_ = unix.Kill(pid, signal)
 		}
 		if s == syscall.SIGTERM && ignoresTerm(pid) {

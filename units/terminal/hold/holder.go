@@ -39,6 +39,8 @@ type holder struct {
 	sandboxed  bool // sandboxed processes may connect
 	noTerminal bool // the process is a door: it only runs extra commands
 
+	inside Entrance // of the container in which the job's command runs
+
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
 	shown      bool     // the GNU screen session shows the terminal
@@ -50,6 +52,10 @@ type holder struct {
 	ended      bool
 	leaving    sync.WaitGroup // the clients' writers
 }
+
+// Entrance returns what precedes a command to make it enter a container, and its environment. term
+// is the TERM of a command in a terminal. A nil Entrance means that there is no container.
+type Entrance func(tty bool, term string) (argv, env []string)
 
 // client is somebody who has attached, or who runs a command of their own.
 type client struct {

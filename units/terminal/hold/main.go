@@ -36,8 +36,8 @@ const statusNotRun = 127
 // command does. Main puts prefix in front of each command: a program that sets what applies to the
 // commands and not to the holder. signals, such as 10,15, lists the signals that only this process
 // gets; Main passes them on to the command. If session is not "", a GNU screen session of that name
-// shows the terminal.
-func Main(argv, prefix, environ []string, session, signals string) int {
+// shows the terminal. If the command runs a container, extra commands enter it by inside.
+func Main(argv, prefix, environ []string, session, signals string, inside Entrance) int {
 	job, name := "0", "" // if a user started it outside a job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
@@ -51,7 +51,7 @@ func Main(argv, prefix, environ []string, session, signals string) int {
 	h := &holder{
 		rows: 24, cols: 80, before: prefix, environ: environ, output: &journal{w: os.Stdout},
 		begun: make(chan struct{}), admits: isAdmitted, job: job, name: name,
-		sandboxed: takesSandboxed(environ),
+		sandboxed: takesSandboxed(environ), inside: inside,
 	}
 	fd, err := terminal.Listen(name)
 	if err != nil {
@@ -126,7 +126,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 			_ = unix.Kill(-cmd.Process.Pid, s.(syscall.Signal))
 		}
 	}
-	go hangUp(cmd.Process.Pid, arriving, aimed)
+	go hangUp(cmd.Process.Pid, arriving, aimed, h.inside != nil)
 	if done := make(chan struct{}); h.screen != nil {
 		defer close(done)
 		go h.hangUpWithScreen(cmd.Process.Pid, done)

@@ -25,24 +25,30 @@ const sessionEnv = "GPUSCHED_HOLD_SESSION"
 const aimedEnv = "GPUSCHED_HOLD_AIMED"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == contract.DoorFlag {
+	if len(os.Args) == 4 && os.Args[1] == contract.DoorFlag {
 		os.Unsetenv(doorEnv)
-		os.Exit(Door(os.Args[0], os.Environ(), func(int) string { return "limits" }))
+		os.Exit(Door(os.Args[0], os.Environ(), func(int) string { return "limits" }, nil))
 	}
 	if len(os.Args) > 3 && os.Args[1] == contract.LimitFlag {
 		_ = syscall.Exec("/bin/sh", append([]string{"sh", "-c", `export BEFORE="$0"; exec "$@"`}, os.Args[2:]...), os.Environ())
+	}
+	if len(os.Args) > 3 && os.Args[1] == contract.EngineFlag {
+		os.Exit(Engine(os.Args[3:], os.Environ(), os.Args[2]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == contract.InitFlag {
+		os.Exit(Init(os.Args[2:], os.Environ()))
 	}
 	if job := os.Getenv(sandboxEnv); job != "" {
 		os.Exit(visitFromSandbox(job))
 	}
 	if job := os.Getenv(doorEnv); job != "" {
-		os.Exit(OpenDoor(os.Args[0], job, append(os.Environ(), contract.SandboxVariable+"="+os.Getenv(openToEnv))))
+		os.Exit(OpenDoor(os.Args[0], job, "", append(os.Environ(), contract.SandboxVariable+"="+os.Getenv(openToEnv))))
 	}
 	if job := os.Getenv(roleEnv); job != "" {
 		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
 			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
 		}
-		os.Exit(Main(os.Args[1:], testPrefix(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv), os.Getenv(aimedEnv)))
+		os.Exit(Main(os.Args[1:], testPrefix(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv), os.Getenv(aimedEnv), nil))
 	}
 	os.Exit(m.Run())
 }

@@ -1,0 +1,207 @@
+package launch
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// contain replaces this process by the engine that runs the command in a container.
+func (r *run) contain(s *Spec, filtered bool) *Failure {
+	if !filtered {
+		r.notify.send("STATUS=" + contract.StatusUnfiltered)
+	}
+	b := newBox(s, filtered, r.surroundings())
+	for _, line := range b.say {
+		os.Stderr.WriteString("gpusched: " + line + "\n")
+	}
+	argv, env := b.start()
+	if b.Engine == contract.Podman {
+		argv = append([]string{r.self, contract.EngineFlag, signalsWord(s.Aimed)}, argv...)
+	}
+	under := *s
+	under.Argv, under.Setup.CUDAArg = argv, false // the box has added --cuda
+	if s.hasHolder() {
+		under.SoftLimits, _ = splitLimits(s.SoftLimits)
+	}
+	if f := r.inherit(&under, env); f != nil {
+		return f
+	}
+	if f := b.prepare(runChild); f != nil {
+		return f
+	}
+	return r.become(&under, env, filtered)
+}
+
+// surroundings returns what the box of a job takes from this machine.
+func (r *run) surroundings() *surroundings {
+	return &surroundings{self: r.self, group: controlGroup(), base: r.base, cdi: cdiFiles(), free: portFree}
+}
+
+// controlGroup returns the control group of this process in systemd's hierarchy.
+func controlGroup() string {
+	text, _ := os.ReadFile("/proc/self/cgroup")
+	return contract.SystemdGroup(string(text))
+}
+
+// maxCDI is the size up to which a CDI file is read.
+const maxCDI = 4 << 20
+
+// cdiFiles returns the texts of the files in which a machine describes its GPUs to engines.
+func cdiFiles() (texts []string) {
+	for _, dir := range []string{"/etc/cdi", "/run/cdi"} {
+		names, _ := systemNodes().list(dir)
+		for _, name := range names {
+			f, err := os.Open(filepath.Join(dir, name))
+			if err != nil {
+				continue
+			}
+			text, _ := io.ReadAll(io.LimitReader(f, maxCDI))
+			f.Close()
+			texts = append(texts, string(text))
+		}
+	}
+	return texts
+}
+
+// A runner runs a command to its end. It returns the exit status, and, if quiet is set, what the
+// command printed; otherwise the output is that of the job.
+type runner func(argv, env []string, quiet bool) (status int, printed string, err error)
+
+// prepare gets the engine ready for the container: it removes what killed containers left, and
+// pulls the image if it is not there.
+func (b *box) prepare(run runner) *Failure {
+	if b.Engine != contract.Podman {
+		return nil // Apptainer keeps no state, and pulls by itself
+	}
+	status, err := b.heal(run, "image", "exists", b.Image)
+	switch {
+	case err != nil:
+		return &Failure{Step: contract.StepSetup, What: "Podman, which runs its container, does not work here", Err: err,
+			Next: "'gpusched doctor' tells what Podman needs; try 'podman info'"}
+	case status == 0:
+		return nil
+	}
+	os.Stderr.WriteString("gpusched: the image " + shorten(b.Image) + " is not here yet: podman pull\n")
+	status, _, err = run(b.podman("pull", b.Image), b.outsideOfPull(), false)
+	if err == nil && status != 0 {
+		err = statusError(status)
+	}
+	if err == nil {
+		return nil
+	}
+	return &Failure{Step: contract.StepSetup, What: "its image " + strconv.Quote(shorten(b.Image)) + " could not be pulled", Err: err,
+		Next: "see what was printed above (--image)"}
+}
+
+// outsideOfPull returns the environment in which Podman pulls an image. After 'podman login', the
+// user's passwords are in the session's directory, which Podman does not look into here.
+func (b *box) outsideOfPull() []string {
+	logins := "/run/user/" + strconv.Itoa(os.Geteuid()) + "/containers/auth.json"
+	if valueOf(b.outside, "REGISTRY_AUTH_FILE") != "" || unix.Access(logins, unix.R_OK) != nil {
+		return b.outside
+	}
+	return append(b.outside, "REGISTRY_AUTH_FILE="+logins)
+}
+
+// heal runs a command of Podman. If a killed job has left Podman in a state in which it refuses
+// every command, heal ends that state and runs the command again. No other container of the user's
+// jobs runs in that state. An exit status up to 1 is an answer; a greater one is an error.
+func (b *box) heal(run runner, words ...string) (status int, err error) {
+	for try := 0; ; try++ {
+		status, printed, err := run(b.podman(words...), b.outside, true)
+		switch {
+		case err != nil || status == 0 || status == 1 && !isStuck(printed):
+			return status, err
+		case try == 2:
+			return status, errors.New(lastLine(printed, status))
+		case isStuck(printed):
+			_, _, _ = run(b.podman("system", "migrate"), b.outside, true) // its exit status says little
+		}
+	}
+}
+
+// isStuck reports whether Podman refuses every command because the process that keeps the user's
+// namespace has been killed.
+func isStuck(printed string) bool { return strings.Contains(printed, "invalid internal status") }
+
+// lastLine returns the last line that a command printed, or its exit status.
+func lastLine(printed string, status int) string {
+	text := strings.TrimSpace(printed)
+	if text == "" {
+		return statusError(status).Error()
+	}
+	return shorten(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+func statusError(status int) error { return errors.New("exit status " + strconv.Itoa(status)) }
+
+// endContainer removes what is left of a job's container. It runs as the job's user after the job's
+// last process. If Podman has ended by itself, it has removed the container.
+func endContainer(path string, environ []string) int {
+	s, err := Read(path)
+	if err != nil || s.Container.Engine != contract.Podman || valueOf(environ, "EXIT_CODE") == "exited" && !s.hasHolder() {
+		return 0 // nobody would read an error
+	}
+	b := newBox(s, s.RequireFilter, &surroundings{base: environ, free: func(int) bool { return true }})
+	_, _ = b.heal(runChild, "rm", "--force", "--time=0", "--ignore", b.name)
+	return 0
+}
+
+// Inside returns a function that returns what precedes a command to make it enter the container of
+// a job, and its environment. Inside returns nil if the job has no container.
+func Inside(path string, environ []string) func(tty bool, term string) (argv, env []string) {
+	s, err := Read(path)
+	if err != nil || s.Container.IsZero() {
+		return nil
+	}
+	free := func(int) bool { return true } // the port is that which the job got
+	return newBox(s, s.RequireFilter, &surroundings{base: environ, cdi: cdiFiles(), free: free}).enter
+}
+
+// runChild runs a command as a child of this process. What the command prints goes into a file in
+// memory: a pipe would stay open as long as the process that keeps the user's namespace.
+func runChild(argv, env []string, quiet bool) (status int, printed string, err error) {
+	path, err := execute(argv, env, foreseeError)
+	if err != nil {
+		return 0, "", errors.New("the program " + argv[0] + " can't be run: " + err.Error())
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, "", err
+	}
+	defer null.Close()
+	files := []uintptr{null.Fd(), 1, 2}
+	memory := -1
+	if quiet {
+		if memory, err = unix.MemfdCreate("printed", unix.MFD_CLOEXEC); err != nil {
+			return 0, "", err
+		}
+		defer unix.Close(memory)
+		files[1], files[2] = uintptr(memory), uintptr(memory)
+	}
+	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: env, Files: files})
+	if err != nil {
+		return 0, "", err
+	}
+	var how unix.WaitStatus
+	for _, err = unix.Wait4(pid, &how, 0, nil); err == unix.EINTR; _, err = unix.Wait4(pid, &how, 0, nil) {
+	}
+	if quiet {
+		text := make([]byte, maxNoteBytes)
+		n, _ := unix.Pread(memory, text, 0)
+		printed = string(text[:max(n, 0)])
+	}
+	if how.Signaled() {
+		return 128 + int(how.Signal()), printed, err
+	}
+	return how.ExitStatus(), printed, err
+}

@@ -1,0 +1,139 @@
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// standIn is a program in place of an engine. It records its words, and answers for an image that
+// the file "image" stands for. The file "stuck" makes it refuse all commands but a migration, as
+// Podman does after a kill.
+const standIn = `#!/bin/sh
+dir=${0%/*}
+for word; do case $word in --*) ;; *) said="$said $word";; esac; done
+echo "${0##*/}$said" >> "$dir/calls"
+case "$said" in *"system migrate"*) rm -f "$dir/stuck"; exit 2;; esac
+if [ -e "$dir/stuck" ]; then echo 'invalid internal status, try "podman system migrate"' >&2; exit 1; fi
+case "$said" in
+*" image exists"*) [ -e "$dir/image" ];;
+*" pull"*) echo "copying layers"; [ -e "$dir/registry" ];;
+*" run "* | *" exec "*) echo "bus $DBUS_SESSION_BUS_ADDRESS, dir $XDG_RUNTIME_DIR, key $KEY$APPTAINERENV_KEY"; exit 7;;
+esac
+`
+
+// engines creates the stand-ins, with the files that change what they do.
+func engines(t *testing.T, files ...string) (dir string, inUnit func(*exec.Cmd)) {
+	dir = t.TempDir()
+	for _, name := range []string{"podman", "apptainer"} {
+		write(t, filepath.Join(dir, name), 0o755, standIn)
+	}
+	for _, name := range files {
+		write(t, filepath.Join(dir, name), 0o644, "")
+	}
+	return dir, func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "PATH="+dir+":/usr/bin:/bin", "RUNTIME_DIRECTORY=/run/gpujobs-containers/1", "DBUS_SESSION_BUS_ADDRESS=unix:/session")
+	}
+}
+
+func calls(t *testing.T, dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The launcher becomes the engine, after it has ended what a kill left, and pulled an image that is
+// not there. The engine's exit status is the job's.
+func TestContain(t *testing.T) {
+	const inside = "bus unix:path=/nonexistent, dir /run/gpujobs-containers/1, key secret\n"
+	const missing = "podman image exists img\npodman pull img\n"
+	for name, c := range map[string]struct {
+		engine               contract.Engine
+		files                []string
+		calls, stdout, notes string
+		status               int
+	}{
+		"ready":   {contract.Podman, []string{"image"}, "podman image exists img\npodman run img cmd arg\n", inside, contract.StatusBegun, 7},
+		"pulled":  {contract.Podman, []string{"registry"}, missing + "podman run img cmd arg\n", "copying layers\n" + inside, contract.StatusBegun, 7},
+		"no pull": {contract.Podman, nil, missing, "copying layers\n", contract.StatusPrefix + "setup", contract.StepSetup.ExitStatus()},
+		"stuck": {
+			contract.Podman, []string{"image", "stuck"},
+			"podman image exists img\npodman system migrate\npodman image exists img\npodman run img cmd arg\n", inside, contract.StatusBegun, 7,
+		},
+		"apptainer": {
+			contract.Apptainer, nil, "apptainer exec /home/alice:/home/alice / img cmd arg\n",
+			"bus , dir , key secret\n", contract.StatusBegun, 7,
+		},
+	} {
+		dir, inUnit := engines(t, c.files...)
+		s := command(t, "cmd", "arg")
+		s.Dir, s.EnvMode, s.Env = "/", contract.EnvClean, []string{"KEY=secret"}
+		s.Container = contract.Container{Engine: c.engine, Image: "img"}
+		got := launch(t, "real", s, inUnit)
+		if calls := calls(t, dir); calls != c.calls || got.stdout != c.stdout || got.status != c.status {
+			t.Errorf("%s: %d, calls %q\nprinted %q, %q", name, got.status, calls, got.stdout, got.stderr)
+		}
+		if notes := strings.Join(got.notes, " "); !strings.Contains(notes, c.notes) {
+			t.Errorf("%s: %q", name, notes)
+		}
+	}
+	s := command(t, "cmd")
+	s.Container = contract.Container{Engine: "other", Image: "img"}
+	if got := launch(t, "real", s); got.status != contract.StepSpec.ExitStatus() {
+		t.Errorf("another engine: %d, %q", got.status, got.stderr)
+	}
+	s.Container.Engine = contract.Podman
+	if got := launch(t, "real", s); got.status != contract.StepSetup.ExitStatus() || !strings.Contains(got.stderr, "can't be run") {
+		t.Errorf("no Podman: %d, %q", got.status, got.stderr)
+	}
+}
+
+// After the job, a container is removed unless Podman ended by itself, which removes it.
+func TestContainerEnd(t *testing.T) {
+	const remove = "podman rm gpujob-42-1\n"
+	for name, c := range map[string]struct {
+		how   string
+		tty   bool
+		files []string
+		want  string
+	}{
+		"by itself": {"exited", false, nil, ""},
+		"killed":    {"killed", false, nil, remove},
+		"terminal":  {"exited", true, nil, remove},
+		"stuck":     {"killed", false, []string{"stuck"}, remove + "podman system migrate\n" + remove},
+	} {
+		dir, inUnit := engines(t, c.files...)
+		s := command(t, "cmd")
+		s.JobID, s.Attempt, s.TTY = 42, 1, c.tty
+		s.Container = contract.Container{Engine: contract.Podman, Image: "img"}
+		got := launchPath(t, "real", mustWrite(t, specDir(t), 42, s), inUnit, func(cmd *exec.Cmd) {
+			cmd.Args = slices.Insert(cmd.Args, 1, contract.ContainerEndFlag)
+			cmd.Env = append(cmd.Env, "EXIT_CODE="+c.how)
+		})
+		if calls := calls(t, dir); got.status != 0 || calls != c.want {
+			t.Errorf("%s: %d, %q, %q", name, got.status, calls, got.stderr)
+		}
+	}
+}
+
+// Only a job with a container has an entrance.
+func TestInside(t *testing.T) {
+	s := command(t, "cmd")
+	if Inside(mustWrite(t, specDir(t), 42, s), unitBase) != nil {
+		t.Error("a job without a container has an entrance")
+	}
+	s.Container = contract.Container{Engine: contract.Apptainer, Image: "img"}
+	enter := Inside(mustWrite(t, specDir(t), 42, s), unitBase)
+	argv, env := enter(true, "xterm")
+	if len(argv) < 3 || argv[0] != "apptainer" || argv[len(argv)-1] != "img" {
+		t.Errorf("%q", argv)
+	}
+	expect(t, env, map[string]string{"APPTAINERENV_TERM": "xterm"})
+}

@@ -1,0 +1,90 @@
+package hold
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Engine runs a command of Podman, and returns the exit status of the container. Podman consists of
+// two processes here. Before Podman 5, the first ends at once on SIGTERM, with a status that says
+// nothing, while the second waits for the container; Engine then waits for the second. signals
+// lists the signals that only the unit's main process gets, which is this one; Engine passes these
+// on. It passes on all others but SIGTERM, too, which arrives at every process of a job that is
+// stopped.
+func Engine(argv, environ []string, signals string) int {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	arriving := make(chan os.Signal, 16)
+	signal.Notify(arriving)
+	cmd := command(argv, environ)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		os.Stderr.WriteString("gpusched: the container could not be run: " + err.Error() + "\n")
+		return statusNotRun
+	}
+	go func() {
+		for s := range arriving {
+			n := s.(syscall.Signal)
+			if !isRelayed(n) && !slices.Contains(strings.Split(signals, ","), strconv.Itoa(int(n))) {
+				continue
+			}
+			to := twinOf(cmd.Process.Pid, argv)
+			if to == 0 {
+				to = cmd.Process.Pid
+			}
+			_ = unix.Kill(to, n)
+		}
+	}()
+	status := statusNotRun
+	for last := cmd.Process.Pid; last > 0; {
+		var how syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &how, 0, nil)
+		if err != nil && err != syscall.EINTR {
+			break
+		}
+		if err == nil && pid == last {
+			status, last = statusOf(how), twinOf(pid, argv)
+		}
+	}
+	return status
+}
+
+// isRelayed reports whether a signal that arrives is one for a container as a whole. The others
+// arrive at all processes, or concern only this one.
+func isRelayed(s syscall.Signal) bool {
+	switch s {
+	case syscall.SIGTERM, syscall.SIGCONT, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGPIPE:
+		return false
+	}
+	return true
+}
+
+// twinOf returns a child of the process pid with the same command line, or 0. If that process has
+// ended, its children are those of this process.
+func twinOf(pid int, argv []string) int {
+	line := []byte(strings.Join(argv, "\x00") + "\x00")
+	paths, _ := filepath.Glob("/proc/[1-9]*/cmdline")
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		other, _ := strconv.Atoi(filepath.Base(dir))
+		if text, err := os.ReadFile(path); err != nil || other == pid || !bytes.Equal(text, line) {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the state, and the parent
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, _ := strconv.Atoi(string(fields[1])); parent == pid || parent == os.Getpid() {
+			return other
+		}
+	}
+	return 0
+}

@@ -1,0 +1,125 @@
+package hold
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// statusOutside is the exit status of a container that is not in its job's control group, as of a
+// launch without the device filter.
+var statusOutside = contract.StepFilter.ExitStatus()
+
+// Init is the first process of a container. It checks that the container is in the job's control
+// group, runs the command argv, and returns the command's exit status. If the job is stopped, it
+// returns after the last process of the container has ended; otherwise the kernel ends those that
+// are left.
+func Init(argv, environ []string) int {
+	want, aimed := "", ""
+	environ = slices.DeleteFunc(environ, func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		switch name {
+		case contract.GroupVariable:
+			want = value
+		case contract.AimedVariable:
+			aimed = value
+		default:
+			return false
+		}
+		return true
+	})
+	if text, err := os.ReadFile("/proc/self/cgroup"); err != nil || !isIn(string(text), want) {
+		os.Stderr.WriteString("gpusched: the container is not in the control group of its job, " + want + ", but in " +
+			cmp.Or(contract.SystemdGroup(string(text)), "an unknown one") + ": there its limits and its device filter have no effect, " +
+			"so the command was not run (an option of --image-arg, or of containers.conf(5), may have moved it)\n")
+		return statusOutside
+	}
+	arriving := make(chan os.Signal, 16)
+	signal.Notify(arriving)
+	cmd := command(argv, environ)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Foreground: true}
+	}
+	err := cmd.Start()
+	if errors.Is(err, syscall.ENOEXEC) { // a script without an interpreter line, as for execvp
+		script := command(append([]string{"/bin/sh", cmd.Path}, argv[1:]...), environ)
+		script.Stdin, script.Stdout, script.Stderr = os.Stdin, os.Stdout, os.Stderr
+		script.SysProcAttr = cmd.SysProcAttr
+		cmd, err = script, script.Start()
+	}
+	if err != nil {
+		os.Stderr.WriteString("gpusched: the command could not be run in the container: " + err.Error() + "\n")
+		if errors.Is(err, os.ErrPermission) {
+			return statusNotRun - 1
+		}
+		return statusNotRun
+	}
+	stopping := make(chan struct{})
+	go pass(cmd.Process.Pid, arriving, strings.Split(aimed, ","), stopping)
+	return reap(cmd.Process.Pid, stopping)
+}
+
+// isIn reports whether the text of a process's file cgroup in /proc tells that the process is in a
+// control group, or below it.
+func isIn(text, group string) bool {
+	have, below := strings.CutPrefix(contract.SystemdGroup(text), group)
+	return below && group != "" && (have == "" || have[0] == '/')
+}
+
+// reap waits for every process of the container as it ends, until the command pid has ended. It
+// returns the command's exit status.
+func reap(pid int, stopping <-chan struct{}) int {
+	status := -1
+	for {
+		var how syscall.WaitStatus
+		ended, err := syscall.Wait4(-1, &how, 0, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if ended == pid && !how.Stopped() {
+			status = statusOf(how)
+		}
+		if err != nil { // no process is left
+			return status
+		}
+		select {
+		case <-stopping:
+		default:
+			if status >= 0 {
+				return status
+			}
+		}
+	}
+}
+
+// pass passes signals on in the container. The command gets those that only the main process of
+// the unit gets. A SIGTERM of a stop arrives at every process by itself, as does one that somebody
+// sends. Podman gets all others for the container: conmon, its process in the unit, would die of
+// them.
+func pass(pid int, arriving <-chan os.Signal, aimed []string, stopping chan<- struct{}) {
+	for s := range arriving {
+		switch n := s.(syscall.Signal); {
+		case slices.Contains(aimed, strconv.Itoa(int(n))):
+			_ = unix.Kill(pid, n)
+		case n == syscall.SIGTERM && ignoresTerm(pid):
+			_ = unix.Kill(-pid, syscall.SIGHUP)
+		case isRelayed(n):
+			_ = unix.Kill(-1, n)
+		}
+		if s == syscall.SIGTERM && stopping != nil {
+			close(stopping)
+			stopping = nil
+		}
+	}
+}
