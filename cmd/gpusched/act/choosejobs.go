@@ -17,8 +17,9 @@ type ownerFlags struct {
 	Yes  bool   `name:"yes" short:"y"`
 }
 
-// choose reports whether the flags select the jobs. It returns an error if the command line names
-// jobs and has such flags, or has neither. The error message gives suchAs as a correct command line.
+// choose reports whether the flags select the jobs. It returns an error if the command line both
+// names jobs and has such flags, or does neither. The argument suchAs is a correct command line for
+// the error message.
 func (w *ownerFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {
@@ -37,7 +38,7 @@ type action struct {
 }
 
 // jobs returns the selected jobs that the command can act on, after the user has confirmed. If
-// there are none, it prints that.
+// there are no such jobs, it prints a message.
 func (w *ownerFlags) jobs(ctx context.Context, a *cli.App, k action) ([]string, error) {
 	q := api.ListQuery{User: w.User}
 	whose := "there is no"
@@ -91,8 +92,8 @@ type manyFlags struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-// actOnChosen carries out the command for the named jobs, or for the user's jobs that it can act
-// on.
+// actOnChosen carries out the command for the named jobs, or for all jobs that the flags select and
+// the command can act on.
 func (c *manyFlags) actOnChosen(ctx context.Context, a *cli.App, k action, said func(api.Job) string) error {
 	named := jobsFlags{OutputFlags: c.OutputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
@@ -111,7 +112,8 @@ func (c *manyFlags) actOnChosen(ctx context.Context, a *cli.App, k action, said 
 	return named.actOnJobs(ctx, a, api.ManyRequest{Command: k.command}, said)
 }
 
-// isWaiting and runs report whether a command can act on a job.
+// isWaiting reports whether a job is queued and not held. The function runs reports whether a job
+// is running and not suspended.
 func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
 
 func runs(j api.Job) bool { return j.State == job.Running && j.SuspendedAt.IsZero() }

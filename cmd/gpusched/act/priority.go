@@ -10,7 +10,7 @@ import (
 )
 
 // SubmitCapped submits a job with its requested priority. If the user may not have that priority,
-// it submits the job with priority "low".
+// it submits the job with the priority in the argument low.
 func SubmitCapped(
 	ctx context.Context, a *cli.App, by api.Engine, req api.SubmitRequest, low job.Priority,
 ) (api.SubmitReply, error) {

@@ -57,7 +57,7 @@ func (c *UpdateCmd) request(ctx context.Context, a *cli.App) (job.Change, error)
 	return req, err
 }
 
-// awaited returns the words of all --after options. They name jobs.
+// awaited returns the words of all --after options. These words name jobs.
 func (c *UpdateCmd) awaited() []string {
 	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
 }

@@ -28,7 +28,7 @@ func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among
 	return remote.AskBy(ctx, cmd, host, t, among)
 }
 
-// PlainHost returns the machine that has the jobs whose ids name no machine.
+// PlainHost returns the machine of the jobs whose ids name no machine.
 func PlainHost(a *cli.App) string {
 	if len(a.Hosts) == 1 {
 		return a.Hosts[0]
@@ -52,8 +52,8 @@ func Asking(a *cli.App) []string {
 	return nil
 }
 
-// Fetch asks this machine's scheduler. If a.Host is set, it sends the command line to the gpusched
-// of that machine.
+// Fetch asks this machine's scheduler. If a.Host is set, Fetch instead sends the command line to
+// the gpusched of that machine.
 func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, error) {
 	if a.Host == "" {
 		return ask()
@@ -62,13 +62,14 @@ func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, er
 	return one.Doc, one.Err
 }
 
-// Fetched is a machine's document, or the error if there is none.
+// Fetched is the document that a machine sent, or the error if the machine sent none.
 type Fetched[T any] struct {
 	Doc T
 	Err error
 }
 
-// FetchAll sends a command line to several machines at once. Each must answer within Patience.
+// FetchAll sends a command line to several machines at once. Each machine must answer within
+// remote.Patience.
 func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.Typed) []Fetched[T] {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
@@ -96,7 +97,7 @@ func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.T
 }
 
 // PassOn prints the messages of a machine's gpusched. Each line begins with the machine's name, so
-// that no machine can print lines that look like another machine's.
+// that no machine can print lines that seem to come from another machine.
 func PassOn(a *cli.App, host, said string) {
 	for line := range strings.Lines(said) {
 		a.Say("gpusched: %s: %s\n", host, strings.TrimSuffix(line, "\n"))
@@ -163,8 +164,8 @@ func NameGPUs(host string, gpus []api.GPU) {
 }
 
 // NameJob sets the name by which a job of another machine is called here. It does not trust names
-// that the machine sends. A machine could send the name of another machine's job, and a user who
-// cancels what a list shows would then cancel that job.
+// that the machine sends. If a machine sent the name of another machine's job, a user who wants to
+// cancel a job in the list would cancel that other job.
 func NameJob(host string, j *api.Job) {
 	j.Host, j.Engine = host, ""
 	if j.Task != nil {
@@ -239,8 +240,9 @@ var (
 )
 
 // UntilAnswered repeats a request while its answers are cut off. That is safe, since the machine
-// carries out a repeated request only once. After a cut, it also repeats the request while the
-// scheduler does not answer. If cut is true, nobody knows whether the request was carried out.
+// carries out a repeated request only once. Once an answer was cut off, UntilAnswered also repeats
+// the request while the scheduler does not answer. If the result cut is true, nobody knows whether
+// the request was carried out.
 func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
 	var lost time.Time // when the connection was lost
 	for {

@@ -78,7 +78,7 @@ func HostsNamed(words []string) (hosts []string) {
 	return hosts
 }
 
-// MachinesOf replaces "" with ".", this machine's name in a list. It removes duplicates.
+// MachinesOf replaces "" with ".", the name of this machine in a list. It removes duplicates.
 func MachinesOf(hosts []string) (list []string) {
 	for _, h := range hosts {
 		if h = cmp.Or(h, remote.Here); !slices.Contains(list, h) {
@@ -88,9 +88,9 @@ func MachinesOf(hosts []string) (list []string) {
 	return list
 }
 
-// UsualHosts returns the machines to ask if no option names any, separated by commas. It reads the
-// environment first, then the settings. The settings do not count if they select another engine, or
-// if the environment names a scheduler's socket.
+// UsualHosts returns the machines, separated by commas, that are asked if no option names a
+// machine. It reads the environment first, then the settings. The settings do not count if they
+// select another engine, or if the environment names a scheduler's socket.
 func UsualHosts(a *cli.App) (string, error) {
 	list := a.Getenv(cli.HostsVariable)
 	switch {

@@ -12,15 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// OverSSH runs a command by the gpusched of another machine. The command uses our terminal if there
-// is one. OverSSH returns the command's exit status.
+// OverSSH sends a command to the gpusched of another machine, which runs the command. If we have a
+// terminal, the command uses it. OverSSH returns the command's exit status.
 func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownInput bool) error {
 	tty := a.OnTerminal()
 	cmd, err := remote.Command(host, tty, append([]string{remote.HereCommand, host}, words...)...)
 	if err != nil {
 		return AsUsage(err)
 	}
-	if words[0] != AttendCommand { // before AttendCommand, the machine has just answered
+	if words[0] != AttendCommand { // a machine that is sent AttendCommand has just answered
 		if err := AnswersAt(ctx, a, host); err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func AsUsage(err error) error {
 }
 
 // AnswersAt returns nil once the machine's gpusched has answered. If the machine hangs or ssh can't
-// reach it, AnswersAt returns the same error as any other command. If only the scheduler is
-// missing, AnswersAt returns nil, since the command itself will report that.
+// reach it, AnswersAt returns the error that every command returns in that case. If only the
+// scheduler is missing, AnswersAt returns nil, since the next command will report this itself.
 func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
@@ -62,8 +62,8 @@ func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	return ErrorOf(host, err)
 }
 
-// If ssh ends with one of these exit statuses, the command was not run. They come from ssh and from
-// the other machine's shell.
+// If ssh ends with one of these exit statuses, the command was not run. The statuses come from ssh
+// and from the other machine's shell.
 const (
 	sshFailed       = 255
 	commandNotFound = 127
@@ -93,8 +93,8 @@ func SSHEnded(ctx context.Context, a *cli.App, host string, err error) error {
 // AttendCommand is a hidden command, which 'run --host' runs on the job's machine.
 const AttendCommand = "stay-with"
 
-// ErrorOf puts the machine's name in front of each line of an error, so that no line looks like
-// another machine's.
+// ErrorOf puts the machine's name in front of each line of an error, so that no line seems to come
+// from another machine.
 func ErrorOf(host string, err error) error {
 	var e *api.Error
 	if !errors.As(err, &e) {

@@ -24,10 +24,10 @@ type Call struct {
 	Table func(jobs []api.Job, now time.Time) []string
 	// Check returns an error if the other tool would have forgotten the jobs. nil means no check.
 	Check func(jobs []api.Job, now time.Time) error
-	// Only reports whether a job matches the filters. It is applied to the named jobs, or to all
-	// jobs. nil means that every job matches.
+	// Only reports whether a job matches the filters. It is applied to the named jobs or, if none
+	// are named, to all jobs. nil means that every job matches.
 	Only func(api.Job) bool
-	// AllUsers also includes the jobs of other users that the caller may cancel.
+	// AllUsers adds the jobs that belong to other users and that the caller may cancel.
 	AllUsers bool
 	States   []string // the job states in Slurm's words; none means all
 	Lane     *Lane    // the queue that the job is put into; nil means none
@@ -36,7 +36,8 @@ type Call struct {
 	// FromInput is called with the path of the saved script if standard input was a script. It is
 	// nil if there is no script on standard input.
 	FromInput func(path string) error
-	// Strict suppresses messages that the other tool lacks, since programs read its output.
+	// Strict suppresses messages that the other tool does not print, since programs read the
+	// output.
 	Strict bool
 	// Step is the command that srun runs inside a job, as one step of that job.
 	Step     []string
@@ -49,9 +50,9 @@ type Call struct {
 	StepOverlaps bool
 	StepLog      string // the file for the step's output, as in --log; "" means the job's output
 	StepErrors   string // the file for the step's standard error; "" means the file of its output
-	// StepAppends appends to these files instead of emptying them.
+	// StepAppends appends to StepLog and StepErrors instead of emptying them first.
 	StepAppends bool
-	StepTasks   int                        // number of copies that run at once; 0 means one for each task of the job
+	StepTasks   int                        // copies of Step that run at once; 0 means one for each task of the job
 	StepDir     string                     // the working directory; "" means the current one
 	StepSet     []string                   // variables for the step, as in --set-env
 	Site        func(Machine) []string     // Site returns lines about the machine
@@ -110,7 +111,7 @@ var tools = []tool{
 	{"scheduler_10x.py", "gpusched, as scheduler.py", nil, readVerbs, ""},
 }
 
-// Names returns each tool's name and the gpusched command that it stands for.
+// Names returns each tool's name and the gpusched command that replaces the tool.
 func Names() (list [][2]string) {
 	for _, t := range tools {
 		list = append(list, [2]string{t.name, t.about})
@@ -220,7 +221,7 @@ func readPlain(command string) func(*Call, tool, []string) error {
 	}
 }
 
-// list splits text at commas.
+// list splits a text at commas.
 func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }

@@ -1,5 +1,5 @@
-// Package alias translates the command lines of other job queues into command lines of gpusched.
-// For tools whose output scripts read, the package formats jobs as the tool does. It owns the list
+// Package alias translates the command lines of other job queues into command lines of gpusched. If
+// scripts read the output of a tool, the package formats jobs as that tool does. It owns the list
 // of tools and the meaning of their options on one machine. It only produces text; its caller runs
 // the commands.
 //

@@ -116,8 +116,8 @@ func idOf(j api.Job) string {
 	return j.ID.String()
 }
 
-// waitingTasks formats the numbers of the tasks that have not become jobs, and the limit of tasks
-// that run at once.
+// waitingTasks formats the numbers of the tasks that have not become jobs, and how many tasks may
+// run at once.
 func waitingTasks(j api.Job) string {
 	rest, err := WaitingTasks(j)
 	if err != nil {
@@ -126,20 +126,20 @@ func waitingTasks(j api.Job) string {
 	return rest.Spec()
 }
 
-// shownByTasks reports whether all tasks of an array have become jobs. Then only its tasks are
-// shown, and not the array.
+// shownByTasks reports whether all tasks of an array have become jobs. If so, a table shows these
+// tasks and not the array.
 func shownByTasks(j api.Job) bool {
 	switch {
 	case j.Array == nil:
 		return false
-	case j.State.Terminal(): // the array's own line stands for the tasks that were cancelled before they became jobs
+	case j.State.Terminal(): // the array's own line represents the tasks that were cancelled before they became jobs
 		return j.Array.Next >= j.Array.Size
 	}
 	return j.Array.Next+j.Array.Cancelled >= j.Array.Size
 }
 
-// WaitingTasks returns the tasks of an array that have not become jobs. It fails if the list has so
-// many ranges that its text is shortened.
+// WaitingTasks returns the tasks of an array that have not become jobs. It fails if these tasks
+// form so many ranges that the scheduler has shortened their list.
 func WaitingTasks(j api.Job) (*job.Array, error) {
 	tasks, err := job.ParseArray(j.Array.Spec)
 	if err == nil && tasks.Size() != j.Array.Size {

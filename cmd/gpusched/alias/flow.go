@@ -41,7 +41,8 @@ func flowTime(c *Call, text string) error {
 	return err
 }
 
-// flowParam parses NAME=V,V and gflow's ranges NAME=FROM:TO and NAME=FROM:TO:STEP, including TO.
+// flowParam parses NAME=V,V and gflow's ranges NAME=FROM:TO and NAME=FROM:TO:STEP. A range includes
+// TO.
 func flowParam(c *Call, text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if n := strings.Count(values, ":"); n < 1 || n > 2 || strings.Contains(values, ",") {
@@ -57,7 +58,7 @@ func flowParam(c *Call, text string) error {
 // maxRange is the largest number of values in one range.
 const maxRange = 100_000
 
-// flowRange returns the values of a range. They have as many decimals as the step.
+// flowRange returns the values of a range. The values have as many decimals as the step.
 func flowRange(parts []string) (list []string, err error) {
 	var n [3]float64
 	for i, p := range parts {
@@ -101,8 +102,8 @@ func readGbatch(c *Call, t tool, args []string) error {
 	return c.flowCommand(rest, "")
 }
 
-// flowScript reads the options in a script. It puts them before the options of the command line,
-// which override them.
+// flowScript reads the options in a script. It puts them before the options of the command line, so
+// that the options of the command line override them.
 func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 	var words []string
 	for line := range strings.Lines(text) {
@@ -137,8 +138,8 @@ func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 const flowVariable = "GFLOW_ARRAY_TASK_ID"
 
 // flowCommand adds the command. As in gflow, the task's number replaces the variable in the words
-// of the command, and all other bytes stay as they are. If the command is a script, interpreter is
-// the program that runs it.
+// of the command, and all other bytes stay as they are. If the command is a script, the argument
+// interpreter is the program that runs the script.
 func (c *Call) flowCommand(rest []string, interpreter string) error {
 	if strings.Count(strings.Join(c.Words, " "), "--array=") > 1 {
 		return errors.New("--max-concurrent is for --param: an array has its limit in it, --array 1-10%2")

@@ -33,7 +33,7 @@ func (t tool) find(name string) *option {
 
 func (t tool) has(name string) bool { return t.find(name) != nil }
 
-// described returns each option as it is typed, a tab, and its meaning.
+// described returns a line for each option: the option as it is typed, a tab, and its meaning.
 func (t tool) described() (lines []string) {
 	for _, o := range t.options {
 		first, _, _ := strings.Cut(o.names, " ")
@@ -89,8 +89,8 @@ func (t tool) unknownOption(name string) error {
 	return fmt.Errorf("%s has no option %s here", t.name, name)
 }
 
-// parse reads the options and returns the other words. If command is set, it stops at the first
-// word that is not an option.
+// parse reads the options and returns the other words. If the argument command is true, parse stops
+// at the first word that is not an option.
 func (t tool) parse(c *Call, words []string, command bool) (rest []string, err error) {
 	for len(words) > 0 {
 		word := words[0]

@@ -131,7 +131,7 @@ func names() string {
 }
 
 // tableLines formats the table. It leaves out jobs that ended before the start time, and arrays
-// that are shown by their tasks.
+// whose tasks are shown instead.
 func (v *sacctView) tableLines(columns []formatColumn, jobs []api.Job, now time.Time) (lines []string) {
 	if !v.bare {
 		lines = append(lines, v.line(columns, func(q formatColumn) string { return q.field.name }))

@@ -91,7 +91,7 @@ func filter(read func(*Call, string) error) func(*Call, string) error {
 	}
 }
 
-// isStep reports whether a name belongs to a step, such as 7.1. A step can end without its job.
+// isStep reports whether a name such as 7.1 belongs to a step. A step can end without its job.
 func isStep(name string) bool {
 	_, step, is := strings.Cut(name, ".")
 	return is && step != "batch"
@@ -103,8 +103,8 @@ func In(states []string, j api.Job) bool { return len(states) == 0 || stateOf(j)
 // Pending reports whether the states include waiting jobs. An empty list means all states.
 func Pending(states []string) bool { return len(states) == 0 || slurmStates[job.Queued].in(states) }
 
-// jobName converts a job name of Slurm's tools, such as 7, 7_3, 7_[3-5] or 7.batch. In gpusched,
-// 7.batch is the job itself.
+// jobName converts a job name of Slurm's tools, such as 7, 7_3, 7_[3-5] or 7.batch, to gpusched's
+// form. In gpusched, 7.batch is the job itself.
 func jobName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".batch"), ".0")
 	return strings.NewReplacer("[", "", "]", "").Replace(name)

@@ -131,7 +131,8 @@ func (v *squeueView) shows(j api.Job, now time.Time) bool {
 		v.matches(j) && In(v.states, j)
 }
 
-// isForgotten reports whether Slurm's controller would have forgotten a job, which ended long ago.
+// isForgotten reports whether a job ended so long ago that Slurm's controller would have forgotten
+// it.
 func isForgotten(j api.Job, now time.Time) bool {
 	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
@@ -172,7 +173,8 @@ func parseColumns(format string) (list []formatColumn, err error) {
 	}
 }
 
-// cutField cuts a format after its first field, such as %.18i. Without a field, letter is "".
+// cutField cuts a format after its first field, such as %.18i. If there is no field, the result
+// letter is "".
 func cutField(format string) (q formatColumn, letter, rest string, err error) {
 	before, rest, ok := strings.Cut(format, "%")
 	q.before = before

@@ -58,7 +58,8 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 const screenLines = 50
 
 // connectLauncher connects to the launcher that holds a job's terminal. To run a command in a job,
-// it first makes the job accept commands. If that is impossible, it returns the reason.
+// connectLauncher first makes the job accept commands. If the job can't accept them,
+// connectLauncher returns the reason.
 func connectLauncher(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	name := cli.NameOfJob(j)
 	switch {
@@ -167,8 +168,8 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (requeued boo
 	return true, nil
 }
 
-// These are the longest waits until the scheduler records the end of a job: overTime after its
-// terminal has reported the end, cutTime after the connection was cut.
+// These are the longest waits until the scheduler records the end of a job: overTime after the
+// job's terminal has reported the end, cutTime after the connection was cut.
 const (
 	overTime = 10 * time.Second
 	cutTime  = 2 * time.Second

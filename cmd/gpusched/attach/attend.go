@@ -71,8 +71,8 @@ func (at *attendance) output() *logs.WatchedWriter {
 }
 
 // startOutput starts to print the job's output. It returns a function that ends the printing. If
-// that function gets nil, it stops at once; if it gets the ended job, it first prints the remaining
-// output.
+// that function gets nil, the printing stops at once. If the function gets the ended job, the
+// remaining output is printed first.
 func (at *attendance) startOutput(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
 	at.job = logs.WithLog(ctx, at.a, at.job)

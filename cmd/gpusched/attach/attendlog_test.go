@@ -60,8 +60,8 @@ func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 	}
 }
 
-// If the journal can't be read, the job's log is shown byte for byte: from this attempt on, to its
-// end.
+// If the journal can't be read, the job's log is shown byte for byte, from the beginning of this
+// attempt to the end of the log.
 func TestAttendReadsTheLog(t *testing.T) {
 	dir, path := hidingJournal(t)
 	write := func(text string) {

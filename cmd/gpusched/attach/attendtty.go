@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// AttendTerminal waits for a job to start and then stays in its terminal. While it waits, Ctrl-C
-// leaves the job queued and a second one cancels it.
+// AttendTerminal waits for a job to start and then stays in its terminal. Until the start, Ctrl-C
+// leaves the job queued, and a second Ctrl-C cancels it.
 func AttendTerminal(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
 	return at.inTerminal(ctx, nil)
@@ -62,7 +62,8 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	}
 }
 
-// Await shows why a job waits, until the job runs or has ended. It returns the job.
+// Await shows the reasons for which a job waits, until the job runs or has ended. It returns the
+// job.
 func Await(ctx context.Context, a *cli.App, j api.Job) (api.Job, error) {
 	line, began := &liveLine{t: a.Err, typed: a.AsTyped}, time.Now()
 	for pause := firstLook; ; pause = min(2*pause, waitLook) {

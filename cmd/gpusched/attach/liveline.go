@@ -67,8 +67,8 @@ func (l *liveLine) showJob(j api.Job, first []api.Job) {
 	l.t.W.Flush()
 }
 
-// progressOf describes a job. A waiting job has its place in the queue, reason and expected start;
-// a placed job has its GPUs.
+// progressOf describes a job. For a waiting job it gives the place in the queue, the reason and the
+// expected start. For a placed job it gives the GPUs.
 func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	switch {
 	case j.State != job.Queued && len(j.GPUs) > 0:

@@ -33,7 +33,7 @@ type session struct {
 	filtered bool // filter escape sequences out of another user's output
 	keys     detachKeys
 	detached chan struct{}
-	leave    sync.Once // closes detached
+	leave    sync.Once // closes the channel detached
 
 	mu sync.Mutex // serializes writes
 }
@@ -119,8 +119,8 @@ func (s *session) run(ctx context.Context) (status int, err error) {
 	}
 }
 
-// writer returns f. For another user's output it returns a filter before f, which removes
-// everything that a terminal would act on.
+// writer returns f. For another user's output it returns a filter instead. The filter removes
+// everything that a terminal would act on, and writes the rest to f.
 func (s *session) writer(f *os.File) io.Writer {
 	if s.filtered && term.IsTerminal(f) {
 		return term.Harmless(f)
@@ -132,8 +132,8 @@ func (s *session) writer(f *os.File) io.Writer {
 const lastReports = 50 * time.Millisecond
 
 // enterRaw puts the terminal into raw mode. The result restore is a function that restores the old
-// mode. It also drops unread input, which was meant for the job or reported by the terminal, so
-// that the shell does not get it.
+// mode. The function also drops unread input, which was meant for the job or reported by the
+// terminal, so that the shell does not get it.
 func enterRaw(modes *term.Modes) (restore func(), err error) {
 	in := int(os.Stdin.Fd())
 	old, err := xterm.MakeRaw(in)

@@ -71,7 +71,7 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 func waitAll(ctx context.Context, a *cli.App, ids []string) (jobs []api.Job, err error) {
 	var list api.ListReply
 	if len(ids) > 1 {
-		list, _ = api.List(ctx, a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // the waits below find its error
+		list, _ = api.List(ctx, a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // the waits below report the error, too
 	}
 	ended := map[string]api.Job{}
 	for _, j := range list.Jobs {

@@ -59,7 +59,8 @@ type Session struct {
 	Asked      *FromAfar      // set if another gpusched sent the command line; nil: it was typed here
 }
 
-// Manner says how gpusched behaves under another tool's name. The zero value is its own behaviour.
+// Manner says how gpusched behaves under another tool's name. The zero value is the behaviour under
+// its own name.
 type Manner struct {
 	Submitted string // the message for a queued job, with %d for its number
 	Silent    bool   // print nothing for a queued job
@@ -69,13 +70,14 @@ type Manner struct {
 	// Table returns the lines of a listing.
 	Table func(jobs []api.Job, now time.Time) []string
 	Check func(jobs []api.Job, now time.Time) error // returns an error that refuses the jobs; nil: no check
-	// Strict suppresses messages that the other tool lacks, since programs read its output.
+	// Strict suppresses messages that the other tool does not print, since programs read the
+	// output.
 	Strict bool
-	// Only reports whether a job matches the tool's filters. It leaves out the filters by state.
-	// nil means that every job matches.
+	// Only reports whether a job matches the tool's filters. It does not apply the filters by
+	// state. nil means that every job matches.
 	Only   func(api.Job) bool
 	States []string
-	All    bool      // Only chooses among the jobs of all users
+	All    bool      // the function Only chooses among the jobs of all users
 	Keeps  bool      // the job runs a copy of its script
 	Turns  turnQueue // the tool's queue that new jobs enter; nil: none
 }

@@ -14,7 +14,7 @@ type PastWindow struct {
 	Until string `name:"until" short:"E" placeholder:"WHEN"`
 }
 
-// Window returns the time span. A zero time means that this end is open.
+// Window returns the time span. If a result is zero, the span is open at that end.
 func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 	if w.Since != "" {
 		from, err = parsePast(w.Since, now)

@@ -93,7 +93,8 @@ func TestManyTasksAreOneRow(t *testing.T) {
 	}
 }
 
-// Among jobs that ended in the same second, an array precedes its tasks, and these are in order.
+// Among jobs that ended in the same second, an array precedes its tasks, and the tasks are in
+// order.
 func TestOrderWithinOneSecond(t *testing.T) {
 	over := api.Job{ID: 7, State: job.Failed, EndedAt: noon.Add(time.Millisecond), Array: &api.Array{}}
 	jobs := []api.Job{{ID: 9, State: job.Queued}, taskOf7(12, job.Failed, nil), over, taskOf7(1, job.Failed, nil), {ID: 3, State: job.Failed, EndedAt: noon.Add(time.Minute)}}

@@ -49,7 +49,7 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
 
 // LeftOut says which jobs a list does not show.
 type LeftOut struct {
-	Tasks int  `json:"tasks,omitempty"` // number of ended tasks left out, of arrays that were named
+	Tasks int  `json:"tasks,omitempty"` // how many ended tasks of named arrays are left out
 	Ended bool `json:"ended,omitempty"` // there are more ended jobs than the list shows
 }
 

@@ -129,7 +129,8 @@ func (a *App) Settings() (Chosen, error) {
 	return all, nil
 }
 
-// SettingsFiles returns the paths of the user's settings, if there is a home, and of the site's.
+// SettingsFiles returns the path of the user's settings file, if the user has a home, and the path
+// of the site's settings file.
 func (a *App) SettingsFiles() (paths []string) {
 	for _, dir := range []string{a.OwnConfigDir(), filepath.Join("/", a.Root, "etc/gpusched")} {
 		if path := filepath.Join(dir, ClientSettings); filepath.IsAbs(path) {
@@ -140,9 +141,9 @@ func (a *App) SettingsFiles() (paths []string) {
 }
 
 // SettingsIn reads a settings file, which may be missing. It ignores a file or link that belongs to
-// another user. The environment may come from another user; such a file would then select the
-// scheduler, or make this process open other files with the caller's rights. If root runs this,
-// every directory on the path must belong to root.
+// another user. If the environment came from another user, such a file would select the scheduler,
+// or make this process open other files with the caller's rights. If root runs this process, every
+// directory on the path must belong to root.
 func (a *App) SettingsIn(path string) (s Chosen, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {

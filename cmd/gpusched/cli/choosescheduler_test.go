@@ -193,7 +193,7 @@ func TestSettingsOfAnotherUserAreIgnored(t *testing.T) {
 			t.Errorf("%s: %q %v", when, name, err)
 		}
 	}
-	if me := os.Getuid(); me != 0 { // the code gets another uid than the owner's
+	if me := os.Getuid(); me != 0 { // the code gets a uid other than the owner's
 		a.UID = me
 		check("one's own link, to a file that is no settings", "")
 		for _, other := range []int{0, me + 1} {

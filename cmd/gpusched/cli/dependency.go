@@ -32,7 +32,8 @@ func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
-// AfterNamesakes makes a job wait for the caller's other jobs of the same name that have not ended.
+// AfterNamesakes makes a job wait for all other jobs of the caller that have the same name and have
+// not ended.
 func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
 	jobs, err := a.Mine(ctx, api.ListQuery{Name: req.Name})
 	for _, id := range submissions(jobs) {

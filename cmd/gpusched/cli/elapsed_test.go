@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The time while a job is suspended counts neither as run time nor against its time limit.
+// The time during which a job is suspended counts neither as run time nor against the job's time
+// limit.
 func TestSuspendedTimeDoesNotCount(t *testing.T) {
 	ago := func(minutes time.Duration) time.Time { return noon.Add(-minutes * time.Minute) }
 	limit := job.Request{TimeLimit: job.Span(2 * time.Hour)}

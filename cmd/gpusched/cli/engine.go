@@ -16,9 +16,9 @@ func (a *App) Daemon() *api.Client {
 	return &api.Client{}
 }
 
-// NamesEngine returns the engine to show in front of job numbers, or "" if none is needed. It is
-// needed if only the command line selected the engine, since the next command would look up a bare
-// number in another engine.
+// NamesEngine returns the engine that is shown in front of job numbers, or "" if none is shown. An
+// engine is shown if only the command line selected it, since the user's next command would look up
+// a bare number in another engine.
 func (a *App) NamesEngine() string {
 	usual := *a
 	usual.On = ""

@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// UnknownStart says why a start can't be predicted: as far as is known, earlier jobs never end.
+// UnknownStart says why a start can't be predicted. The default reason is that nobody knows when
+// the earlier jobs end.
 func UnknownStart(j api.Job) string {
 	return "start unknown: " + cmp.Or(j.StartUnknownWhy, "nobody can tell when the jobs before it end")
 }
@@ -31,8 +32,8 @@ func StartText(t *term.Terminal, j api.Job) string {
 	return text + ", probably between " + t.Clock(from) + " and " + t.Clock(by)
 }
 
-// startCell is like StartText, but for a table. On a terminal it is the range of times,
-// "13:50-16:00", or the date if the range begins on another day. It can also be "unknown".
+// startCell is like StartText, but for a table. On a terminal the cell has the range of times,
+// "13:50-16:00", or the date if the range begins on another day. The cell can also be "unknown".
 func startCell(t *term.Terminal, j api.Job) string {
 	if j.StartUnknown && j.ExpectedStart.IsZero() {
 		return "unknown"

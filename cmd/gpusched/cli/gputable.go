@@ -62,8 +62,8 @@ func allocatedOf(g api.GPU) string {
 // inUse is the state shown for a GPU without jobs that other processes use.
 const inUse = "in use"
 
-// gpuWord returns the state for people. A GPU without jobs is not shown as free while processes
-// from outside gpusched use it.
+// gpuWord returns the state of a GPU for people. A GPU without jobs is not shown as free while
+// processes from outside gpusched use it.
 func gpuWord(g api.GPU) string {
 	if g.State == job.GPUFree && foreignOf(g) != "" {
 		return inUse
@@ -74,7 +74,7 @@ func gpuWord(g api.GPU) string {
 // IsFree reports whether no job has a GPU, and no process from outside gpusched uses it.
 func IsFree(g api.GPU) bool { return gpuWord(g) == string(job.GPUFree) }
 
-// gpuState returns the state with its cause.
+// gpuState returns the state of a GPU with its cause.
 func gpuState(t *term.Terminal, g api.GPU) string {
 	state, detail := gpuWord(g), g.Detail(t.Reader())
 	if g.Paused {
@@ -195,7 +195,8 @@ func Measured(n int, unit string) string {
 
 func Dash(s string) string { return cmp.Or(s, "-") }
 
-// WriteGPUs prints the GPUs. A model that all GPUs share is printed once, above the table.
+// WriteGPUs prints the GPUs. If all GPUs have the same model, it prints the model once, above the
+// table.
 func (a *App) WriteGPUs(gpus []api.GPU, wide bool) {
 	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
 	if alike {

@@ -2,8 +2,8 @@ package cli
 
 import "strings"
 
-// HostsFlag comes before the command and names machines that are asked by ssh. HostsVariable does
-// the same, but only for commands that show something and name no job.
+// HostsFlag comes before the command and names machines that are asked by ssh. HostsVariable also
+// names such machines, but only for commands that show something and name no job.
 const (
 	HostsFlag     = "--hosts"
 	HostsVariable = "GPUSCHED_HOSTS"

@@ -83,7 +83,7 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 }
 
 // CheckSlurms returns an error if the argument names jobs of Slurm and this run can't ask Slurm
-// about them, or if it names jobs of another machine as well.
+// about them, or if the argument names jobs of Slurm and of another machine.
 func (a *App) CheckSlurms(word string) error {
 	switch {
 	case !namesSlurm(word):
@@ -116,8 +116,9 @@ func (a *App) asksSchedulers() bool {
 	return is
 }
 
-// notSlurms refuses a job of Slurm. Either an option has selected another scheduler, or a script or
-// file names the job: these can't select an engine.
+// notSlurms returns the error for a job of Slurm that this run can't ask about. Either an option
+// has selected another scheduler, or the job is named in a script or file, which can't select an
+// engine.
 func (a *App) notSlurms(word string) error {
 	hint := "to ask Slurm type the command as: gpusched " + OnFlag + " " + EngineSlurm + " …"
 	switch {
@@ -227,9 +228,9 @@ func tasksOf(array, tasks string) ([]string, error) {
 	return ids, nil
 }
 
-// To find @, gpusched requests more ended jobs than it needs. One of these numbers says how many
-// more. Ended jobs come in the order in which they ended, not in the order of submission. The
-// larger number is for users with large arrays.
+// To find @, gpusched requests more ended jobs than it needs, since ended jobs come in the order in
+// which they ended and not in the order of submission. These are the numbers of additional jobs.
+// The larger number is for users with large arrays.
 const (
 	recentMargin = 100
 	widestMargin = 9_000
@@ -318,7 +319,7 @@ func IsLive(j api.Job) bool { return !j.State.Terminal() }
 func IsOn(j api.Job) bool { return j.State == job.Running }
 
 // NameOfJob returns the name of a job for people: its number, or "7_3" for a task. If the job is on
-// another machine or engine, that comes first ("a:7_3", "slurm:7_3").
+// another machine or engine, the name of that machine or engine comes first ("a:7_3", "slurm:7_3").
 func NameOfJob(j api.Job) string { return j.Called() }
 
 // NumberOfJob is like NameOfJob, but a task has its own job number instead of "7_3".

@@ -21,12 +21,13 @@ const (
 	pidColumn     = "pid"
 )
 
-// mostLookedUp is the largest number of jobs whose commands are requested. Each takes a request.
+// mostLookedUp is the largest number of jobs whose commands are requested. Each job takes a
+// request.
 const mostLookedUp = 1000
 
 // AddLookedUp fills in the columns that the list of jobs does not contain: the commands of the
 // caller's jobs (of all jobs for root), and the processes of running jobs. If a request fails, the
-// list is shown without them.
+// list is shown without these columns.
 func (a *App) AddLookedUp(ctx context.Context, columns []string, jobs []api.Job) {
 	if slices.Contains(columns, CommandColumn) {
 		a.addCommands(ctx, jobs)

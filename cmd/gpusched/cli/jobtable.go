@@ -72,8 +72,9 @@ func StateCell(j api.Job) string {
 	return j.Several() + j.StateWord()
 }
 
-// shortState is like StateCell, but for a narrow column. It leaves out the last parts, so that no
-// number is cut. For a single job it shows the action that is in progress.
+// shortState is like StateCell, but for a narrow column. If the text is too long, shortState leaves
+// out its last parts and does not cut a number. For a single job it shows the action that is in
+// progress.
 func shortState(j api.Job, width int) string {
 	text := StateCell(j)
 	if j.State.Terminal() {
@@ -182,7 +183,8 @@ func ChangedAt(j api.Job) time.Time {
 const leastSentence = 30
 
 // shortWhy returns the most important fact about a job for a narrow column: a sentence if it fits.
-// Otherwise it returns the job's reason in a few words, or the reason that most GPUs have.
+// Otherwise shortWhy returns, in a few words, the job's reason or the reason that applies to the
+// most GPUs.
 func shortWhy(j api.Job, read words.Reader, width int) string {
 	read.Brief = true
 	note := j.Note(read)

@@ -28,8 +28,8 @@ func ownSocket(getenv func(string) string, uid int) string {
 const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
 // ClientFor returns a client of the scheduler that the environment names, or else of the machine's
-// scheduler. If none of the paths in the list machine exists and the user has an own scheduler, it
-// returns a client of the user's scheduler instead of the machine's.
+// scheduler. If no path in the argument machine exists, the machine has no scheduler. In that case
+// ClientFor returns a client of the user's own scheduler, if that scheduler has a socket.
 func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
 	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {
@@ -39,8 +39,8 @@ func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Clie
 }
 
 // ownerOf returns the uid of a file's owner, or -1 if there is no such file. It does not follow
-// links. XDG_RUNTIME_DIR can belong to another user, whose scheduler would then learn a job's
-// environment.
+// links. The owner matters since XDG_RUNTIME_DIR can belong to another user, whose scheduler would
+// learn a job's environment.
 func ownerOf(path string) int {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -130,8 +130,8 @@ var unenforced = map[string]string{
 	"tasks":   "the number of its processes (a user's systemd here has no pids controller)",
 }
 
-// ownLines returns journalctl's arguments that select a job's lines between two times. The job is
-// one of a user's own systemd. A zero time sets no bound. The times tell attempts apart, since
+// ownLines returns journalctl's arguments that select a job's lines between two times. The job runs
+// under a user's own systemd. A zero time sets no bound. The times tell attempts apart, since
 // journald accepts a unit's fields only from the machine's systemd.
 func ownLines(j api.Job, start, until time.Time) []string {
 	argv := sinceArgs(start)
@@ -155,8 +155,8 @@ func Instant(t time.Time) string {
 	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
 }
 
-// lateTime is the time after the end of an attempt in which its last lines can arrive. The next
-// attempt begins later than that.
+// lateTime is the time after the end of an attempt in which the attempt's last lines can arrive.
+// The next attempt begins later than that.
 const lateTime = 500 * time.Millisecond
 
 // AttemptLines returns journalctl's arguments for one attempt of a job.

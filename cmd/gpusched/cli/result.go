@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// WaitError marks a failure of gpusched itself, so that it gets status 125. It leaves timeouts,
+// WaitError marks a failure of gpusched itself, so that the exit status is 125. It leaves timeouts,
 // Ctrl-C and errors about the named jobs as they are.
 func WaitError(ctx context.Context, err error) error {
 	var e *api.Error

@@ -72,7 +72,7 @@ func daysUntil(name string, now time.Time) (int, bool) {
 	return 0, false
 }
 
-// onDay returns a time of day on the day that is this many calendar days after now.
+// onDay returns a time of day on the day that is the given number of calendar days after now.
 func onDay(now time.Time, days int, clock string) (time.Time, bool) {
 	for _, form := range []string{"15:04", "15:04:05"} {
 		if t, err := time.Parse(form, strings.TrimSpace(clock)); err == nil {

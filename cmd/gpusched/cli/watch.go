@@ -107,8 +107,8 @@ func (w *repeater) title(a *App) string {
 	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.downSince.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
-// capture returns the output of the function show. That includes stderr, which would otherwise
-// spoil the screen.
+// capture returns the output of the function show, including stderr, which would otherwise spoil
+// the screen.
 func (a *App) capture(show func() error) (string, error) {
 	var text bytes.Buffer
 	out, err := a.Out.W, a.Err.W

@@ -11,7 +11,7 @@ import (
 )
 
 // --watch draws until its context ends. It keeps the last screen while the scheduler does not
-// answer. Another error ends it. At the end it restores the terminal.
+// answer. Any other error ends --watch. At the end it restores the terminal.
 func TestWatchKeepsTheScreenWithoutAnAnswer(t *testing.T) {
 	out, text := screen(80, false)
 	modes := &term.Modes{W: text}

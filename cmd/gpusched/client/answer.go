@@ -33,8 +33,9 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 // endWithCaller ends this process when the gpusched that asked has ended. Jobs go on.
 func endWithCaller() { os.Exit(cli.StatusInterrupted) }
 
-// answerFor returns a hidden command that runs another machine's command line here. It uses that
-// machine's terminal or input. If labelled is set, each output line begins with the job's name.
+// answerFor returns a hidden command that runs another machine's command line here. The hidden
+// command uses that machine's terminal or input. If the argument labelled is true, each output line
+// begins with the job's name.
 func answerFor(labelled bool) func(ctx context.Context, a *cli.App, args []string) error {
 	return func(ctx context.Context, a *cli.App, args []string) error { return answer(ctx, a, args, labelled) }
 }

@@ -27,7 +27,7 @@ func onOneScreen(t *testing.T, command, text string) {
 	}
 }
 
-// The --help of each command fits on one screen. The commands that it names exist.
+// The --help of each command fits on one screen and names only commands that exist.
 func TestHelpIsOneScreen(t *testing.T) {
 	m := model(t)
 	var b bytes.Buffer

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits, for up to a minute, until ok returns true for a job. The description says what is
-// waited for.
+// becomes waits, for up to a minute, until the function ok returns true for a job. The argument
+// description is for the error message.
 func (r rig) becomes(t *testing.T, id, description string, ok func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -26,8 +26,8 @@ func (r rig) becomes(t *testing.T, id, description string, ok func(j *api.Job) b
 	t.Fatalf("job %s is not %s", id, description)
 }
 
-// conformRunning checks that a running job can be entered and requeued, and suspended if the engine
-// lets users do that.
+// conformRunning checks that a running job can be entered and requeued. If the engine lets users
+// suspend jobs, it also checks that the job can be suspended.
 func conformRunning(t *testing.T, r rig) {
 	ctx := t.Context()
 	j := r.ask(t, "runs", nil, "sleep", "600")

@@ -19,9 +19,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// onMachine are the commands whose examples are not run here. They need a machine with GPUs and
-// systemd, a job's own terminal or another program, or they do not end by themselves. The test
-// suite for whole machines runs such commands.
+// onMachine has the commands whose examples are not run here. These examples need something that
+// this test does not have (GPUs, systemd, a job's own terminal, another program), or they do not
+// end by themselves. The test suite for whole machines runs such commands.
 var onMachine = map[string]bool{"attach": true, "doctor": true, "exec": true, "mcp": true, "proxy": true, "shell": true, "top": true, "watch": true}
 
 // An example that contains one of these texts is not run. It needs another program or machine, or
@@ -29,8 +29,8 @@ var onMachine = map[string]bool{"attach": true, "doctor": true, "exec": true, "m
 var elsewhere = []string{"--tty", "events -f", `logs -f "$id"`, "slurm", "ssh ", "systemctl enable", "screen -r", "journalctl "}
 
 // TestExamplesRun runs the examples of each command's page in a shell. The server knows the jobs
-// that they name. Each example must end with status 0, and each page must have at least three
-// examples.
+// that the examples name. Each example must end with status 0, and each page must have at least
+// three examples.
 func TestExamplesRun(t *testing.T) {
 	parser, err := parse.New(&grammar{}, nil, func(int) {})
 	if err != nil {

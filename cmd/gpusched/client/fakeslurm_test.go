@@ -41,7 +41,8 @@ func installFakeSlurm(t *testing.T) (environ []string) {
 	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
 }
 
-// fakePrograms makes programs with Slurm's names in a directory. The same directory has their jobs.
+// fakePrograms makes programs with Slurm's names in a directory. The programs keep their jobs in
+// the same directory.
 func fakePrograms(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

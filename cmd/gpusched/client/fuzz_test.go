@@ -24,7 +24,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// turnedDown is the daemon's answer to every well-formed submission, so that it stores no job.
+// turnedDown is the daemon's answer to every well-formed submission. So the daemon stores no job.
 var turnedDown = job.Refuse("never/no-gpus", "well formed")
 
 // fuzzApp returns a function that makes an App. The App's daemon refuses everything.
@@ -53,8 +53,8 @@ func fuzzApp(f *testing.F) func() (*cli.App, *bytes.Buffer) {
 	}
 }
 
-// FuzzCommandLine parses arbitrary command lines. Each must be a command, or a refusal that any
-// terminal can show. A submission must reach the daemon well formed and as it was typed.
+// FuzzCommandLine parses arbitrary command lines. The result must be a command, or an error message
+// that any terminal can show. A submission must reach the daemon well formed and as it was typed.
 func FuzzCommandLine(f *testing.F) {
 	for _, line := range []string{
 		"", "list -a", "show 3 --json", "submit -- true", "submit -g 2 --gpu-mem 40G -m 64G -t 2h -n train -- python train.py --lr 1e-3",

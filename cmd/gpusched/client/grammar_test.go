@@ -86,7 +86,8 @@ func TestEveryCommandAndOptionIsExplained(t *testing.T) {
 	}
 }
 
-// The parser that grammarFor makes gives the same result as the parser of the whole grammar.
+// For each command, grammarFor returns a part of the grammar that has only this command. For an
+// unknown command it returns the whole grammar.
 func TestAPartOfTheGrammarParsesTheSame(t *testing.T) {
 	for _, n := range model(t).Children {
 		for _, word := range append([]string{n.Name}, n.Aliases...) {
@@ -186,8 +187,8 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// Each entry for another program's command leads to a gpusched command. Its words are no gpusched
-// commands themselves.
+// Each entry for another program's command leads to a gpusched command. The words of the entry are
+// not gpusched commands themselves.
 func TestHabitsLeadToCommands(t *testing.T) {
 	root := model(t).Node
 	for _, habit := range manual.OtherCommands.List() {
@@ -228,8 +229,8 @@ func TestHabitsOfHistoryAndReport(t *testing.T) {
 	}
 }
 
-// Each entry for another tool's option leads to an option of the gpusched command. Its words are no
-// options of that command themselves.
+// Each entry for another tool's option leads to an option of the gpusched command. The words of the
+// entry are not options of that command themselves.
 func TestHabitsLeadToOptions(t *testing.T) {
 	for _, n := range model(t).Children {
 		of := parse.AboutNode(n).Habits
@@ -260,8 +261,8 @@ func leadToOptions(t *testing.T, command *kong.Node, of manual.Habits) {
 	}
 }
 
-// The manual says for each command which rights it needs: in the table of rights, or by saying that
-// it needs none.
+// For each command, the manual names the required rights in the table of rights, or says that the
+// command needs none.
 func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 	text, err := os.ReadFile("../../../packaging/man/gpuschedd.8")
 	if err != nil {

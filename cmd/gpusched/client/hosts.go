@@ -22,9 +22,9 @@ func aboutWord(word string) (about cli.About) {
 	return about
 }
 
-// manyHosts reports whether a command line is for other machines. --hosts selects them for any
-// command. The environment and the settings select them only for commands that show something. If
-// any of these has a mistake, cutHosts reports it.
+// manyHosts reports whether a command line is for other machines. --hosts selects the machines for
+// any command. The environment and the settings select machines only for commands that show
+// something. If one of the three has a mistake, cutHosts reports that mistake.
 func manyHosts(a *cli.App, args []string) bool {
 	if a.Asked != nil {
 		return false

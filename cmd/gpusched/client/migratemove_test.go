@@ -153,7 +153,8 @@ func (r *moveRig) says(said string, words ...string) {
 	}
 }
 
-// A job moves only with the jobs that depend on it: its end here would end or start them.
+// A job moves only together with the jobs that depend on it, since its end here would start or end
+// those jobs.
 func TestAJobMovesOnlyWithItsDependents(t *testing.T) {
 	r := newMoveRig(t)
 	me := os.Getuid()
@@ -178,8 +179,8 @@ func TestAJobMovesOnlyWithItsDependents(t *testing.T) {
 	}
 }
 
-// A job that Slurm refuses keeps waiting here, and its dependencies are not cancelled. Its owner's
-// hold remains. The next run does not take the refusal for an interruption.
+// A job that Slurm refuses keeps waiting here, and the jobs that it depends on are not cancelled. A
+// hold by its owner remains. The next run does not take the refusal for an interruption.
 func TestRefusedJobsWait(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -288,9 +289,9 @@ func TestAnInterruptedMigrateReleasesJobs(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled", 13: "held", 14: "queued"})
 }
 
-// A dependent job that is added between the check and the cancellation is not ended with the job
-// that it depends on. The daemon prevents that. Once the dependent job has ended, the same command
-// moves the other job.
+// If a dependent job is added between the check and the cancellation, the daemon does not cancel
+// the first job, so the dependent job is not ended. Once the dependent job has ended, the same
+// command completes the move of the first job.
 func TestALateDependentIsNotEnded(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())

@@ -22,7 +22,7 @@ import (
 
 var labTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// lab is a machine with four GPUs on an ordinary day.
+// lab returns the backend of a machine with four GPUs on an ordinary day.
 func lab() *servertest.Backend {
 	alice, bob, carol := job.Owner{UID: 1001, User: "alice"}, job.Owner{UID: 1002, User: "bob"}, job.Owner{UID: 1003, User: "carol"}
 	at := func(d time.Duration) time.Time { return labTime.Add(d) }
@@ -67,7 +67,7 @@ func lab() *servertest.Backend {
 	}}
 }
 
-// The picture of list in the README equals the output of list.
+// The README's picture of the command list equals the output of that command.
 func TestPicture(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

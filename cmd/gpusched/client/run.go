@@ -63,7 +63,8 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	}))
 }
 
-// flush writes out buffered output. It returns code, or another status if the write fails.
+// flush writes out buffered output. It returns the argument code, or another status if the write
+// fails.
 func flush(a *cli.App, code int) int {
 	if err := a.Out.W.Flush(); err != nil && code == 0 {
 		code = a.Finish(fmt.Errorf("the output could not be written: %w", err))
@@ -73,7 +74,8 @@ func flush(a *cli.App, code int) int {
 }
 
 // hiddenCommand returns the hidden command of this name, or nil. Only the scripts of the installed
-// package and other runs of gpusched use hidden commands. The parser does not get their words.
+// package and other runs of gpusched use hidden commands. The parser does not get the words of such
+// a command.
 func hiddenCommand(word string) func(context.Context, *cli.App, []string) error {
 	switch word {
 	case "__complete":

@@ -65,8 +65,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, commands)
 }
 
-// A scriptedState is the content of backend.json. The daemon behind the server has this state. The
-// uid -1 in it stands for the user who runs the test, named "me".
+// A scriptedState is the content of backend.json. The daemon behind the server has this state. In
+// the file, the uid -1 means the user who runs the test, and that user has the name "me".
 type scriptedState struct {
 	servertest.Backend
 	Happened []job.Event

@@ -71,9 +71,9 @@ func newJobOn(a *cli.App, c call, j submit.NewJob) error {
 	return c.run(a)
 }
 
-// shownHere reports whether this gpusched prints the answer of another machine. It then reads the
-// machine's JSON document, and puts the machine's name before jobs and GPUs. Other commands run on
-// the machine as they were typed.
+// shownHere reports whether this gpusched prints the answer of another machine. If so, this
+// gpusched reads the machine's JSON document and puts the machine's name before jobs and GPUs.
+// Other commands run on the machine as they were typed.
 func (c call) shownHere() bool {
 	return c.about.Host == cli.ShownHere || c.about.Jobs == cli.Divided && len(c.ids.words()) > 0
 }

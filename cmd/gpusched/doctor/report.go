@@ -31,7 +31,7 @@ import (
 // logLines is the number of lines of the daemon's log in a bug report.
 const logLines = 200
 
-// A bugReport is a bug report while it is written.
+// A bugReport is a bug report that is being written.
 type bugReport struct {
 	a    *cli.App
 	mask *bugreport.Masker

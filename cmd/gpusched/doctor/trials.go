@@ -190,12 +190,12 @@ func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	}
 }
 
-// doctor checks every pollPause whether the job has failed to start. The scheduler would retry as
-// long as the cause lasts.
+// Every pollPause, doctor checks whether the job has failed to start. Without this check, the
+// scheduler would retry the start until the problem is solved.
 const pollPause = 2 * time.Second
 
-// couldNotStart reports whether the last attempt failed to start. An attempt does not count if it
-// never began because somebody else used the GPU: another attempt follows.
+// couldNotStart reports whether the last attempt failed to start. An attempt that never began
+// because somebody else used the GPU does not count, since another attempt follows it.
 func couldNotStart(attempts []api.Attempt) bool {
 	n := len(attempts)
 	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Cause != job.StopTaken
@@ -283,7 +283,7 @@ func (t *gpuTrial) output(ctx context.Context, a *cli.App, reply api.JobReply) (
 	return text.Bytes(), nil
 }
 
-// lastLine returns the last line of text that is not empty.
+// lastLine returns the last line of a text that is not an empty line.
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]

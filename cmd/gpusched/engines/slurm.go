@@ -16,8 +16,8 @@ import (
 
 // Slurm has the functions that only gpusched-slurm has.
 type Slurm struct {
-	// New returns the Slurm that the environment selects. It runs nothing. The argument names is
-	// put before job numbers, as in slurm:12; it may be "". The argument note is called for each
+	// New returns the Slurm that the environment selects. It runs nothing. Each job number gets the
+	// prefix names, as in slurm:12; the prefix may be "". The function note is called for each
 	// request that has a different meaning on Slurm.
 	New func(environ []string, uid int, names string, note func(string)) Other
 
@@ -25,8 +25,8 @@ type Slurm struct {
 	// waiting that only Slurm has.
 	Manual func() (options, reasons []manual.Entry)
 
-	// Migrate moves waiting jobs to Slurm. If some could not be moved, stays is the error code of
-	// the first of them. Migrate has then printed the errors.
+	// Migrate moves waiting jobs to Slurm. If some jobs could not be moved, Migrate prints the
+	// errors, and the result stays is the error code of the first of these jobs.
 	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
 	// Export writes the configuration for a Slurm that is set up like this machine.
 	Export func(ctx context.Context, s Shell, e Export) error
@@ -43,7 +43,8 @@ type Other interface {
 	// With returns the engine with additional options for jobs, which only this engine knows.
 	With(options ...string) Other
 	// Run returns the program that runs a job with the caller's terminal, input and signals. Within
-	// returns the program that runs a command in a running job. This process becomes that program.
+	// returns the program that runs a command in a running job. This process becomes the returned
+	// program.
 	Run(ctx context.Context, r api.SubmitRequest) (Program, error)
 	Within(j api.Job, tty bool, argv ...string) (Program, error)
 	// OutputFile returns the path of a job's output file, or "" if it is unknown.
@@ -92,8 +93,8 @@ type Shell struct {
 
 	// Resolve turns words for jobs of this machine into their numbers.
 	Resolve func(ctx context.Context, words []string) (ids []string, err error)
-	// Request returns a request for the same job again. For an array, that covers all waiting
-	// tasks.
+	// Request returns a request for the same job again. For an array, the request covers all
+	// waiting tasks.
 	Request func(of api.JobReply) (api.SubmitRequest, error)
 	// Settings returns this machine's settings and the origin of each.
 	Settings func() (config.Config, config.Origins, error)

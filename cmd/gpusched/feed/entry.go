@@ -186,8 +186,8 @@ func (r *fileReader) shell(line string) []string {
 }
 
 // piped returns the command that runs a line with a pipe. A command may end by SIGPIPE (status 141)
-// because its reader needed no more, as in 'yes | head -1'. That is no failure, unless && or ||
-// follows the pipe: then other commands may not have run.
+// because its reader needed no more, as in 'yes | head -1'. This is a failure only if && or ||
+// follows the pipe, since the commands after it may not have run.
 func piped(line string) []string {
 	if !goesOn().MatchString(line) {
 		line += "\nc=$? p=${PIPESTATUS[*]}; [[ $p =~ ^((0|141)\\ )+0$ ]] && exit; exit $c"

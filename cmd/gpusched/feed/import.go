@@ -154,7 +154,7 @@ func sacctmgr(ctx context.Context) (string, error) {
 	defer cancel()
 	var all strings.Builder
 	for _, what := range asked {
-		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // no input: it can't ask
+		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // sacctmgr gets no input
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {

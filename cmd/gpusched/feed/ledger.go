@@ -24,8 +24,8 @@ import (
 // A ledger records which entries of a file have become jobs. It is a private file of the user, and
 // it is locked while it is open. An entry is recorded after its job is queued. If the program dies
 // in between, the next run repeats the request with the same key, and the daemon queues no second
-// job. Slurm has no such keys. So the next run first looks up the jobs of the earlier run
-// (engines.Other).
+// job. Slurm has no such keys. On Slurm the next run therefore first looks up the jobs of the
+// earlier run (engines.Other).
 type ledger struct {
 	file  *os.File // nil if nothing is recorded, as for a pipe
 	head  ledgerHead
@@ -47,7 +47,7 @@ type ledgerHead struct {
 type ledgerLine struct {
 	Key string    `json:"key"`
 	Job job.ID    `json:"job"`
-	At  time.Time `json:"at,omitzero"` // when the job was submitted; tells it from another queue's job of this number
+	At  time.Time `json:"at,omitzero"` // when the job was submitted; another queue's job can have the same number
 }
 
 const ledgerSchema = "gpusched.file.v1"
@@ -124,9 +124,9 @@ func (l *ledger) renew() error {
 	return l.file.Truncate(0)
 }
 
-// check renews a ledger if its scheduler has lost its state. That is so if the scheduler has a
-// different job with the last recorded number, or has not reached that number. It is not so if the
-// scheduler has only deleted the job.
+// check renews a ledger if its scheduler has lost its state. The state is lost if the scheduler has
+// a different job with the last recorded number, or has not reached that number. The state is not
+// lost if the scheduler has only deleted the job.
 func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	if l.last.Job == 0 || a.Other() != nil {
 		return nil

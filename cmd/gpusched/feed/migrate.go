@@ -77,7 +77,7 @@ func shell(a *cli.App) engines.Shell {
 	}
 }
 
-// onceMore returns a request for the same job again. For an array, it requests all tasks.
+// onceMore returns a request for the same job again. For an array, the request covers all tasks.
 func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
 	r := &submit.Resubmission{Of: of.Job, Results: of.Results}
 	if of.Job.Array != nil {

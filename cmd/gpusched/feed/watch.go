@@ -36,8 +36,8 @@ func (*WatchCmd) About() cli.About {
 	}
 }
 
-// These are delays after a change: shortly until the file is read, and openTime until a last line
-// without a line end counts as complete.
+// The time shortly is the delay between a change and the reading of the file. The time openTime is
+// the delay after which a last line without a line end counts as complete.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second
@@ -200,8 +200,8 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	return w.handleError(err)
 }
 
-// handleError handles an error. If the scheduler does not answer, it prints that and returns nil.
-// Other errors are returned and end the watch.
+// handleError handles an error. If the scheduler does not answer, handleError prints a message and
+// returns nil. Other errors are returned and end the watch.
 func (w *watcher) handleError(err error) error {
 	var refused *api.Error
 	if !errors.As(err, &refused) {

@@ -31,7 +31,7 @@ type keyedDaemon struct {
 	begun   time.Time // when the daemon's state was created
 	forgets bool      // the daemon deletes its jobs
 	names   []string  // names of the jobs, in order
-	mute    func()    // called after a job is queued, instead of the answer
+	mute    func()    // called instead of an answer after a job is queued
 	refuse  *api.Error
 	changed chan struct{}
 }
@@ -136,7 +136,8 @@ func (w *watchRig) app() *cli.App {
 	}
 }
 
-// write replaces the file's content. It sets the modification time to this many hours ago.
+// write replaces the file's content. It sets the modification time to the given number of hours
+// ago.
 func (w *watchRig) write(text string, hours int) {
 	w.t.Helper()
 	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {

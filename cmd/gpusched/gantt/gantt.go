@@ -24,7 +24,7 @@ type Picture struct {
 // maxLanes is the largest number of rows for one GPU.
 const maxLanes = 4
 
-// glyphs are the characters that stand for the kinds of spans.
+// glyphs are the characters that represent the kinds of spans.
 type glyphs struct {
 	running, planned, own, late, reserved, drained, unknown, free, begin rune
 }

@@ -13,8 +13,8 @@ var windows = []time.Duration{
 	72 * time.Hour, 7 * 24 * time.Hour,
 }
 
-// Window returns the end time for a picture of the plan. Until then all jobs, or the given job,
-// start and are expected to end.
+// Window returns the end time for a picture of the plan. All jobs, or the given job, are expected
+// to start and end before that time.
 func Window(p *api.PlanReply, of job.ID) time.Time {
 	last := p.At
 	see := func(t time.Time) {

@@ -168,8 +168,8 @@ func (at Surroundings) inPath(program string) string {
 // unsetByConda is the value that conda gives to variables that an environment unsets.
 const unsetByConda = "***unset***"
 
-// condaVars returns the variables of a conda environment as NAME=VALUE, sorted by name. Users
-// define them by 'conda env config vars set', and packages define some, too.
+// condaVars returns the variables of a conda environment as NAME=VALUE, sorted by name. Users set
+// such variables with 'conda env config vars set', and packages set some, too.
 func condaVars(prefix string) []string {
 	vars := map[string]string{}
 	files, _ := filepath.Glob(filepath.Join(prefix, "etc/conda/env_vars.d/*.json"))

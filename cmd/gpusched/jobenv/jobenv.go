@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// WorkDir returns the job's working directory: dir, which may be relative to the current directory.
-// If $PWD is the current directory, the result begins with $PWD, so that a path through a link
-// looks as the user knows it.
+// WorkDir returns the job's working directory: the argument dir, which may be relative to the
+// current directory. If $PWD is the current directory, the result begins with $PWD, so that a path
+// through a link looks as the user knows it.
 func WorkDir(a *cli.App, dir string) (string, error) {
 	if home := a.Getenv("HOME"); home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")) { // no shell replaced the ~
 		dir = filepath.Join(home, dir[1:])
@@ -63,8 +63,8 @@ func Environ(mode contract.EnvMode, set, environ []string) []string {
 }
 
 // SetVariables returns the variables of --set-env as NAME=VALUE. If a name occurs twice, the later
-// value counts. A name without a value gets its current value. If it has none, SetVariables returns
-// an error, or with asSlurm leaves the name out.
+// value counts. A name without a value gets the variable's current value. If there is no such
+// variable, SetVariables returns an error or, if asSlurm is true, leaves the name out.
 func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	var out []string
 	for _, entry := range set {

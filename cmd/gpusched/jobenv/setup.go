@@ -23,8 +23,8 @@ type SetupOptions struct {
 	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around"`
 }
 
-// Surroundings are the places that are searched for the parts of a set-up. If force is set, missing
-// files are accepted.
+// Surroundings are the places that are searched for the parts of a set-up. If the field force is
+// true, missing files are accepted.
 type Surroundings struct {
 	Dir    string
 	Getenv func(string) string
@@ -32,7 +32,7 @@ type Surroundings struct {
 }
 
 // SetUp finds what the options name. If something is missing, the error lists what exists. The
-// result vars are the variables of the conda environment.
+// result vars has the variables of the conda environment.
 func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Setup, vars []string, err error) {
 	at := Surroundings{dir, a.Getenv, force}
 	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}
@@ -176,8 +176,8 @@ func FirstOf(list []string) string {
 }
 
 // checkModules returns an error if no module system is installed. It prints a warning if the first
-// module is not in MODULEPATH. It does not check the others, since the first may make them
-// available.
+// module is not in MODULEPATH. It does not check the other modules, since the first module may make
+// them available.
 func (at Surroundings) checkModules(a *cli.App, names []string) error {
 	inits := contract.ModuleInits(at.Getenv("MODULESHOME"), "bash")
 	if !slices.ContainsFunc(inits, func(file string) bool { return IsThere(file) }) {

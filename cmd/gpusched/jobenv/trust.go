@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// StrangersIn names the users, besides the caller and root, who may have written a file or may
-// replace it. It returns "" if there are none. The text is meant to follow the file's name. Unless
-// the caller agrees, such a file must not run with the caller's rights. info describes the open
-// file.
+// StrangersIn names the users who may have written a file or may replace it, except the caller and
+// root. It returns "" if there are no such users. The text is meant to follow the file's name.
+// Unless the caller agrees, a file of strangers must not run with the caller's rights. The argument
+// info describes the open file.
 func StrangersIn(a *cli.App, path string, info fs.FileInfo) string {
 	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 && !a.Trusts(link) {
 		return "is a link that belongs to " + accountOf(link)

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// A user's own group has the user's name. It contains no other account, neither as a member nor as
-// its primary group. A group from a directory service never counts.
+// A user's own group has the user's name. No other account is a member of it or has it as its
+// primary group. A group from a directory service never counts.
 func TestOwnGroup(t *testing.T) {
 	const users = "root:x:0:0::/root:/bin/sh\nalice:x:1001:1001::/home/alice:/bin/sh\nbob:x:1002:1005::/home/bob:/bin/sh\n" +
 		"dave:x:1006:1006::/home/dave:/bin/sh\nbatch:x:1007:1006::/:/bin/sh\nerin:x:1008:1008::/home/erin:/bin/sh\n"

@@ -37,8 +37,8 @@ type Entry struct {
 	Err  error // the error if the entry can't become a job
 }
 
-// Identity returns the same text for entries that run the same thing. If other parts of an entry
-// are edited, it does not become a new job.
+// Identity returns the same text for entries that run the same thing. An entry does not become a
+// new job if its other parts are edited.
 func (e *Entry) Identity() string {
 	if e.Script != "" {
 		return strings.Join([]string{"script", e.Script, e.Conda, e.Args}, "\x00")
@@ -57,7 +57,8 @@ func (e *Entry) Rank() int {
 // specKeys are the keys of Spec.
 var specKeys = []string{"command", "num_gpus", "priority"}
 
-// Detect returns the format of a text, judged by the first line that is not empty or a comment.
+// Detect returns the format of a text. It looks at the first line that is neither empty nor a
+// comment.
 func Detect(text string) Format {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
@@ -179,8 +180,8 @@ func splitFields(line string, maxFields int) (fields []string, err error) {
 
 var errQuote = errors.New("a quotation mark is not closed")
 
-// readQuoted reads a quoted field. s begins after the opening quotation mark. The result rest
-// begins after the comma that follows the closing mark.
+// readQuoted reads a quoted field. The argument s begins after the opening quotation mark. The
+// result rest begins after the comma that follows the closing mark.
 func readQuoted(s string) (field, rest string, more bool, err error) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '"' {
@@ -291,7 +292,7 @@ func (e *Entry) set(key, value string, ok bool) (err error) {
 	return err
 }
 
-// Column formats an entry as a line of Columns. Parse can read that line.
+// Column formats an entry as a line of the format Columns. Parse can read that line.
 func Column(e Entry) string {
 	fields := []string{strconv.Itoa(e.Priority), quoteField(e.Script), quoteField(e.Conda), quoteField(e.Args), e.From}
 	return strings.Join(fields, ",")

@@ -104,8 +104,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that each entry of any file is a job or has an error, and that the file contains
-// its line. A line that Column has written must be read back unchanged.
+// FuzzParse checks that each entry of any file is a job or has an error, and that the line of the
+// entry is in the file. A line that Column has written must be read back unchanged.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"0,a.py,e,--x \"1, 2\",0-3\n", "command: x\nnum_gpus: 2\n", "ls | wc\n# c\n", "1,\"a\"\"b\",,\n", "- command: 'x'\n---\n", "\xff\x00,", "0,a.py,,,\" 2\""} {
 		f.Add(text)

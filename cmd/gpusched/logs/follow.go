@@ -31,7 +31,7 @@ type follower struct {
 
 	jobsMu   sync.Mutex // guards the fields below
 	jobs     map[string]api.Job
-	changed  chan struct{} // closed and replaced whenever jobs changes
+	changed  chan struct{} // closed and replaced whenever the field jobs changes
 	saidLate bool          // the user has been told that jobs wait for a slot
 	failed   error         // the first error that occurred
 }
@@ -83,8 +83,8 @@ func (f *follower) pause(ctx context.Context) {
 	Pause(ctx, followPoll)
 }
 
-// listJobs lists the jobs, with tasks in place of arrays. The result running says whether any has
-// not ended.
+// listJobs lists the jobs, with tasks in place of arrays. The result running says whether any job
+// has not ended.
 func (f *follower) listJobs(ctx context.Context, ended int) (list []api.Job, running bool, err error) {
 	ids := cli.Joined(f.named, ",", cli.NameOfJob)
 	reply, err := api.List(ctx, f.Client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
@@ -122,7 +122,7 @@ func (f *follower) unlessTransient(ctx context.Context, err error) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// publish stores the jobs' states, for which await waits. It returns the jobs that are new.
+// publish stores the jobs' states and wakes the callers of await. It returns the jobs that are new.
 func (f *follower) publish(list []api.Job) (fresh []api.Job) {
 	f.jobsMu.Lock()
 	defer f.jobsMu.Unlock()
@@ -252,7 +252,8 @@ func (f *follower) allPrinted(j api.Job, printed int) bool {
 	return f.Attempt > 0 && printed > 0 || j.State.Terminal() && printed >= j.Attempt
 }
 
-// remaining returns the attempts that must still be printed. Their numbers are higher than printed.
+// remaining returns the attempts that must still be printed. Their numbers are higher than the
+// argument printed.
 func (f *follower) remaining(reply api.JobReply, printed int) ([]api.Attempt, error) {
 	if printed > 0 || f.Attended { // run and submit --wait show every attempt
 		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= printed }), nil
@@ -260,8 +261,8 @@ func (f *follower) remaining(reply api.JobReply, printed int) ([]api.Attempt, er
 	return f.attempts(reply)
 }
 
-// awaitStart waits until an attempt with a higher number than printed has started, or the job has
-// ended.
+// awaitStart waits until an attempt with a higher number than the argument printed has started, or
+// until the job has ended.
 func (f *follower) awaitStart(ctx context.Context, name string, printed int) error {
 	ready := func(j api.Job) bool {
 		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > printed

@@ -24,8 +24,8 @@ import (
 const LastSystemUID = 999
 
 // JournalReadable returns an error if it is certain that the user can't read the job's output in
-// the journal. journalctl itself would just print nothing. nil means that the user may be able to
-// read it.
+// the journal. (journalctl itself would just print nothing.) If the result is nil, the user may be
+// able to read the output.
 func JournalReadable(a *cli.App, j api.Job) error {
 	switch {
 	case a.UID == 0 || canRead(a, "*/system.journal"):
@@ -62,8 +62,8 @@ func awaitJournal(ctx context.Context, a *cli.App) error {
 }
 
 // TailJournal calls t.Each for the job's entries, old and new. When the job has ended, the caller
-// closes the channel. TailJournal then passes on the remaining entries and returns. If some may be
-// missing, it returns ErrBehind.
+// closes the channel. TailJournal then passes on the remaining entries and returns. If some entries
+// may be missing, it returns ErrBehind.
 func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan struct{}) error {
 	each := func(e Entry) error {
 		t.cursor = e.cursor
@@ -102,9 +102,10 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	return ctx.Err()
 }
 
-// Printed makes journald write out what a job printed. It reports whether all of that is now in the
-// journal. While journald is busy or down, it retries for up to SettleMax. For a job of the user's
-// own systemd it returns false, since that scheduler may not tell journald to synchronize.
+// Printed makes journald write out what a job printed. It reports whether all of this output is now
+// in the journal. While journald is busy or down, Printed retries for up to SettleMax. For a job of
+// the user's own systemd it returns false, since that user's scheduler may not tell journald to
+// synchronize.
 func Printed(ctx context.Context, a *cli.App, j api.Job) bool {
 	ctx, stop := context.WithTimeout(ctx, SettleMax)
 	defer stop()
@@ -208,8 +209,8 @@ func OutOfReach(a *cli.App) bool {
 const InFile = "use --log FILE, or ask an administrator to set jobs.log " +
 	"or to add this account to the group systemd-journal"
 
-// LogServes reports whether the job's output is read from its log file. That is so if the user
-// certainly or possibly can't read the output in the journal.
+// LogServes reports whether the job's output is read from its log file. The log file is read if the
+// user certainly or possibly can't read the output in the journal.
 func LogServes(a *cli.App, j api.Job) bool {
 	return j.UID == a.UID && j.Engine == "" && PathOf(j) != "" && JournalHides(a, j)
 }
@@ -230,7 +231,7 @@ func WithLog(ctx context.Context, a *cli.App, j api.Job) api.Job {
 }
 
 // HiddenOutput returns an error if it is certain that the user can't read the output of any job. If
-// the account has a journal file of its own, that is uncertain: the file may come from an older
+// the account has a journal file of its own, nothing is certain: the file may come from an older
 // systemd, or from a systemd that the distribution changed.
 func HiddenOutput(a *cli.App) error {
 	if HasJournal(a) || !OutOfReach(a) {
@@ -240,7 +241,7 @@ func HiddenOutput(a *cli.App) error {
 		"systemd puts what an account with uid %d prints into the system's journal, which you can't read", a.UID)
 }
 
-// maybeHidden is the possible reason for missing output if HiddenOutput is uncertain.
+// maybeHidden is a possible reason for missing output. It is used if HiddenOutput returns no error.
 const maybeHidden = "its output is in the system's journal, which you can't read"
 
 // Unseen explains why a job's output was not shown. It returns "" if the job printed nothing.
@@ -259,8 +260,8 @@ func Unseen(a *cli.App, j api.Job) string {
 	return text
 }
 
-// nothingPrinted explains why the journal has no output of an attempt. The argument whole means
-// that the journal is up to date.
+// nothingPrinted explains why the journal has no output of an attempt. If the argument whole is
+// true, the journal is up to date.
 func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
 	text := "printed nothing"
 	if at.EndedAt.IsZero() {
@@ -294,7 +295,8 @@ func journalSince(a *cli.App, then time.Time) bool {
 }
 
 // reachesBack reports whether the journal certainly has all of the user's output since this time.
-// It does if it has an older entry of that user, since journald deletes the oldest entries first.
+// That is certain if the journal has an older entry of the user, since journald deletes the oldest
+// entries first.
 func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool {
 	older := false
 	which := []string{"--reverse", "--until=" + cli.Instant(then), fmt.Sprintf("_UID=%d", uid)}
@@ -305,7 +307,7 @@ func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool
 	return older
 }
 
-// nothingInFile is like nothingPrinted, for a job whose output goes to a file.
+// nothingInFile is like nothingPrinted, but for a job whose output goes to a file.
 func nothingInFile(ended time.Time) string {
 	if ended.IsZero() {
 		return "has printed nothing yet"

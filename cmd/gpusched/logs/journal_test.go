@@ -47,9 +47,9 @@ func TestLinesBeginWithTheirJob(t *testing.T) {
 	}
 }
 
-// It depends on the uid, on systemd's version and on the user's rights whether the journal hides
-// the output. If the user has a journal file, the result is uncertain, since the file may be older
-// than this systemd.
+// Whether the journal hides the output depends on the uid, on systemd's version and on the user's
+// rights. If the user has a journal file, the result is uncertain, since the file may be older than
+// this systemd.
 func TestOutOfReach(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -91,8 +91,8 @@ func TestOutOfReach(t *testing.T) {
 	}
 }
 
-// The message "printed nothing" is not shown if the job began before journald was started, which
-// may have lost its output, or if the journal is behind.
+// The message "printed nothing" is not shown if the journal is behind, or if journald was started
+// after the job. An earlier journald may have lost the job's output.
 func TestNothingPrinted(t *testing.T) {
 	root := t.TempDir()
 	journalctl, units := filepath.Join(root, "journalctl"), filepath.Join(root, "run/systemd/units")

@@ -48,9 +48,9 @@ func exportArgs() []string {
 	return []string{"--no-pager", "--quiet", "--output=export", "--output-fields=MESSAGE,_LINE_BREAK,_STREAM_ID"}
 }
 
-// readEntries reads the journal's export format. A field is a line FIELD=VALUE. If its value is not
-// plain text, it is a line FIELD, the value's length in 8 bytes, and the value. An empty line ends
-// an entry. If the last entry is incomplete, it is dropped.
+// readEntries reads the journal's export format. A field is a line FIELD=VALUE. A field whose value
+// is not plain text is a line FIELD, the value's length in 8 bytes, and the value. An empty line
+// ends an entry. If the last entry is incomplete, it is dropped.
 func readEntries(r io.Reader, each func(Entry) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var e Entry

@@ -100,8 +100,8 @@ func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Jo
 	return list, err
 }
 
-// copyAll prints what each job has printed so far. It prints errors and goes on, and returns the
-// first.
+// copyAll prints what each job has printed so far. It prints each error and goes on. It returns the
+// first error.
 func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
 	list, err := p.selectJobs(ctx, named)
 	switch {

@@ -19,8 +19,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filePoll is the time between two looks at a followed file. After the job's end, output may still
-// arrive for lateFile, since another machine wrote the file.
+// filePoll is the time between two looks at a followed file. lateFile is the time after the end of
+// a job in which output may still arrive, since another machine wrote the file.
 const (
 	filePoll = 200 * time.Millisecond
 	lateFile = 600 * time.Millisecond

@@ -30,10 +30,11 @@ type Printer struct {
 	behind atomic.Bool // the journal was behind once, so it is not waited for again
 }
 
-// JournalArgs returns the arguments that select one run of a job's unit. It uses the unit's name,
-// which journald takes from the kernel and no process can forge, and fields that systemd adds to
-// all lines of the run. Older systemd releases don't add these fields; for them it uses the
-// invocation id. journald may miss the invocation id of a process that lives only milliseconds.
+// JournalArgs returns the arguments that select one run of a job's unit. It selects by fields that
+// systemd adds to all lines of the run, and by the unit's name. journald takes that name from the
+// kernel, and no process can forge it. Older systemd releases don't add these fields; for such
+// releases, JournalArgs uses the invocation id instead. journald may miss the invocation id of a
+// process that lives only milliseconds.
 func JournalArgs(j api.Job, at api.Attempt) []string {
 	if j.Manager == api.UserManager {
 		return cli.AttemptLines(j, at)
@@ -152,8 +153,8 @@ func (p *Printer) isComplete(ctx context.Context, j api.Job) bool {
 	return true
 }
 
-// readJournal passes on the entries of an attempt. With -n it passes on only those of the last
-// lines. It returns the cursor of the last entry.
+// readJournal passes on the entries of an attempt. With -n it passes on only the entries of the
+// last lines. It returns the cursor of the last entry.
 func (p *Printer) readJournal(
 	ctx context.Context, j api.Job, at api.Attempt, to *LineJoiner,
 ) (cursor string, err error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// OfHosts prints the output of jobs on several machines. Each line begins with its job. It prints
-// one machine after another; with --follow it prints all at once.
+// OfHosts prints the output of jobs on several machines. Each line begins with the name of its job.
+// OfHosts prints one machine after another; with --follow it prints all at once.
 func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) error {
 	var mu sync.Mutex
 	errs := make([]error, len(hosts))
@@ -118,7 +118,7 @@ func (l *lineWriter) finishLine() {
 	}
 }
 
-// line returns the command line of this command, with these ids instead of its own.
+// line returns the command line of this command, with the given ids instead of its own.
 func (c *Cmd) line(ids []string) []string {
 	words := []string{"logs"}
 	for _, o := range []struct {

@@ -20,12 +20,12 @@ import (
 // maxTail is the size in bytes of the largest log that is searched for the start of an attempt.
 const maxTail = 16 << 20
 
-// After a job is placed, its launcher may still create the log for logDelay.
+// logDelay is the time after a job's placement in which the launcher may still create the log.
 const logDelay = 3 * time.Second
 
 // ownLog opens the log of the caller's running job at the start of the attempt. It returns nil if
-// the journal must be read instead. Unlike the journal, a log contains text before its line ends,
-// such as a progress bar.
+// the journal must be read instead. Unlike the journal, a log contains unfinished lines, such as a
+// progress bar.
 func (f *follower) ownLog(ctx context.Context, j api.Job, attempt api.Attempt) *os.File {
 	if j.UID != f.UID || PathOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
 		return nil
@@ -70,7 +70,8 @@ func (p *Printer) OpenLog(j api.Job, attempt api.Attempt) (*os.File, error) {
 	return file, nil
 }
 
-// inLog reports whether the job's log contains the attempt. If so, it contains all of its output.
+// inLog reports whether the job's log contains the attempt. If so, the log contains all output of
+// the attempt.
 func inLog(a *cli.App, j api.Job, at api.Attempt) bool {
 	file, err := (&Printer{Cmd: &Cmd{}, App: a}).OpenLog(j, at)
 	file.Close() // works even if file is nil
@@ -80,10 +81,11 @@ func inLog(a *cli.App, j api.Job, at api.Attempt) bool {
 // logGrain is the coarsest resolution that a file system has for modification times.
 const logGrain = time.Second
 
-// seekAttempt moves to the start of the attempt in a log. If lines is not 0, it moves to this many
-// lines before the attempt's end. It returns false if the attempt is not in the log, or if another
-// job's output follows. The same job's next attempt may follow. The first attempt in a log may have
-// no line that announces it: then the log must not be older than the attempt.
+// seekAttempt moves to the start of the attempt in a log. If the argument lines is not 0, it moves
+// to that many lines before the attempt's end. It returns false if the attempt is not in the log,
+// or if the output of another job follows. (The next attempt of the same job may follow.) The first
+// attempt in a log may have no line that announces it. In that case the log must not be older than
+// the attempt.
 func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
@@ -197,8 +199,9 @@ func (f *follower) followLog(
 	}
 }
 
-// copyNew copies text that was added to a log. It begins at the attempt's start, if that is in the
-// text, and ends at the job's next attempt. The result found says whether it found a next attempt.
+// copyNew copies text that was added to a log. If the attempt's start is in the text, copyNew
+// begins there. It ends at the job's next attempt. The result found says whether there is a next
+// attempt.
 func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, found bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
 	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {
@@ -246,7 +249,7 @@ func (l *lastByte) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// endLine ends the last line if it is unfinished, such as a progress bar's.
+// endLine ends the last line if it is unfinished, as a progress bar is.
 func (l *lastByte) endLine() {
 	if l.b != '\n' {
 		_, _ = l.w.Write([]byte("\n"))

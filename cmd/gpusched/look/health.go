@@ -38,7 +38,8 @@ func (c *HealthCmd) Run(ctx context.Context, a *cli.App) error {
 // statusDegraded is the exit status if everything works but something needs attention.
 const statusDegraded = 9
 
-// ShowHealth prints checks and returns their exit status. For people it prints the worst first.
+// ShowHealth prints checks and returns their exit status. For people it prints the worst checks
+// first.
 func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply api.HealthReply) error {
 	if quiet {
 		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), needsNothing)
@@ -159,8 +160,8 @@ func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
 	writeNext(a.Out, "what you may want", reply.Checks, needsNothing)
 }
 
-// writeNext prints a title and the advice of the checks for which selected returns true. It prints
-// the same advice only once.
+// writeNext prints a title and the advice of the checks for which the function selected returns
+// true. It prints the same advice only once.
 func writeNext(t *term.Terminal, title string, checks []job.Check, selected func(job.Check) bool) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !selected(c) })
 	for i, c := range checks {

@@ -196,7 +196,7 @@ func (c *ListCmd) sort(a *cli.App, reply *api.ListReply, params []string) error 
 }
 
 // addTasks puts the tasks of named arrays after their arrays. It returns how many ended tasks it
-// left out. q is the query of the list.
+// left out. The argument q is the query of the list.
 func (c *ListCmd) addTasks(
 	ctx context.Context, a *cli.App, q api.ListQuery, reply *api.ListReply,
 ) (beyond int, err error) {

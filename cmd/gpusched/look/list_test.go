@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// If a list does not show all ended jobs, it says so. The number that it gives is the number shown.
+// If a list does not show all ended jobs, it says so. The number in that message is the number of
+// ended jobs that the list shows.
 func TestListSaysThatMoreHaveEnded(t *testing.T) {
 	for n, want := range map[int]bool{0: false, fewEnded: false, fewEnded + 1: true} {
 		reply := api.ListReply{Jobs: []api.Job{{ID: 1, State: "running"}}}

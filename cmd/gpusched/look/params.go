@@ -52,7 +52,7 @@ const mostArrays = 100
 
 // addParams fills in the parameters of the caller's tasks (of all tasks for root). It returns the
 // names of the parameters, in the order in which they first occur. After the first failure it
-// requests no more, and the list is shown without them.
+// requests no more parameters, and the list is shown without the missing ones.
 func addParams(ctx context.Context, a *cli.App, jobs []api.Job) (names []string) {
 	arrays := map[job.ID]*job.Array{}
 	var failed error
@@ -83,8 +83,8 @@ func addParams(ctx context.Context, a *cli.App, jobs []api.Job) (names []string)
 	return names
 }
 
-// paramsOf returns an array with nothing but its parameters. It returns nil if there are none, if
-// the caller may not see them, or if the scheduler has deleted the array.
+// paramsOf returns an array with nothing but its parameters. It returns nil if the array has none,
+// if the caller may not see them, or if the scheduler has deleted the array.
 func paramsOf(ctx context.Context, a *cli.App, id job.ID) (*job.Array, error) {
 	reply, err := api.Show(ctx, a.Client, id.String(), api.JobQuery{})
 	var refused *api.Error

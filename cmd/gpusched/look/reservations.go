@@ -31,7 +31,7 @@ func GPUHolders(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.
 }
 
 // WriteOverruns lists jobs that are on reserved GPUs although the reservation is for other users,
-// and that may still run when it begins. No reservation stops such jobs.
+// and that may still run when the reservation begins. No reservation stops such jobs.
 func WriteOverruns(a *cli.App, list []api.Reservation, jobs []api.Job) {
 	for _, r := range list {
 		for _, j := range jobs {

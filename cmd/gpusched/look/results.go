@@ -112,9 +112,9 @@ func seconds(s float64) string {
 	return term.Age(time.Duration(s * float64(time.Second)))
 }
 
-// expectedEnd estimates when the last task ends. It assumes that as many tasks run at once as at
-// present. Each takes the median time of the completed tasks, or else the time that the scheduler
-// expects. If that is unknown, it returns the zero time.
+// expectedEnd estimates when the last task ends. It assumes that the number of running tasks does
+// not change, and that each task takes the median time of the completed tasks, or else the time
+// that the scheduler expects. If no time is known, expectedEnd returns the zero time.
 func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
 	each, running, left := j.Expected.Duration().Seconds(), 0, 0
 	if r.Runs != nil {

@@ -103,7 +103,7 @@ func ownStranger(a *cli.App, gpus []api.GPU) string {
 	return ""
 }
 
-// drained says why no job starts now, or when the machine is to end.
+// drained says why no job starts, or that the machine will be shut down.
 func drained(a *cli.App, d *api.Drain) string {
 	if d == nil {
 		return ""
@@ -111,7 +111,7 @@ func drained(a *cli.App, d *api.Drain) string {
 	return term.Clean(d.Text(a.Out.Reader()))
 }
 
-// rebootDue says that a reboot is due, above all one without which no GPU can be used.
+// rebootDue says that a reboot is due. A reboot without which a GPU can't be used comes first.
 func rebootDue(s *api.StatusReply) string {
 	for _, g := range s.GPUs {
 		if g.StateWhy.Code != "detail/needs" || len(g.StateWhy.Args) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The line names what there is to say, and nothing else.
+// The line has the facts that matter to the user now, and no others.
 func TestShortLine(t *testing.T) {
 	out, _ := screen(80, false)
 	at := out.Now.Add(time.Hour)
@@ -53,7 +53,7 @@ func (hung) Get(ctx context.Context, _ *api.Route, _ string, _, _ any) error {
 	return ctx.Err()
 }
 
-// A login does not wait for a scheduler that hangs, and hears nothing about it.
+// A login does not wait for a scheduler that hangs, and prints nothing about it.
 func TestShortGivesUp(t *testing.T) {
 	out, b := screen(80, false)
 	began := time.Now()

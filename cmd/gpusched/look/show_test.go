@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Invariant 4 of package cli.
+// Text that another user chose is sanitised before it reaches a terminal (invariant 4 of package
+// cli).
 func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
 	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil,

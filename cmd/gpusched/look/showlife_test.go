@@ -40,7 +40,7 @@ func TestShowOfARequeuedJob(t *testing.T) {
 	}
 }
 
-// If a job did not request CPUs, show says as how many CPUs the job counts.
+// If a job did not request CPUs, show says how many CPUs the scheduler counts for the job.
 func TestShowSaysThePromisedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
 		"1 GPU, 3 CPUs counted for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},

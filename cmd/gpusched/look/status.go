@@ -42,7 +42,7 @@ func (c *StatusCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// onlyShort refuses what does not go with --short.
+// onlyShort refuses options that can't be combined with --short.
 func (c *StatusCmd) onlyShort(a *cli.App) error {
 	switch {
 	case c.Detailed || c.Watch || c.Form() != "table":
@@ -88,7 +88,8 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 }
 
 // statusLines is how many lines a status has in addition to GPUs and jobs. It includes the prompt
-// and the first line of --watch. leastShown is how many jobs are shown however low the terminal is.
+// and the first line of --watch. leastShown is how many jobs are shown even if they do not fit on
+// the terminal.
 const (
 	statusLines = 14
 	leastShown  = 4
@@ -174,8 +175,8 @@ func styleOf(health job.Health) term.Style {
 	return term.Red
 }
 
-// fitRows returns as many rows as fit into room. The result hidden is the number of jobs in the
-// other rows.
+// fitRows returns the first rows, as many as the argument room. The result hidden is the number of
+// jobs in the other rows.
 func fitRows(rows []api.Job, room int) (some []api.Job, hidden int) {
 	room = min(len(rows), room)
 	for _, j := range rows[room:] {

@@ -22,7 +22,7 @@ func TestWhyWithoutAQueue(t *testing.T) {
 	}
 }
 
-// The explanation of an unknown start comes from the job's machine, so it is cleaned.
+// The explanation of an unknown start comes from the job's machine, so it is sanitised.
 func TestWhyIsHarmlessOnATerminal(t *testing.T) {
 	out, b := screen(80, false)
 	writeQueue(&cli.App{Env: cli.Env{Out: out}}, api.Job{ID: 7, State: job.Queued, StartUnknown: true, StartUnknownWhy: "\x1b]0;title\a"}, nil)

@@ -16,8 +16,8 @@ type Habit struct {
 // other tools, "=", gpusched's word, ";" and a note.
 type Habits string
 
-// These tables map commands of other schedulers and programs to gpusched's commands. The second one
-// has commands of two words.
+// These tables map commands of other schedulers and programs to gpusched's commands. The second
+// table has commands of two words.
 const (
 	OtherCommands    Habits = "COMMANDS OF OTHER TOOLS"
 	OtherSubcommands Habits = "COMMANDS OF TWO WORDS"
@@ -56,7 +56,7 @@ func (h Habits) List() (list []Habit) {
 	return list
 }
 
-// Find returns the row of a command of another tool. The result is false if there is none.
+// Find returns the row of a command of another tool. The result is false if there is no such row.
 func (h Habits) Find(word string) (Habit, bool) {
 	list := h.List()
 	i := slices.IndexFunc(list, func(row Habit) bool { return slices.Contains(row.Words, word) })

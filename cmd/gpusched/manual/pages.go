@@ -79,7 +79,8 @@ func (s Source) policy() string {
 		".BR gpusched (1),\n.BR gpusched\\-why (1),\n.BR gpusched.toml (5),\n.BR gpuschedd (8)\n")
 }
 
-// prosePage returns a page of section 7. It has the sections of a text and refers to other pages.
+// prosePage returns a page of section 7. The page has the sections of a text and refers to other
+// pages.
 func (s Source) prosePage(file, name, about, also string) string {
 	p := s.page(name, 7, about)
 	for _, t := range splitSections(file) {

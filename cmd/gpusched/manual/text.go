@@ -13,9 +13,9 @@ import (
 )
 
 // texts contains the texts that are about more than one option. Each command has a file with the
-// name of its page. topics.txt has further sections of gpusched(1), and tables its tables. tour.txt
-// is gpusched(7), and policy.txt is gpusched-policy(7). The remaining files are parts that other
-// texts include by their name in brackets.
+// name of its page. topics.txt has further sections of gpusched(1), and the directory tables has
+// the tables of gpusched(1). tour.txt is gpusched(7), and policy.txt is gpusched-policy(7). The
+// remaining files are parts of texts. Another text includes such a part by its name in brackets.
 //
 //go:embed text
 var texts embed.FS
@@ -59,7 +59,7 @@ func text(name string) string {
 	})
 }
 
-// This pattern matches a name in brackets, which stands for the text of that name.
+// This pattern matches a name in brackets, which is replaced with the text of that name.
 var parts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[(ids|moments|several|states)\]`)
 })

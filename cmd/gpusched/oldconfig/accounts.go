@@ -21,7 +21,7 @@ type record map[string]string
 // A place identifies an association.
 type place struct{ cluster, account, user string }
 
-// accounts is the content of a Slurm's database, as far as it was read.
+// accounts is the part of a Slurm's database that was read.
 type accounts struct {
 	associations []association
 	at           map[place]int // maps a place to its index in associations
@@ -196,7 +196,7 @@ func parseDump(text string) (name string, limits record) {
 	return name, limits
 }
 
-// unquotedSplit splits a text at every sep that is not in quotes.
+// unquotedSplit splits a text at every separator that is not in quotes.
 func unquotedSplit(text string, sep rune) (parts []string) {
 	quoted, from := false, 0
 	for i, r := range text {

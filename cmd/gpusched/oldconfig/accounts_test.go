@@ -43,9 +43,9 @@ func read(t *testing.T, toml string) config.Config {
 	return c
 }
 
-// Quotas are unchanged after 'gpusched export slurm' and the way back. show.txt and dump.cfg are
-// output of sacctmgr 22.05. They were recorded after the accounts.sh made from exported.toml had
-// run.
+// Quotas are unchanged after 'gpusched export slurm' and the conversion back. show.txt and dump.cfg
+// are output of sacctmgr 22.05. They were recorded after the accounts.sh made from exported.toml
+// had run.
 func TestAccountsThereAndBack(t *testing.T) {
 	first, err := os.ReadFile("testdata/accounts/exported.toml")
 	if err != nil {

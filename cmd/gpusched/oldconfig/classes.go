@@ -40,7 +40,7 @@ func (a *accounts) classOf() map[string]job.Class {
 	return of
 }
 
-// defaultQOS returns the QOS of a job that names none: that of most accounts, or "normal".
+// defaultQOS returns the QOS of a job that names none: the default of most accounts, or "normal".
 func (a *accounts) defaultQOS() string {
 	count := map[string]int{}
 	for _, x := range a.associations {

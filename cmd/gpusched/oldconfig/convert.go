@@ -190,7 +190,8 @@ func (w *writer) report(format string, args ...any) {
 	w.result.Report = append(w.result.Report, fmt.Sprintf(format, args...))
 }
 
-// applyOther reports a setting that has no rule. It is a model's number of GPUs, or it is unknown.
+// applyOther reports a setting that has no rule. Such a setting is a model's number of GPUs, or it
+// is unknown.
 func (w *writer) applyOther(d *dialect, name string, v any) {
 	model, isModel := strings.CutPrefix(name, "models.")
 	amount, isNumber := v.(float64)

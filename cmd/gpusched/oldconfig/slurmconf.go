@@ -6,7 +6,7 @@ import (
 )
 
 // convertSlurm converts slurm.conf. Its lines are NAME=VALUE; a line about a partition or node has
-// several of them. Only one partition is read: the default one, or else the first.
+// several such pairs. Only one partition is read: the default one, or else the first.
 func convertSlurm(text string) (Result, error) {
 	all, order := map[string]any{}, []string{}
 	put := func(name, value string) {

@@ -35,7 +35,7 @@ func Misused(err error) error {
 	return e
 }
 
-// wordError describes a missing word or one too many. For other errors it returns "".
+// wordError describes a missing or superfluous word. For other errors it returns "".
 func wordError(n *kong.Node, message string) string {
 	rest, unexpected := strings.CutPrefix(message, "unexpected argument ")
 	word, _, _ := strings.Cut(rest, ", did you mean ")
@@ -92,7 +92,7 @@ func didYouMeanOne(word string, near []string) string {
 }
 
 // match matches a text with a pattern. It compiles the pattern when called, since a correct command
-// line needs none.
+// line needs no pattern.
 func match(pattern, text string) []string {
 	return regexp.MustCompile(pattern).FindStringSubmatch(text)
 }

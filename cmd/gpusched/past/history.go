@@ -186,8 +186,8 @@ func (c *HistoryCmd) liveArrays(
 	return arrays, err
 }
 
-// collect returns the newest matching jobs, at most as many as the limit, the newest at the end. If
-// the limit is 0, it returns all of them. It also reports whether there are more.
+// collect returns the newest matching jobs, no more than the limit. The newest job comes last. If
+// the limit is 0, collect returns all matching jobs. It also reports whether there are more.
 func (c *HistoryCmd) collect(
 	ctx context.Context, a *cli.App, q api.HistoryQuery, limit int,
 ) ([]api.PastJob, bool, error) {
@@ -221,7 +221,7 @@ func (c *HistoryCmd) collect(
 	return rows, more, nil
 }
 
-// stream prints each job when it arrives, since all of them may not fit into memory.
+// stream prints each job when it arrives, since there may be more jobs than fit into memory.
 func (c *HistoryCmd) stream(ctx context.Context, a *cli.App, q api.HistoryQuery) error {
 	w := a.Out.W
 	first := true

@@ -88,7 +88,7 @@ func (c *ReportCmd) query(a *cli.App) (q api.ReportQuery, err error) {
 	return q, nil
 }
 
-// nameKeys replaces the numbers of groups with names, if this machine knows these.
+// nameKeys replaces the numbers of groups with names, if this machine knows the names.
 func nameKeys(reply *api.ReportReply) {
 	for i, by := range reply.By {
 		if by != "group" {
@@ -176,8 +176,8 @@ func (c *ReportCmd) writeHTML(ctx context.Context, a *cli.App, q api.ReportQuery
 	return nil
 }
 
-// periodFor returns the length of the periods in a chart of this window. They are short enough to
-// show details, and long enough to fit the chart.
+// periodFor returns the length of the periods in a chart of this window. The periods are short
+// enough to show details, and long enough to fit the chart.
 func periodFor(window time.Duration) string {
 	switch days := window.Hours() / 24; {
 	case days <= 62:

@@ -30,7 +30,8 @@ section{overflow-x:auto}table{margin-top:.75rem}svg{min-width:34rem;width:100%;h
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 .bar{fill:var(--bar)}.axis{stroke:var(--line)}`
 
-// mostBars is the largest number of rows in a chart. mostLines is the largest number in a table.
+// mostBars is the largest number of rows in a chart. mostLines is the largest number of rows in a
+// table.
 const (
 	mostBars  = 20
 	mostLines = 500

@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Classes with the same limit share a line. If all classes share it, the line names no class.
+// Classes with the same limit share a line. If all classes have the same limit, the line names no
+// class.
 func TestLimitLines(t *testing.T) {
 	const hour = job.Span(time.Hour)
 	for want, list := range map[string][]job.ClassLimit{

@@ -7,8 +7,9 @@
 // sends JSON: the words of the command line and, for a new job, the environment, directory, umask
 // and key. So a program that is not gpusched gets no data, and a gpusched that has not printed the
 // line has not got the request. The other side runs the command as it was typed, without settings
-// and options that name machines, and prints its document. Its standard error is for people. Its
-// input stays open; the end of input means that nobody waits any more.
+// and options that name machines, and prints the command's document. Messages for people go to its
+// standard error. Its input stays open; the end of the input means that nobody waits for the answer
+// any more.
 //
 // These things can go wrong:
 //

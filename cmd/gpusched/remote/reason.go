@@ -15,7 +15,7 @@ const (
 	notAllowed = 126
 )
 
-// If a signal ended a command, the exit status that shells report is the sum of killed and the
+// killed is the exit status that shells report for a command that a signal ended, minus the
 // signal's number.
 const killed = 128
 
@@ -61,7 +61,7 @@ func unreachable(message, hint string) *api.Error {
 	return &api.Error{Code: api.CodeUnreachable, Message: message, Hint: hint}
 }
 
-// A line from the other side is shown up to maxSaid characters.
+// maxSaid is the largest number of characters that are shown of a line from the other side.
 const maxSaid = 2000
 
 // printable returns a line from the other side. It is shortened and safe to print.

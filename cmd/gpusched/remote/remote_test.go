@@ -139,7 +139,7 @@ func TestAnAnswerLeavesOutStartupOutput(t *testing.T) {
 	}
 }
 
-// A gpusched that has not begun to answer got no request, so it can't have carried it out.
+// A gpusched that has not begun to answer has got no request, so it can't have carried one out.
 func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "asked")
 	ssh(t, `echo "welcome"; timeout 0.5 cat >`+file+`; exit 255`)

@@ -20,8 +20,8 @@ const (
 	LabelledCommand = "__labelled"
 )
 
-// Patience is how long a machine may take until it begins to answer, or until it has answered if no
-// work is needed. ssh's time limit for connecting is the same.
+// Patience is the time in which a machine must begin to answer. If the answer takes no work, the
+// machine must have answered in that time. ssh's time limit for connecting is the same.
 const Patience = 10 * time.Second
 
 // ssh checks the connection every aliveEvery. After lostAfter checks without an answer it closes
@@ -82,8 +82,8 @@ func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 // maxLine is a little less than the longest argument that Linux accepts, in bytes.
 const maxLine = 120 << 10
 
-// neverAsk keeps ssh from asking questions. This ssh may start another one for a ProxyJump, which
-// does not inherit BatchMode. There, questions go to a program that always answers no.
+// neverAsk keeps ssh from asking questions. This ssh may start a second ssh for a ProxyJump, and
+// the second ssh does not inherit BatchMode. Its questions go to a program that always answers no.
 func neverAsk(c *exec.Cmd) {
 	c.Env = append(c.Environ(), "SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force")
 }

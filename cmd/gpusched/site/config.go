@@ -142,9 +142,9 @@ func awaitSettings(ctx context.Context, a *cli.App) error {
 	}
 }
 
-// checkClient checks the named client settings files, or else all of them. It removes these files
-// from c.Files. With --on or --own it checks only named files. The other files do not apply then,
-// so a mistake in them must not make the scheduler's reload fail.
+// checkClient checks the named client settings files or, if none are named, all of them. It removes
+// these files from c.Files. With --on or --own it checks only named files. The other files do not
+// apply then, so a mistake in them must not make the scheduler's reload fail.
 func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	paths, rest := []string(nil), []string(nil)
 	for _, path := range c.Files {
@@ -174,9 +174,9 @@ func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	return checked, nil
 }
 
-// clientFile reads a client settings file. If the user did not name the file (explicit is false),
-// it is read as other commands read it: it may be missing, and if it belongs to another user, it is
-// ignored with a message. In both cases the result has no path.
+// clientFile reads a client settings file. The argument explicit says that the user named the file.
+// If not, clientFile reads it as other commands do: a missing file is not an error, and a file of
+// another user is ignored with a message. In both cases the result has no path.
 func clientFile(a *cli.App, path string, explicit bool) (cli.Chosen, error) {
 	if !explicit {
 		s, err := a.SettingsIn(path)
@@ -195,8 +195,8 @@ func clientFile(a *cli.App, path string, explicit bool) (cli.Chosen, error) {
 // askTime is the time limit for the scheduler's answer to a check.
 const askTime = 2 * time.Second
 
-// warnAbsent prints a warning if gpus.only lists GPUs that a running scheduler does not see. They
-// may be installed later.
+// warnAbsent prints a warning if gpus.only lists GPUs that a running scheduler does not see. Such
+// GPUs may be installed later.
 func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	if len(only) == 0 {
 		return
@@ -231,9 +231,9 @@ func warnSlurm(a *cli.App, cfg *config.Config) {
 	}
 }
 
-// warnUnknown prints warnings about accounts and groups that are unknown, and about accounts whose
-// name differs. They may be created later, or a directory service may answer later. Each lookup
-// gets little time.
+// warnUnknown prints warnings about accounts and groups that are unknown, and about accounts that
+// have another name (otherName). These are not errors: an account may be created later, or a
+// directory service may answer later. The time for each lookup is short.
 func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -281,9 +281,9 @@ func missingMember(ctx context.Context, q directory.Query) string {
 	return fmt.Sprintf("there is no %s %q", what, q.Key)
 }
 
-// otherName looks up an account, and returns the name that belongs to its uid if that differs from
-// the given name. Jobs have the name that belongs to the uid. A directory may know an account by
-// several names.
+// otherName looks up an account by name. It returns the account's uid, and the name that belongs to
+// that uid, or "" if this is the given name. Jobs have the name that belongs to the uid. A
+// directory may know an account by several names.
 func otherName(ctx context.Context, r getent.Resolver, name string) (uid int, called string) {
 	a := r.Answer(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 	if !a.Found {

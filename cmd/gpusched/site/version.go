@@ -27,7 +27,7 @@ type versionsDoc struct {
 	Daemon *api.VersionReply `json:"daemon,omitempty"`
 }
 
-// A program is the name and version of a program.
+// A program has the name and the version of one of gpusched's programs.
 type program struct {
 	name string
 	api.VersionReply

@@ -201,7 +201,7 @@ func (b *Batch) addNative(name, value string) {
 }
 
 // Words returns the options for gpusched submit. If the script requests an amount per GPU or per
-// CPU, it multiplies that amount by their number.
+// CPU, Words multiplies that amount by the number of GPUs or CPUs.
 func (b *Batch) Words() ([]string, error) {
 	gpus, asked := b.gpuTotal()
 	tasks := b.Tasks()

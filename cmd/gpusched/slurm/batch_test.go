@@ -184,7 +184,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// No option is ignored without being mentioned.
+// Every ignored option is mentioned.
 func TestIgnoredAreNamed(t *testing.T) {
 	b := read(t, "-p gpu --account=lab --qos high", "--output=x-%j.out", "--exclusive", "--mem=0")
 	if got := strings.Join(b.Ignored(), " "); got != "-p --account --qos" {

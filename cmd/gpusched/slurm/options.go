@@ -147,7 +147,7 @@ func flagged(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, _ string) error { return b.flag(name) }
 }
 
-// oneOf returns a reader that accepts only these values, which mean one task on one machine.
+// oneOf returns a reader that accepts only the given values, which mean one task on one machine.
 func oneOf(values ...string) func(*Batch, string, string) error {
 	return func(b *Batch, name, value string) error {
 		for _, v := range values {

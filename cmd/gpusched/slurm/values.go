@@ -256,7 +256,7 @@ func (b *Batch) dependency(_, value string) error {
 	return nil
 }
 
-// Singleton is a value of --after-any. It stands for all jobs of the same user with the same name.
+// Singleton is a value of --after-any. It means all jobs of the same user with the same name.
 const Singleton = "singleton"
 
 // foreignDependency reports whether gpusched does not support some part of the value.
@@ -334,7 +334,7 @@ func (b *Batch) readSignal(_, value string) error {
 	return b.set("signal", sig+"@"+before+"s")
 }
 
-// readNice reads by how much to lower the priority. Without a value, it is lowered by 100.
+// readNice reads the amount by which the priority is lowered. The default is 100.
 func (b *Batch) readNice(_, value string) error {
 	if value == "" {
 		value = "100"

@@ -47,8 +47,8 @@ var sessionVariables = strings.Fields("DBUS_SESSION_BUS_ADDRESS DISPLAY GPUSCHED
 
 // environFor returns the variables that another machine gets. It leaves out variables of this
 // machine's sessions and of the account here, unless -e names them. A dry run must not send
-// secrets. So it keeps the values only of variables that help to find programs; of other variables
-// in -e, it sends just the names.
+// secrets. So it sends the values of variables that help to find programs, and only the names of
+// other variables in -e.
 func environFor(environ, set []string, dryRun bool) []string {
 	out := []string{}
 	for _, entry := range environ {

@@ -90,7 +90,8 @@ func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs
 }
 
 // area returns how much GPU time a line requests, in thousandths of a GPU second. A job without a
-// time limit counts as one hour. The scheduler makes the same estimate for unknown jobs.
+// time limit counts as one hour. The scheduler makes the same estimate for a job about which it
+// knows nothing.
 func (l *lineJob) area() int64 {
 	run := cmp.Or(l.req.TimeLimit.Duration(), time.Hour)
 	return int64(run/time.Second) * int64(l.req.GPUMilli)

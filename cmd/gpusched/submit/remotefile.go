@@ -29,7 +29,7 @@ func (in *fileOfJobs) prepareRemote(a *cli.App, l *lineJob) (err error) {
 
 // These limit the dry runs that are made for a file of jobs before its first job is queued.
 const (
-	mostLooked   = 100 // most different needs checked on a machine; other lines can only fail when they are queued
+	mostLooked   = 100 // limit on the needs checked on a machine; further lines can only fail when they are queued
 	lookedAtOnce = 4   // less than the number of unauthenticated connections that sshd allows
 )
 
@@ -49,7 +49,7 @@ func (in *fileOfJobs) askMachines(ctx context.Context, list []lineJob) (wrong []
 	}
 	var all sync.WaitGroup
 	lacks := make(map[string]func(need string) error, len(byHost))
-	var mu sync.Mutex // guards lacks
+	var mu sync.Mutex // guards the map lacks
 	for host, needs := range byHost {
 		all.Go(func() {
 			its := lackedBy(ctx, host, needs)

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BestHost is a value of --host. It stands for the machine on which the job would start first.
+// BestHost is a value of --host. It means the machine on which the job would start first.
 const BestHost = "best"
 
 // A fleet is what one command remembers about the other machines on which it queues jobs.
@@ -118,7 +118,7 @@ type offer struct {
 }
 
 // wait returns how long the job would wait on that machine, by that machine's clock. If nothing
-// predicts that time, unknown is true.
+// predicts that time, the result unknown is true.
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
@@ -250,8 +250,8 @@ func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitRep
 		"%s: %s; %s may have queued the job, so no other machine is asked to", host, e.Message, host)
 }
 
-// printOffers prints each machine's offer if verbose is set. If a machine did not answer, it is not
-// asked again for other lines of the file.
+// printOffers prints each machine's offer if n.verbose is set. If a machine did not answer, it is
+// not asked again for other lines of the file.
 func (n *remoteJob) printOffers(list []offer) {
 	for _, o := range list {
 		if n.verbose {

@@ -251,8 +251,8 @@ func submitTo(t *testing.T, a *cli.App) (text string) {
 
 const mayBeQueued = "b may have queued the job, so no other machine is asked to"
 
-// If a machine begins to answer every time and never finishes, the command gives up. Meanwhile it
-// tells the user about it.
+// If a machine begins to answer every time and never finishes, the command tells the user, and
+// finally gives up.
 func TestASubmissionToAHangingMachineEnds(t *testing.T) {
 	shortTimeouts(t, 600*time.Millisecond, 200*time.Millisecond)
 	_, a, said := fakeSSH(t, "echo 'gpusched begins'\nexec sleep 1000\n")
@@ -318,7 +318,8 @@ func TestAFileOfJobsStopsAtACut(t *testing.T) {
 	}
 }
 
-// Each line that a machine prints is shown with its name, so no machine can speak for another.
+// Each line that a machine prints is shown with the machine's name, so no machine can speak for
+// another.
 func TestAMachineSpeaksForItselfOnly(t *testing.T) {
 	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
 	_, err := afar.Fetch(t.Context(), &cli.App{Env: cli.Env{Out: a.Out, Err: a.Err, Getenv: a.Getenv}, Session: cli.Session{Host: "a"}, Words: []string{"list"}}, func() (api.ListReply, error) { return api.ListReply{}, nil })

@@ -20,7 +20,7 @@ func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
 	return &with, this, nil
 }
 
-// withScript does the same as WithScript, for run and shell.
+// withScript is like WithScript, but for run and shell.
 func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
@@ -62,8 +62,8 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 
 func (c *JobOptions) Options() *JobOptions { return c }
 
-// override lets some options of the command line replace those of the script. Parsing has only
-// combined them.
+// override replaces some of the script's options with those of the command line, where parsing has
+// only combined the two.
 func (c *JobOptions) override(typed *JobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK

@@ -33,13 +33,14 @@ type scriptLine struct {
 // marks are the words that begin lines with options, for gpusched and for sbatch.
 var marks = []string{"#GPUSCHED", "#SBATCH"}
 
-// MaxScriptHead limits how many bytes are read of the comments above a script's first command.
+// MaxScriptHead is the largest number of bytes that are read of the comments above a script's first
+// command.
 const MaxScriptHead = 1 << 20
 
-// scriptOf returns the script that a program's name stands for, relative to dir. If the program is
-// not a script, it returns nil. As with sbatch, a name without a slash may be a script if PATH has
-// no such program. Such a script is ignored if another user could have put it there. Otherwise a
-// mistyped name could run a file that another user left in a shared directory.
+// scriptOf looks for the job's program in the directory dir and returns it as a script. If the
+// program is not a script, scriptOf returns nil. As with sbatch, a name without a slash may be a
+// script if PATH has no such program. Such a script is ignored if another user could have put it
+// there. Otherwise a mistyped name could run a file that another user left in a shared directory.
 func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	path := program
 	if !filepath.IsAbs(path) {
@@ -113,7 +114,7 @@ func (s *scriptFile) addLine(number int, text string) {
 }
 
 // readInterpreter parses the first line as the kernel does. The first word is the program, and the
-// rest is one argument. If the line ends with a carriage return, that is part of the argument.
+// rest is one argument. If the line ends with a carriage return, the argument ends with it, too.
 func (s *scriptFile) readInterpreter(line string) {
 	rest := strings.Trim(line[2:], " \t")
 	program, arg := rest, ""

@@ -58,7 +58,7 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 // scriptOptions are the options that the lines of a script contain.
 type scriptOptions struct {
 	words []string // the options, those of #SBATCH lines first
-	notes []string // notes about options that mean something else here, or nothing
+	notes []string // notes about options that have a different meaning here, or none
 	noGPU bool     // the script has #SBATCH lines that request no GPU
 
 	native []string // options that Slurm gets unchanged
@@ -171,7 +171,7 @@ func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	return c, nil
 }
 
-// onIsTyped returns the error for a file that selects an engine. It gives suchAs as a correct
+// onIsTyped returns the error for a file that selects an engine. The argument suchAs is a correct
 // command line.
 func onIsTyped(suchAs string) error {
 	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s works on the command line only", cli.OnFlag)

@@ -182,8 +182,8 @@ func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 }
 
 // witness starts a process that ends at its first signal, or when the caller closes the first
-// result. The second result is a channel that is closed when the process has ended. It is nil if
-// the process can't start.
+// result. The second result is a channel that is closed when the process has ended. The channel is
+// nil if the process can't start.
 func witness() (in io.Closer, gone chan struct{}) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
@@ -210,8 +210,9 @@ func visible(environ []string) (gpus []string) {
 	return gpus
 }
 
-// stepGPUs returns an environment with the requested number of GPUs. If request is "", it has all
-// of the job's GPUs. If the GPUs may not be shared, stepGPUs waits until no other step has them.
+// stepGPUs returns an environment with the requested number of GPUs. If the argument request is "",
+// the environment has all of the job's GPUs. If the GPUs may not be shared, stepGPUs waits until no
+// other step has them.
 func stepGPUs(ctx context.Context, a *cli.App, request string, shared bool) ([]string, error) {
 	have := visible(a.Environ)
 	n, err := strconv.Atoi(request)

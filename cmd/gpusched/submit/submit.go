@@ -120,8 +120,8 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return attach.Attend(ctx, a, reply.Job, false)
 }
 
-// Queue queues a job with these options that runs a program of gpusched's own. A second call with
-// the same key returns the same job. Unless the options say otherwise, a reboot ends the job.
+// Queue queues a job that has these options and runs one of gpusched's own programs. A second call
+// with the same key returns the same job. Unless the options say otherwise, a reboot ends the job.
 func (c *JobOptions) Queue(ctx context.Context, a *cli.App, key string, argv []string) (api.Job, error) {
 	this := *a
 	this.Words, c.Command = append(slices.Clone(a.Words), argv...), argv
@@ -155,8 +155,8 @@ func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, e
 	return req, err
 }
 
-// numberOnly reports whether the job's number is enough: nothing else is printed, and hintQueued
-// does not need the job.
+// numberOnly reports whether the command needs only the job's number: it prints nothing else, and
+// hintQueued does not need the job.
 func (c *Cmd) numberOnly(a *cli.App) bool {
 	number := (a.As.Submitted != "" || c.Quiet && c.Form() == "table") && !c.DryRun
 	return number && !a.Documents() && c.Signal.Signal == 0 && c.Request.OnTimeout == ""
@@ -307,8 +307,8 @@ func (c *Cmd) hintMisplaced(a *cli.App) {
 	}
 }
 
-// asksNoGPU reports whether the job gets no GPU because no option requests one. That is so under
-// other tools' names.
+// asksNoGPU reports whether the job gets no GPU because no option requests one. This can happen
+// only under another tool's name.
 func (c *JobOptions) asksNoGPU(a *cli.App) bool {
 	return a.As.NoGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0
 }
@@ -331,9 +331,9 @@ func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 	}
 }
 
-// capTime shortens a time limit to the longest that the site allows, as other tools do. If the
-// longest can't be read, the limit stays as it is, and the scheduler refuses a limit that is too
-// long.
+// capTime shortens a time limit to the longest limit that the site allows, as other tools do. If
+// the longest limit can't be read, the time limit stays as it is, and the scheduler refuses it if
+// it is too long.
 func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	usage, err := api.Usage(ctx, a.Client, api.UsageQuery{})
 	if err != nil {
@@ -347,8 +347,8 @@ func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	}
 }
 
-// submit queues a job. The users of some other tools raise priorities. Under such a tool's name, a
-// priority that may not be raised counts as normal.
+// submit queues a job. Some other tools let all users raise priorities. Under the name of such a
+// tool, a priority that the user may not have counts as normal.
 func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitReply, error) {
 	if a.As.Turns != nil {
 		defer a.As.Turns.Leave()

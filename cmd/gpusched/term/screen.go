@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// These are the sequences for a full screen. They switch to the alternate screen without cursor and
-// automatic line breaks, and mark synchronized frames for terminals that support these.
+// These are the sequences for a full screen. They switch to the alternate screen, turn off the
+// cursor and automatic line breaks, and mark synchronized frames for terminals that support such
+// frames.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"

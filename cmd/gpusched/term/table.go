@@ -32,7 +32,7 @@ type Shortened[T any] func(row T, width int) string
 const gap = "  "
 
 // WriteTable prints rows for people. On a terminal it drops and cuts columns until the table fits,
-// unless wide is set.
+// unless the argument wide is true.
 func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
 	table := drawCells(cols, rows, wide)
 	if t.Width > 0 && !wide {
@@ -86,7 +86,7 @@ func drawCells[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]
 	return table
 }
 
-// dropColumns drops columns until the rest fit if they are cut.
+// dropColumns drops columns until the remaining ones fit when they are cut.
 func dropColumns[T any](table []drawing[T], total int) []drawing[T] {
 	need := len(gap) * (len(table) - 1)
 	for _, c := range table {
@@ -127,7 +127,7 @@ func writeLine(t *Terminal, cells []string) {
 	t.Printf("%s\n", strings.TrimRight(strings.Join(cells, gap), " "))
 }
 
-// squeeze makes columns narrower until all fit: those that may be cut, the widest first.
+// squeeze narrows the columns that may be cut, the widest first, until all columns fit.
 func squeeze[T any](table []drawing[T], total int) {
 	over := len(gap)*(len(table)-1) - total
 	for _, c := range table {

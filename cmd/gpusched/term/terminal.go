@@ -27,7 +27,8 @@ type Terminal struct {
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return xterm.IsTerminal(int(f.Fd())) }
 
-// New returns the Terminal for an output. Without a terminal, it has width 0 and no colour.
+// New returns the Terminal for an output. If the output is not a terminal, the result has width 0
+// and no colour.
 func New(f *os.File, getenv func(string) string, now time.Time) *Terminal {
 	t := &Terminal{W: bufio.NewWriter(f), Now: now}
 	if !IsTerminal(f) {

@@ -28,9 +28,9 @@ type lane struct {
 	slots int
 }
 
-// A new job depends on the running jobs of its slot and on the last laneDepth waiting jobs. So it
-// keeps its turn if one of these is cancelled. More dependencies would use up the number that a
-// user may have.
+// A new job depends on the running jobs of its slot and on the last laneDepth waiting jobs. So the
+// new job keeps its turn if one of these jobs is cancelled. More dependencies would use up the
+// number that a user may have.
 const laneDepth = 20
 
 // openLane opens and locks the caller's lane. As in task-spooler, each TS_SOCKET has a lane of its

@@ -93,7 +93,7 @@ func withOptions(words, options []string) []string {
 }
 
 // withSettings reads the file that --config names. It replaces the option with the jobs file that
-// the settings name. It returns the settings that apply to each job as options.
+// the settings name. It also returns, as options, the settings that apply to each job.
 func withSettings(a *cli.App, name string, args []string) (words, options []string, err error) {
 	file, jobs := "", "--jobs-file"
 	switch {

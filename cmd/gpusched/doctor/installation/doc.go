@@ -1,4 +1,5 @@
-// Package installation checks an installation as the user who runs it sees it: what the scheduler
-// reports about itself, the host, and GPUs that are used outside of jobs. It changes nothing and
-// runs no program. A check is UNKNOWN if the user may not read what it needs.
+// Package installation checks an installation as it looks to the user who runs doctor: what the
+// scheduler reports about itself, the host, and GPUs that are used outside of jobs. It changes
+// nothing and runs no program. The result of a check is UNKNOWN if the user may not read what the
+// check needs.
 package installation

@@ -32,8 +32,8 @@ func sound() map[string]string {
 	}
 }
 
-// machineWith makes the machine that sound describes, with changes to some files. "-" removes a
-// file.
+// machineWith makes the machine that the function sound describes, with changes to some files. "-"
+// removes a file.
 func machineWith(t *testing.T, changes map[string]string) host {
 	t.Helper()
 	h := host{root: t.TempDir()}
@@ -170,7 +170,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// The site may choose whether GPUs open outside of jobs. A choice without effect is a fault.
+// The site may choose whether GPUs can be opened outside of jobs. It is a fault if the choice has
+// no effect.
 func TestSessionsFence(t *testing.T) {
 	for _, c := range []struct {
 		closed  bool

@@ -18,7 +18,8 @@ var unitDirs = []string{
 }
 
 // reservedKeys are properties that drop-ins must not set for a job's unit. The scheduler relies on
-// the values of some. Others break a job or lose its output: see gpuschedd(8).
+// the values of some of these properties. The others would break a job or lose its output: see
+// gpuschedd(8).
 var reservedKeys = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
 	"RuntimeMaxSec", "TimeoutStopSec", "TimeoutSec", "KillSignal",
@@ -56,7 +57,7 @@ func (h host) checkDropIns() job.Check {
 	return healthy(name, "no drop-in changes what the units of jobs need")
 }
 
-// badLines returns the lines that set a reserved key, in the drop-ins of dir.
+// badLines returns the lines that set a reserved key, in the drop-ins of a directory.
 func (h host) badLines(dir string) (bad []string, unread error) {
 	files, _ := filepath.Glob(h.path(dir + "/*.conf"))
 	for _, file := range files {

@@ -14,8 +14,9 @@ import (
 // Unknown is the health of a part that this user may not read.
 const Unknown = "UNKNOWN"
 
-// Check checks the scheduler of client, and the host. The argument root is the directory with the
-// host's files, "" except in tests. The argument version is the version of the calling program.
+// Check checks the host, and the scheduler that the client is for. The argument root is the
+// directory with the host's files, "" except in tests. The argument version is the version of the
+// calling program.
 func Check(ctx context.Context, client *api.Client, version, root string) []job.Check {
 	checks, reached := askScheduler(ctx, client, version)
 	h := host{root: root}

@@ -15,7 +15,7 @@ import (
 
 // checkSubuid checks the ranges of uids that containers use. gpusched uses these ranges to
 // attribute the jobs and requests of containers to users. If the ranges of two users overlap, one
-// user is charged for the other.
+// user is charged for the other's jobs.
 func (h host) checkSubuid() job.Check {
 	const name = "subordinate uids"
 	const next = "give each user a range of its own in /etc/subuid: usermod --del-subuids, --add-subuids"

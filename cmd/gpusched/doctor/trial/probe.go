@@ -59,7 +59,7 @@ const cudaTime = 20 * time.Second
 // nvmlTime is the time limit for a question to the driver, which may hang.
 const nvmlTime = 20 * time.Second
 
-// A World gives a probe access to its surroundings. Inside returns the real ones.
+// A World gives a probe access to its surroundings. The function Inside returns the real World.
 type World struct {
 	Root   string                   // directory of /dev, /proc and /sys; "" except in tests
 	Access func(path string) error  // checks whether a node could be opened
