@@ -133,7 +133,8 @@ func pagesOf(t *testing.T, epoch string) map[string]string {
 	return pages
 }
 
-// Invariant 6 of package cli.
+// Every command has a manual page with all its options. Two runs write the same pages (invariant 6
+// of package cli).
 func TestTheManualIsWholeAndReproducible(t *testing.T) {
 	pages, again := pagesOf(t, ""), pagesOf(t, "")
 	main := pages["gpusched.1"]

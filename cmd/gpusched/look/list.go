@@ -113,7 +113,7 @@ type listAnswer struct {
 	api.ListReply
 	Params   []string    `json:"params,omitempty"` // names of the parameters of the tasks
 	Left     cli.LeftOut `json:"left,omitzero"`
-	Commands []string    `json:"commands,omitempty"` // of Jobs, for another gpusched: the JSON of a job has no command
+	Commands []string    `json:"commands,omitempty"` // the jobs' commands, for another gpusched: a job's JSON has none
 }
 
 func (all *listAnswer) NameAll(host string) {

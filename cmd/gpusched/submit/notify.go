@@ -116,8 +116,8 @@ func placeOf(to string) (job.Notify, error) {
 const mailProgram = "/usr/sbin/sendmail"
 
 // WithoutMail removes requests for mail from the options of another tool's script, if this machine
-// can't send mail. The options were written for another machine, so the job is not refused because
-// of them.
+// can't send mail. The options were written for another machine, so they are no reason to refuse
+// the job.
 func WithoutMail(words []string) (kept []string, note string) {
 	if _, err := os.Stat(mailProgram); err == nil {
 		return words, ""
