@@ -29,8 +29,8 @@ const (
 
 // An alerter starts the site's alert unit once for each GPU that goes out of service. If the GPU
 // returns to service and fails again, the unit is started again. The unit is also started when no
-// job can be started. A restarted daemon does not know earlier alerts, so it repeats those about
-// problems that still exist.
+// job can be started. A restarted daemon does not know earlier alerts, so it repeats the alerts
+// about problems that still exist.
 type alerter struct {
 	host    Runtime
 	log     *slog.Logger
@@ -43,7 +43,8 @@ type alerter struct {
 	failed  lastFailure
 }
 
-// raise sends an alert for everything that is out of service now. Only the loop calls raise.
+// raise starts an alert unit for each problem that exists now and needs an alert. Only the loop
+// calls raise.
 func (a *alerter) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
 	if unit == "" || a.start == nil {
 		return
@@ -64,7 +65,7 @@ func (a *alerter) raise(ctx context.Context, c *core.Core, unit string, now time
 	}
 }
 
-// takeDue returns the GPUs that need an alert now, and marks them as alerted.
+// takeDue returns the entries of the map that need an alert now, and marks them as alerted.
 func (a *alerter) takeDue(out map[string]string, now time.Time) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +119,7 @@ func (a *alerter) send(ctx context.Context, unit, uuid string) {
 	log.Error(what+", and its alert unit did not start", "err", err)
 }
 
-// check returns the health check of the alerts: whether the last alert unit could be started.
+// check returns the line of health about alerts: whether the last alert unit could be started.
 func (a *alerter) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {

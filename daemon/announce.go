@@ -17,7 +17,7 @@ const (
 	readEvents = 512
 )
 
-// announcer sends events to subscribers once the changes are on disk.
+// announcer sends events to subscribers once the records of the events are on disk.
 type announcer struct {
 	host Runtime
 
@@ -32,9 +32,9 @@ type announcer struct {
 }
 
 // newAnnouncer continues after the last recorded event number. If no number is recorded, the state
-// is new or was lost. The first number is then the clock's time in seconds. That is higher than any
-// number of a lost state, unless there was more than one event per second or the clock was set
-// back. Subscribers from before the loss therefore see a gap.
+// is new or was lost. The first number is then the clock's time in seconds. This time is higher
+// than any number in the lost state, unless there was more than one event per second or the clock
+// was set back. Subscribers of the lost state therefore see a gap.
 func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	last := r.Events
 	if last == 0 {
@@ -43,8 +43,8 @@ func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	return &announcer{host: h, book: events.NewBook(r), last: last, ring: events.NewRing(keepEvents, last)}
 }
 
-// take makes numbered events from the records and news in the batches. It returns the last number,
-// and whether any events wait to be announced.
+// take makes numbered events from the batches. It returns the last number, and whether any events
+// wait to be announced.
 func (a *announcer) take(batches []batch) (last int64, news bool) {
 	for i := range batches {
 		b := &batches[i]
@@ -80,7 +80,7 @@ func (a *announcer) announce() {
 }
 
 // eventsAfter returns the events after a number, like Ring.After. If there are none yet, it also
-// returns a latch, which the next event opens.
+// returns a latch that the next event opens.
 func (a *announcer) eventsAfter(number int64) (out job.Events, come *latch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,8 +101,8 @@ func (a *announcer) leave(come *latch) {
 }
 
 // Events returns the events after a number. If there are none, Events waits for the next event, or
-// until ctx is done. If the number is -1, Events returns no events, only the lowest and the highest
-// number that are kept.
+// until ctx is done. If the number is -1, Events returns no events, only the numbers of the oldest
+// and the newest event that are kept.
 func (d *Daemon) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
 		out, come := d.events.eventsAfter(after)

@@ -19,7 +19,7 @@ func (r *rig) lastNumber() int64 {
 }
 
 // awaitState reads the events after a number until the job reaches a state. It returns the number
-// of that event, and the kinds of all events of the job up to then.
+// of the event about that state, and the kinds of the job's events up to that event.
 func (r *rig) awaitState(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
 	r.t.Helper()
 	for {
@@ -42,7 +42,7 @@ func (r *rig) awaitState(after int64, id job.ID, state job.State) (last int64, k
 }
 
 // After a restart, a subscriber that had every event continues without a gap and gets what it
-// missed. A subscriber that lacks older events is told about the gap.
+// missed. A subscriber whose number is unknown to the daemon learns that there is a gap.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	from := r.lastNumber()

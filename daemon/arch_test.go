@@ -32,8 +32,8 @@ type importRule struct {
 
 var impure = []string{"time/tzdata", "os", "os/exec", "net", "net/http", "log/slog", "sync", "math/rand", "math/rand/v2", "context", "syscall"}
 
-// impureButSync is impure without "sync", for packages that initialize
-// something once, on first use.
+// impureButSync is the list impure without "sync", for packages that initialize something once, on
+// first use.
 var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "sync" })
 
 // rooms is the table of allowed imports. Every package must be in it.
@@ -223,8 +223,8 @@ func list(t *testing.T, args ...string) []listed {
 	}
 }
 
-// TestImportTable checks every import against the table. Imports of tests are free, except in a
-// package that has nothing but tests.
+// TestImportTable checks every import against the table. It checks the imports of test files only
+// in a package that has nothing but tests.
 func TestImportTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range list(t, "./...") {

@@ -66,7 +66,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 		}
 		out, err := d.answerRepeat(ctx, r.ID)
 		if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) && r.ID != forgotten {
-			forgotten = r.ID // the job belongs to an account that had this uid before
+			forgotten = r.ID // the job belongs to an account that had this uid earlier
 			continue
 		}
 		var refusal *job.Refusal
@@ -153,7 +153,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	return each[0].Refusal
 }
 
-// Query answers q. The answer includes every change that was acknowledged before.
+// Query answers q. The answer includes every change that was acknowledged before the call.
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
 	var ahead *foresight.Foresight
@@ -187,8 +187,8 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return v, nil
 }
 
-// Names returns the names of live jobs, in the order of Query.
-// The answer includes every change that was acknowledged before.
+// Names returns the names of live jobs, in the order of Query. The answer includes every change
+// that was acknowledged before the call.
 func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
 		return nil, err
@@ -253,12 +253,12 @@ func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 	return v.Jobs[0], nil
 }
 
-// Wait blocks until the job is at rest.
+// Wait blocks until the job has ended, or is an array that starts no more tasks (Job.AtRest).
 func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return d.await(ctx, id, (*job.Job).AtRest)
 }
 
-// await waits until a condition is true of the job, and returns the job.
+// await waits until a condition holds for the job, and returns the job.
 func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
 	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
@@ -290,8 +290,8 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 	return d.opt.Store.Task(ctx, array, index)
 }
 
-// Results returns the results of the ended tasks of an array.
-// They include every change that was acknowledged before.
+// Results returns the results of the ended tasks of an array. They include every change that was
+// acknowledged before the call.
 func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Results{}, err

@@ -15,8 +15,8 @@ const (
 	jumpFresh = time.Hour   // how long health reports a step
 )
 
-// clock notices when somebody sets the wall clock: the wall clock and the monotonic clock then
-// advance by different amounts. Only the loop calls advance. Any goroutine may call check.
+// clock notices when somebody sets the wall clock, because the wall clock and the monotonic clock
+// then advance by different amounts. Only the loop calls advance. Any goroutine may call check.
 type clock struct {
 	begun  bool
 	wall   time.Time     // at the last call of advance

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// Delays between tries to write while the disk fails, and the limit of one try.
+// Delays between tries to write while the disk fails, and the time limit of one try.
 const (
 	firstCommitRetry = 100 * time.Millisecond
 	lastCommitRetry  = 5 * time.Second
@@ -33,7 +33,7 @@ type committer struct {
 }
 
 // owedNumber has the number of the newest event whose number must still be written to disk. Events
-// without records of their own are announced only after that write.
+// without records of their own are announced only after their numbers are written.
 type owedNumber struct {
 	last     int64 // 0: no event waits
 	failures int   // failed tries to write the number
@@ -111,7 +111,8 @@ func (c *committer) take() []batch {
 }
 
 // run writes until the loop has ended, and then writes the remaining batches of the loop. If a
-// record can't be written, run returns and writes no later records, which may depend on it.
+// record can't be written, run returns. It does not write later records, because they may depend on
+// the missing record.
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
 		over = closed(c.d.inbox.done)
@@ -126,19 +127,19 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// How long records may wait until others join their transaction. Records never wait if an action or
-// a reply depends on them.
+// How long records may wait until other records join their transaction. Records never wait if an
+// action or a reply depends on them.
 const (
-	// gatherTime is the wait after a job has ended. Soon afterwards the GPU is sampled, and the
-	// next job starts there. Thanks to the wait, that start needs only one transaction instead of
-	// two.
+	// gatherTime is the delay of records after a job has ended. Soon afterwards the GPU is sampled,
+	// and the next job starts on it. Thanks to the delay, that start needs only one transaction
+	// instead of two.
 	gatherTime = 2 * time.Millisecond
-	// restTime is the wait of a record that probably nobody waits for. An example is the record
-	// that the job is now running, because the job's unit also shows this.
+	// restTime is the delay of a record that probably nobody waits for. An example is the record of
+	// a job's change to running: the job's unit shows the same.
 	restTime = 10 * time.Millisecond
 )
 
-// gather returns the batches, and all batches that arrive while the first ones may still wait.
+// gather adds to the batches all other batches that arrive while the first ones may still wait.
 func (c *committer) gather(batches []batch) []batch {
 	now := c.d.host.Now()
 	until := now.Add(restTime)
@@ -224,7 +225,7 @@ func (c *committer) announce() {
 	c.owed = owedNumber{}
 }
 
-// tryNumber writes the owed number without any other record, and then announces the events. If the
+// tryNumber writes only the owed number, without records, and then announces the events. If the
 // write fails, the number is written together with the next records. No request waits for it.
 func (c *committer) tryNumber(ctx context.Context) {
 	try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)

@@ -20,7 +20,7 @@ type Settings struct {
 	Policy         site.Policy
 	SampleInterval time.Duration
 	TasksMax       uint64
-	ExtraDevices   func(more []string) []cgroup.Device // for jobs with a GPU: the site's, and more; read at each start
+	ExtraDevices   func(more []string) []cgroup.Device // devices of jobs with a GPU: the site's and the given ones
 	RequireFilter  bool
 	AllowSandboxed bool   // lets sandboxed processes run commands in units of jobs that start later
 	DriverCheck    bool   // GPUs take no jobs while the installed driver is not the loaded one
@@ -82,7 +82,7 @@ type Options struct {
 	Observe func(core.Event, core.Effects, *core.Core)
 }
 
-// Daemon is the scheduler. The server may call the methods of its Backend while Run runs.
+// Daemon is the scheduler. The server may call the methods of server.Backend while Run runs.
 type Daemon struct {
 	opt       Options
 	host      Runtime
@@ -143,7 +143,7 @@ func assemble(o Options) *Daemon {
 	if o.Tally == nil {
 		o.Tally = metrics.NewTally()
 	}
-	o.Restored = job.Restored{} // otherwise all jobs that wait now would stay in memory
+	o.Restored = job.Restored{} // otherwise the jobs on record would stay in memory even after their ends
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, started: o.Runtime.Now(),
 		inbox: newInbox(o.Runtime), workers: newGroup(o.Runtime),

@@ -284,8 +284,8 @@ func TestClientGone(t *testing.T) {
 	r.runs(id)
 }
 
-// TestAwaitTask: a caller that waits for a task of an array gets the task's job,
-// or learns that there will be none.
+// TestAwaitTask: a caller that waits for a task of an array gets the task's job, or learns that
+// there will be no such job.
 func TestAwaitTask(t *testing.T) {
 	r := newRig(t, 1, nil)
 	array := r.submit(1, func(s *job.Submission) {

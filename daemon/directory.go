@@ -31,8 +31,8 @@ type directory struct {
 }
 
 // hasNewOwner reports whether a job must not start because its uid may now belong to another
-// account. It stores the reason in the argument failed. If the directory service does not answer at
-// once, the start counts as slow.
+// account. It stores the reason in the argument failed. If the directory service does not answer
+// immediately, the start counts as slow.
 func (dir *directory) hasNewOwner(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := dir.newOwner(j, nameSoon)
 	if err != nil {
@@ -62,9 +62,9 @@ func nameUnknown(a job.Account) string {
 }
 
 // newOwner looks up the uids of the job's owner and person. If the present name of one of them is
-// not the recorded name, newOwner returns that account. Otherwise it returns the zero account. With
-// an error it returns the account that it could not look up. A uid without an account is ignored:
-// systemd refuses to start anything with it.
+// not the recorded name, newOwner returns the account with the present name. Otherwise it returns
+// the zero account. If a look-up fails, it returns the account of that look-up with the error. A
+// uid without an account is ignored: systemd refuses to start anything with such a uid.
 func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account, err error) {
 	if dir.opt.NameToday == nil {
 		return heir, nil
@@ -88,7 +88,7 @@ func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account
 // FindRenamed refuses to release jobs whose account was renamed, or whose uid now belongs to
 // another account, unless the scheduler already knew that. It holds these jobs, as their next start
 // would have done. Whoever then releases them again has decided that they run as the new account.
-// If the directory service does not answer in time, the start makes this check.
+// If the directory service does not answer in time, the jobs are checked at their start instead.
 func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	if d.opt.NameToday == nil {
 		return nil
@@ -111,7 +111,7 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	return err
 }
 
-// isNamed reports whether heir is the job's own account, which had no known name at submission.
+// isNamed reports whether the account heir is the job's own, which had no known name at submission.
 func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }
@@ -137,8 +137,8 @@ func (dir *directory) whyBarred(j *job.Job) string {
 }
 
 // groupNow returns the gid of the job's submission if the account is still a member of that group.
-// Otherwise it returns 0, and the job runs with the account's own group: a user who has left a
-// group must not use its rights through a waiting job.
+// If not, it returns 0, and the job runs with the account's own group. Otherwise a user who has
+// left a group could use the group's rights through a waiting job.
 func (dir *directory) groupNow(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID

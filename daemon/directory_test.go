@@ -14,7 +14,7 @@ import (
 
 // No job starts, and no spec is written, if the uid of its owner or person now belongs to another
 // account, or if nobody can say which account has the uid. If no account has the uid, systemd
-// refuses the start. An account without a name is identified by its uid.
+// refuses the start. An account without a name is identified by its uid alone.
 func TestNothingStartsAsAnotherAccount(t *testing.T) {
 	kate, away := job.Owner{UID: 2010, User: "kate"}, errors.New("no answer")
 	for name, c := range map[string]struct {

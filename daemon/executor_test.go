@@ -59,8 +59,9 @@ func (c *specWatcher) Stop(context.Context, string) error {
 	return nil
 }
 
-// The spec of an attempt is removed before its unit. If a start that was requested earlier arrives
-// after the unit is gone, it finds nothing to run. The spec of the next attempt stays.
+// The spec of an attempt is removed before the attempt's unit. If a start that was requested
+// earlier reaches systemd after the unit is gone, it finds nothing to run. The spec of the next
+// attempt stays.
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	specs := oneSpec{1: true, 2: true}
 	bus := &specWatcher{specs: specs}
@@ -85,8 +86,8 @@ func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	}
 }
 
-// A stop waits for the job's whole grace, however long, and SIGKILL is sent when the grace is over.
-// If the bus never answers, the stop takes only a little longer.
+// A stop lasts until the job's grace is over, however long the grace is, and then sends SIGKILL. If
+// the bus never answers, the stop takes only a little longer.
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -155,7 +156,7 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	}
 }
 
-// endsStore is a store that knows how these jobs ended.
+// endsStore is a store that only knows the ends in its map.
 type endsStore struct {
 	Store
 	ends map[job.ID]job.End
@@ -239,7 +240,8 @@ func (noBus) Status(context.Context, string) (units.Status, error) {
 	return units.Status{}, errors.New("a reply that makes no sense")
 }
 
-// If a stop can't find out whose unit it is, it stops nothing, logs the reason, and is tried again.
+// If a stop can't find out which job the unit belongs to, it stops nothing, logs the reason, and is
+// tried again.
 func TestAStopThatCantReadTheUnit(t *testing.T) {
 	for _, look := range []bool{false, true} {
 		var log strings.Builder
@@ -254,8 +256,8 @@ func TestAStopThatCantReadTheUnit(t *testing.T) {
 	}
 }
 
-// These failures of a start are never the job's fault. The start is tried again, and the reason is
-// reported.
+// Some failures of a start are never the job's fault. After such a failure, the start is tried
+// again, and the reason is reported.
 func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	failed := func(job string, s units.Status) error {
 		s.Load, s.Active = units.LoadLoaded, units.ActiveFailed
@@ -296,7 +298,7 @@ func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Health shows each cause of failed starts. If no user's jobs start, the health is failing.
+// Health shows each cause of failed starts. The health is failing if no job of any user starts.
 func TestHealthOfStarts(t *testing.T) {
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	why := job.Text("systemd: Unit gpujobs-u1001.slice is masked.")

@@ -17,7 +17,7 @@ type forecaster struct {
 	mu     sync.Mutex           // guards newest
 	newest *foresight.Foresight // newest forecast that somebody asked for; all waiting callers may use it
 
-	turn chan struct{}        // has one value while a caller has the turn; guards used and what forecasts contain
+	turn chan struct{}        // has one value while a caller has the turn; guards the field used and every forecast
 	used *foresight.Foresight // forecast that the last caller used
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // A waiting caller gets the forecast that another caller used, unless that forecast is older than
-// the caller's question. Then the caller gets the newest forecast. The forecast of a dry run is not
-// shared.
+// the caller's question. In that case the caller gets the newest forecast. The forecast of a dry
+// run is not shared.
 func TestWaitingCallersShareAForecast(t *testing.T) {
 	c, now := core.New(site.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
 	made := make([]*foresight.Foresight, 4)
@@ -36,7 +36,7 @@ func TestWaitingCallersShareAForecast(t *testing.T) {
 	}
 }
 
-// A caller that gives up stops waiting for its turn, and frees the turn if it has it.
+// A caller that gives up stops waiting for its turn. If it already has the turn, it frees the turn.
 func TestCallerThatLeavesFreesItsTurn(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()

@@ -16,9 +16,9 @@ import (
 // up again.
 const groupsLast = time.Second
 
-// followGroups looks up the groups of all accounts with jobs, once at the start and after each
-// reload, which may give a group a quota. The first pass uses only what is known without asking, so
-// that one hanging directory service does not delay every quota.
+// followGroups looks up the groups of all accounts with jobs: once at the start, and after each
+// reload, because a reload may give a group a quota. The first pass uses only what is known without
+// asking, so that one hanging directory service does not delay every quota.
 func (dir *directory) followGroups(ctx context.Context) {
 	for dir.opt.Groups != nil && ctx.Err() == nil {
 		dir.lookUpGroups(ctx, false)
@@ -27,8 +27,8 @@ func (dir *directory) followGroups(ctx context.Context) {
 	}
 }
 
-// lookUpGroups finds the accounts that belong to groups with a quota and do not count for these
-// groups yet. It reports them to the core.
+// lookUpGroups finds the accounts that belong to a group with a quota but do not count toward that
+// quota yet. It reports these accounts to the core.
 func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	var all, found []accounts.Member
 	if dir.inbox.ask(ctx, func(c *core.Core, _ time.Time) { all = c.Members() }) != nil {
@@ -48,7 +48,7 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 }
 
 // joinedQuota reports whether a job must be placed again because its person belongs to a group
-// whose quota did not count when the job was placed. joinedQuota first reports the groups to the
+// whose quota did not apply when the job was placed. joinedQuota first reports the groups to the
 // core. It stores the reason in the argument failed.
 func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	age := dir.host.Now().Sub(j.SubmittedAt)
@@ -68,7 +68,7 @@ func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-// subtract returns the names that are not among others.
+// subtract returns the names that are not in the second list.
 func subtract(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A start may discover that the job's owner is in a group with a quota. The start reports the group
-// first, and the job is placed again under the quota. If the job was submitted a moment ago, its
-// groups are not looked up.
+// A start may discover that the job's owner is in a group with a quota. The start first reports the
+// group, and then the job is placed again under the quota. If the job was submitted a moment ago,
+// its groups are not looked up.
 func TestAStartLooksUpGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		age    time.Duration

@@ -131,7 +131,7 @@ func (c *committer) check() job.Check {
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}
 }
 
-// absentGPUs returns those of the listed indexes that no GPU of the machine has.
+// absentGPUs takes indexes of GPUs, and returns the ones that no GPU of the machine has.
 func absentGPUs(only []int, gpus []job.GPUView) []int {
 	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
 		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index || g.Card() == index })

@@ -11,8 +11,7 @@ import (
 )
 
 // checkDrains reports the GPUs that an administrator has drained, a pause of the whole machine, and
-// its planned end.
-// Neither is a fault, but somebody may have forgotten to undo it.
+// a planned shutdown. None of them is a fault, but somebody may have forgotten to undo it.
 func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 	add := func(name, effect, undo string, c *job.GPUControl) {
 		said := job.Say("detail/check-withheld", c.Say(), c.At, effect)
@@ -46,7 +45,7 @@ func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 // mostHolders is the number of jobs that a line of health names.
 const mostHolders = 5
 
-// checkReboot reports the reboot for which the machine is drained, and who holds it up.
+// checkReboot reports the reboot for which the machine is drained, and the jobs that hold it up.
 func checkReboot(p *core.PlannedReboot, account func(uid int) string) job.Check {
 	r, c := p.Order.Reboot, job.Check{Name: "reboot", Health: job.Limited, Next: "'gpusched daemon resume' calls it off"}
 	var names []string

@@ -48,7 +48,8 @@ func TestHealthOfDrains(t *testing.T) {
 	}
 }
 
-// Health says who holds up a reboot, or that it is refused. Only a refusal is a fault.
+// Health says which jobs hold up a reboot, or that the reboot is refused. Only a refusal is a
+// fault.
 func TestHealthOfAReboot(t *testing.T) {
 	account := func(uid int) string { return map[int]string{1: "ann", 2: "ben"}[uid] }
 	six := []job.Name{{ID: 1, UID: 1}, {ID: 2, UID: 2}, {ID: 3, UID: 1}, {ID: 4, UID: 1}, {ID: 5, UID: 1}, {ID: 6, UID: 1}}

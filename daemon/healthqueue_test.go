@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job that asks for more than the machine has is a fault.
-// A job that a quota holds back is only reported.
+// A job that asks for more than the machine has counts as a fault. A job that a quota holds back is
+// only reported.
 func TestHealthOfTheQueue(t *testing.T) {
 	gpus := job.Say("never/gpu-count", job.GPURequest{GPUs: 4 * job.WholeGPU}, 3)
 	quota := job.Say("never/quota", job.GPURequest{GPUs: 3 * job.WholeGPU}, job.Text("alice"), job.GPUs(2*job.WholeGPU))

@@ -66,7 +66,8 @@ func (b *inbox) take() (message, bool) {
 	return m, true
 }
 
-// send gives a message to the loop. It returns false if the loop ends or done is closed first.
+// send gives a message to the loop. It returns false if the loop ends or the channel done is closed
+// first.
 func (b *inbox) send(m message, done <-chan struct{}) bool {
 	m.at = b.host.Now()
 	for !closed(done) && !closed(b.done) {

@@ -80,7 +80,7 @@ func (i *inhibitor) letGo(ctx context.Context, yes bool) {
 	}
 }
 
-// update takes or releases the lock if that is due.
+// update takes or releases the lock if necessary.
 func (i *inhibitor) update(ctx context.Context) {
 	what := ""
 	if i.jobs.Load() && !i.off.Load() {

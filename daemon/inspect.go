@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// isAnothersNow reads a unit. It reports whether the unit exists and does not belong to this job.
+// isAnothersNow reads a unit. It reports whether the unit exists but does not belong to the job
+// that w describes.
 func (x *executor) isAnothersNow(ctx context.Context, name string, w core.Whose) (another bool, err error) {
 	if x.opt.Origin == nil {
 		return false, nil
@@ -33,9 +34,9 @@ func (x *executor) reportUnread(name string, err error) {
 	x.log.Log(context.Background(), level, "reading a unit, will try again", "unit", name, "err", err)
 }
 
-// isAnothers reports whether a unit that has a job's name does not belong to that job. Even if the
-// unit's invocation id differs from the recorded one, the unit may belong to the job all the same:
-// a late start may have made it.
+// isAnothers reports whether a unit that has a job's name does not belong to that job. A unit whose
+// invocation id differs from the recorded one may still belong to the job, because a late start may
+// have made the unit.
 func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
 	if st.InvocationID == "" || st.InvocationID == w.Invocation || x.opt.Origin == nil {
 		return false, nil

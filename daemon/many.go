@@ -14,10 +14,10 @@ import (
 // two steps, the loop answers other clients.
 const pieceLen = 1000
 
-// DoMany carries out commands about jobs, in their order. It passes the outcomes to report in
-// pieces, each piece once it is on disk, and stops if report returns an error. The result count is
-// the number of commands that were begun. After an error, each piece that was passed to report is
-// done, and the other commands that were begun may be done.
+// DoMany carries out commands about jobs, in their order. It passes the outcomes in pieces to the
+// function report, each piece once it is on disk, and stops if that function returns an error. The
+// result count is the number of commands that were begun. After an error, each piece whose outcomes
+// were passed on is done, and the other commands that were begun may be done.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error,
 ) (count int, err error) {
@@ -51,16 +51,16 @@ func (d *Daemon) DoMany(
 		if err != nil {
 			return all - len(list), err
 		}
-		if n := len(outcomes); n < len(s.list) { // one step could not do all; the rest and list are adjacent in memory
+		if n := len(outcomes); n < len(s.list) { // one step could not do all; the rest of s.list lies before list in memory
 			list = s.list[n : len(s.list)+len(list)]
 		}
 	}
 	return all, nil
 }
 
-// lookUp adds to commands what the core can't know: the results of ended jobs that a changed job
-// depends on. Before a release it also checks the accounts of the jobs. All commands are of one
-// kind.
+// lookUp adds to commands what the core can't know: the results of ended jobs, if a command makes a
+// job depend on them. Before a release it also checks the accounts of the jobs. All commands are of
+// one kind.
 func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) error {
 	if len(list) == 0 {
 		return nil

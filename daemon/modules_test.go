@@ -134,14 +134,14 @@ func TestModulesAreUsed(t *testing.T) {
 	}
 }
 
-// The daemon runs as root. executors are the packages in it that are able to start a program. Only
-// gpu/source does so. godbus can start a session bus if there is none, but the daemon uses the
-// system bus. libc has C's system and popen, but SQLite calls neither.
+// executors are the packages in the daemon that are able to start a program. The daemon runs as
+// root. Only gpu/source starts a program. godbus can start a session bus if there is none, but the
+// daemon uses the system bus. libc has C's system and popen, but SQLite calls neither.
 var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
 
-// holders are the packages in the launcher that are able to start a program.
-// They run as the job's user, and start the command of a job with a terminal,
-// and commands that its owner runs in its unit.
+// holders are the packages in the launcher that are able to start a program. They run as the job's
+// user. They start the command of a job that has a terminal, and the commands that the owner of a
+// job runs in its unit.
 var holders = []string{"github.com/creack/pty", "github.com/gpusched/gpusched/units/terminal/hold"}
 
 // TestRootStartsOneProgram: in the code that runs as root, only gpu/source starts a program. That

@@ -10,14 +10,14 @@ import (
 )
 
 // How long a note may wait until it is written: notes to other jobs may go first. A farewell is a
-// note before a stop. Its limit is short, because the stop waits for it.
+// note before a stop. A farewell has a short limit, because the stop waits for it.
 const (
 	tellTime     = 5 * time.Minute
 	farewellTime = 3 * time.Second
 )
 
-// notifyOwner writes a note into a job's journal and into the daemon's.
-// If that fails, 'gpusched show' still has the note.
+// notifyOwner writes a note into a job's journal and into the journal of the daemon. If that fails,
+// 'gpusched show' still has the note.
 func (x *executor) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
 	if len(t.Say) == 0 {
 		return

@@ -45,7 +45,7 @@ func (n *noteRecorder) all() []string {
 	return slices.Clone(n.notes)
 }
 
-// endIdle changes the site's policy so that idle jobs are ended at once.
+// endIdle changes the site's policy so that idle jobs are ended immediately.
 func (r *rig) endIdle() {
 	s := r.settings
 	s.SampleInterval = time.Millisecond

@@ -7,7 +7,7 @@ import (
 )
 
 // open starts a process in the job's unit, as the job's user. The process runs commands for the
-// owner. It lasts as long as somebody uses it, and ends with the unit, so it is not recorded.
+// owner. It ends when nobody uses it any more or when the unit ends, so it is not recorded.
 func (d *Daemon) open(ctx context.Context, who job.Actor, id job.ID) error {
 	v, err := d.jobByID(ctx, id)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Past returns some of the ended jobs. It includes every change that was acknowledged
-// before.
+// Past returns some of the ended jobs. It includes every change that was acknowledged before the
+// call.
 func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Past{}, err
@@ -18,7 +18,7 @@ func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 }
 
 // Lately counts an account's jobs that ended at the given time or later. It includes every change
-// that was acknowledged before.
+// that was acknowledged before the call.
 func (d *Daemon) Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Lately{}, err
@@ -46,7 +46,7 @@ func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) erro
 	})
 }
 
-// Entitlement returns what a user may use, and how much of it the user has now and has used.
+// Entitlement returns what a user may use, what the user has now, and what the user has used.
 func (d *Daemon) Entitlement(ctx context.Context, uid int) (s job.Entitlement, err error) {
 	err = d.inbox.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
 	if err == nil {

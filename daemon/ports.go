@@ -14,13 +14,13 @@ import (
 
 // Store keeps the state that must survive a restart.
 type Store interface {
-	// Commit writes all records in one transaction, or none. If Commit or another
-	// method returns job.ErrDamaged, the daemon ends and is restarted with a new file.
-	// After job.ErrInvalid it also ends, and is restarted with the state on record.
+	// Commit writes all records in one transaction, or none. If Commit or another method returns
+	// job.ErrDamaged, the daemon ends and is restarted with a new file. After job.ErrInvalid the
+	// daemon also ends, and is restarted with the state on record.
 	Commit(ctx context.Context, records []job.Record) error
-	// Payload returns a job's private part. The error is job.ErrNoPayload if it is gone for ever.
+	// Payload returns a job's private part. The error is job.ErrNoPayload if the payload is lost.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
-	// Jobs returns the jobs with these ids, in any order, without those that are unknown.
+	// Jobs returns the jobs with these ids, in any order. Unknown ids are left out.
 	Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error)
 	// Attempts returns all attempts of a job, from the first to the current one.
 	Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error)
@@ -34,7 +34,7 @@ type Store interface {
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
 	// Runs calls f for each attempt in the time of the query.
 	Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error
-	// Ends returns how these jobs ended, without those that have not ended.
+	// Ends returns how these jobs ended. Jobs that have not ended are left out.
 	Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error)
 	// Task returns the id of the job that a task of an array became, 0 if there is none.
 	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
@@ -54,10 +54,10 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
-// Changes calls report with each signal of systemd about a unit, in order, until ctx is done.
+// Changes passes each signal of systemd about a unit to a function, in order, until ctx is done.
 type Changes func(ctx context.Context, report func(units.Change))
 
-// Persons returns the person behind a uid, and whether that person is certain.
+// Persons returns the person behind a uid, and whether the answer is certain.
 type Persons func(uid int) (person int, certain bool)
 
 // System asks systemd about its own state.
@@ -109,8 +109,8 @@ type Specs interface {
 	SweepKept(wanted func(id job.ID, attempt int) bool) error
 }
 
-// Meter reads how much host memory, in bytes and at its peak, and how much CPU time a unit's
-// control group has used. It returns false if nothing is known.
+// Meter reads the peak of the host memory, in bytes, and the CPU time of a unit's control group. It
+// returns false if nothing is known.
 type Meter func(controlGroup string) (job.HostUse, bool)
 
 // NameToday returns the present name of the account with this uid. If the given earlier name is
@@ -120,8 +120,8 @@ type Meter func(controlGroup string) (job.HostUse, bool)
 type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
 // QuotaGroups returns the groups with a quota that an account belongs to now. If a membership can't
-// be looked up, the groups of the account's last job count. If wait is false, QuotaGroups uses only
-// answers that are already known.
+// be looked up, the groups of the account's last job count. If the argument wait is false,
+// QuotaGroups uses only answers that are already known.
 type QuotaGroups func(uid int, had job.GIDs, wait bool) []string
 
 // Inside lists the processes in a control group, or returns nil if they are unknown.
@@ -130,8 +130,8 @@ type Inside func(controlGroup string) []cgroup.Process
 // EndProcess sends a signal to a process, unless its pid now belongs to another process.
 type EndProcess func(core.EndProcess) error
 
-// Origin returns the properties from which a unit was made. It is used when only the unit knows its
-// job. The error is units.ErrAbsent if there is no such unit.
+// Origin returns the properties from which a unit was made. It is used when no record says which
+// job the unit belongs to. The error is units.ErrAbsent if there is no such unit.
 type Origin func(ctx context.Context, name string) (units.Origin, error)
 
 // Tell writes a note into the journal of a running job. The job's owner, who has this uid, can read
@@ -143,12 +143,13 @@ type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 type Open func(ctx context.Context, id job.ID, uid int) error
 
 // Deliver sends a message about a job, given the job's record. address is the address or URL that
-// the owner chose; "" means none. If sending fails, why has the reason, and again is true if
-// another try may succeed. Deliver returns at the latest when ctx is done.
+// the owner chose; "" means none. If sending fails, the result why has the reason, and the result
+// again is true if another try may succeed. Deliver returns at the latest when ctx is done.
 type Deliver func(ctx context.Context, n job.Notification, j *job.Job, address string) (why job.Message, again bool)
 
-// TellUser writes a line on the terminals of a user. The error is a refusal of gpusched-notify, such
-// as that the user has no terminal open. TellUser returns when ctx is done, or earlier.
+// TellUser writes a line on the terminals of a user. If gpusched-notify refuses, for example
+// because the user has no open terminal, the error says so. TellUser returns at the latest when ctx
+// is done.
 type TellUser func(ctx context.Context, uid int, text string) error
 
 // Notify reports the daemon's state to systemd.

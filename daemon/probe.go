@@ -35,7 +35,7 @@ type probe struct {
 }
 
 // begin returns what is known about the part. If pending is true, the running probe will pass its
-// result to report. If mustRun is true, the caller must run that probe.
+// result to the function report. If mustRun is true, the caller must run that probe.
 func (l *probe) begin(now time.Time, report func(job.Check)) (known job.Check, pending, mustRun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +128,8 @@ func (p *probes) run(ctx context.Context) []job.Check {
 		if first {
 			p.host.Go(func() {
 				// Other callers may also wait for this probe, so the probe does not end with ctx.
-				// It ends a bit before CheckTime. It can then still report which part it waited
-				// for.
+				// It ends a bit before CheckTime, so that it can still report which part did not
+				// answer.
 				ctx, cancel := p.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
 				defer cancel()
 				c := l.Look(ctx)

@@ -23,7 +23,7 @@ const (
 	notReadyTime  = 2 * time.Minute
 )
 
-// Prove tests a GPU with CUDA, within a minute. The text is for people.
+// Prove tests a GPU with CUDA, within a minute. The result text is a sentence for people.
 type Prove func(ctx context.Context, p core.Prove) (says gpu.Proof, text string)
 
 // prove tests a GPU with CUDA. If the GPU is well, the site's own check follows, if there is one.

@@ -15,7 +15,7 @@ import (
 )
 
 // Until the fabric manager of a machine has started, CUDA says that the system is not ready. The
-// GPUs are tested again, and are at fault only if that does not change.
+// GPUs are tested again, and are at fault only if CUDA still says so after notReadyTime.
 func TestGPUsThatAreNotReadyAreTestedAgain(t *testing.T) {
 	for readyAfter, want := range map[time.Duration]gpu.Proof{30 * time.Second: gpu.ProofWell, time.Hour: gpu.ProofError} {
 		synctest.Test(t, func(t *testing.T) {

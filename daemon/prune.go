@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	pruneFirst = time.Minute // delay after the daemon's start, which is more urgent
+	pruneFirst = time.Minute // delay after the daemon's start, since other work is more urgent then
 	pruneEvery = time.Hour
 	pruneAfter = 2000 // number of ended jobs after which old jobs are pruned early
 )

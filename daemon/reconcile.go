@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Times of the listings of all units. The daemon may miss signals about units; a listing shows the
-// true state of all units.
+// The delays and the time limit of the listings of all units. The daemon may miss signals about
+// units; a listing shows the true state of all units.
 const (
 	listEvery = time.Minute
 	listAgain = time.Second // delay after a failed listing
@@ -26,7 +26,7 @@ type unitReconciler struct {
 	listed *latch // opened by the first listing
 
 	swept   bool            // true after sweepKept has run
-	strange map[job.ID]bool // jobs for whose unit report has logged a warning
+	strange map[job.ID]bool // jobs about whose units a warning was logged
 }
 
 func newUnitReconciler(d *Daemon) *unitReconciler {

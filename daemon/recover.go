@@ -17,10 +17,11 @@ import (
 // at each listing. So if the daemon dies before the recovered jobs are on record, the next daemon
 // finds them again.
 //
-// A unit shows the job's id, name, owner, array and task, GPUs with shares and promised memory,
-// first limits, attempt and start. A file next to the job's spec has the later changes. The
-// command, environment and directory, tags and comment, earlier attempts, a pending cancellation,
-// and the job's retries, requeueing and dependencies are lost.
+// A unit shows these properties of the job: its id, name, owner, array and task; its GPUs, with
+// shares and promised memory; its first limits, its attempt and its start. A file next to the job's
+// spec has the later changes. Everything else is lost: the command, environment and directory, tags
+// and comment, earlier attempts, a pending cancellation, and the job's retries, requeueing and
+// dependencies.
 //
 // If a unit with the name of a recorded job belongs to somebody else, the second result has the
 // job. Such a unit says nothing about the job.
@@ -71,9 +72,9 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, taken, nil
 }
 
-// judgeOrigin decides whether a unit that has the name of a job of this uid belongs to that job. If
-// so, it returns the attempt that the unit was made for. Otherwise it returns a sentence that says
-// whose unit it is.
+// judgeOrigin decides whether a unit that has the name of a job belongs to that job, whose owner
+// has this uid. If so, it returns the attempt that the unit was made for. Otherwise it returns a
+// sentence that says whose unit it is.
 func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string) {
 	if attempt, ok := o.Attempt(name, uid); ok {
 		return attempt, ""
@@ -85,8 +86,8 @@ func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string)
 }
 
 // listingWait is the time after the daemon's start during which submissions wait for the first
-// listing of the units. If systemd has not answered by then, submissions are accepted without the
-// listing.
+// listing of the units. If systemd has not answered when this time is over, submissions are
+// accepted without the listing.
 const listingWait = 5 * time.Second
 
 // awaitListing waits for the first listing. A job that was submitted before the listing could get
@@ -102,7 +103,7 @@ func (l *unitReconciler) awaitListing(ctx context.Context) {
 	l.listed.bell.Ring() // wakes the next submission that waits
 }
 
-// report logs, once per unit, that the unit is not one of the scheduler's jobs.
+// report logs, once per unit, that a unit with a job's name does not belong to that job.
 func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {
@@ -112,8 +113,8 @@ func (l *unitReconciler) report(name string, err error) {
 }
 
 // unknownUnits returns the units of jobs that neither the core nor the store knows. It also returns
-// the units of recorded jobs that wait, or that may be in a later attempt than the recorded one.
-// The map has the records of these jobs.
+// the unit of a recorded job if the job waits, or if the unit may belong to a later attempt than
+// the recorded one. The map has these recorded jobs.
 func (l *unitReconciler) unknownUnits(
 	ctx context.Context, all []units.Status,
 ) ([]units.Status, map[job.ID]*job.Job, error) {

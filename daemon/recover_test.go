@@ -147,8 +147,8 @@ func TestEndedJobIsRecovered(t *testing.T) {
 	r.waitUntil("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 }
 
-// A unit with a job's name that somebody else made is left alone.
-// So is a unit whose job has ended according to the records.
+// A unit with a job's name is left alone if somebody else made the unit, or if the job has ended
+// according to the records.
 func TestStrangersAreNotRecovered(t *testing.T) {
 	r := newRig(t, 1, nil)
 	done := r.submit(1, nil)
@@ -175,8 +175,8 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	}
 }
 
-// copyState copies the present state file once the daemon knows this many GPUs. The function
-// putBack restarts the daemon with that copy.
+// copyState copies the present state file once the daemon knows this many GPUs. The returned
+// function restarts the daemon with that copy.
 func (r *rig) copyState(gpus int) (putBack func()) {
 	path := filepath.Join(r.dir, "state.db")
 	r.stop()
@@ -264,8 +264,8 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 }
 
 // Somebody puts back a copy of the state file that lacks a running job, with or without the files
-// of ids, and other users submit jobs at once. Nobody gets that job's id, and only its owner can
-// end it.
+// that record the last id, and other users submit jobs at once. Nobody gets that job's id, and only
+// its owner can end it.
 func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	for name, forget := range map[string][]string{"with the ids": nil, "without": {"state.db.ids", "state.db.last"}} {
 		t.Run(name, func(t *testing.T) {
@@ -293,7 +293,8 @@ func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 }
 
 // A drop-in of the site may change how a unit describes its job. The unit is still recognized as
-// the job's. If the daemon dies during a start, the job continues and is not started again.
+// the unit of that job. If the daemon dies during a start, the job continues and is not started
+// again.
 func TestUnitThatADropInChanged(t *testing.T) {
 	for name, set := range map[string]units.Property{
 		"group":       {Name: "Group", Value: "lab"},
@@ -355,7 +356,7 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 }
 
 // According to the records, a job runs or is being stopped, but the unit with its name belongs to
-// somebody else. That unit is left alone too, and the job's own unit counts as gone.
+// somebody else. That unit is left alone, and the job's own unit counts as gone.
 func TestUnitInPlaceOfAJobs(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ending %t", ending), func(t *testing.T) {

@@ -20,7 +20,7 @@ func (x *executor) keep(a core.Keep) {
 	}
 }
 
-// applyKept changes a recovered job by the decisions that were made after its unit was made.
+// applyKept applies to a recovered job the decisions that were made after the job's unit was made.
 func (x *executor) applyKept(j *job.Job) {
 	data, err := x.opt.Specs.Kept(j.ID, j.Attempt.Number)
 	if err == nil && data == nil {

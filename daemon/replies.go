@@ -90,15 +90,15 @@ type waiterSet struct {
 	of map[job.ID][]*waiter
 }
 
-// waiter is a caller that waits for a job. Its latch opens when its condition is true of the job.
+// waiter is a caller that waits for a job. Its latch opens when its condition holds for the job.
 type waiter struct {
 	*latch
 	over func(*job.Job) bool
 	news *job.Job // the job that met the condition; valid once the latch is open
 }
 
-// join registers a waiter for a job. The waiter is woken by the first change after which its
-// condition is true of the job. The caller must call leave in the end.
+// join registers a waiter for a job. Once a change makes the waiter's condition true, the waiter is
+// woken. The caller must call leave in the end.
 func (w *waiterSet) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
@@ -107,7 +107,7 @@ func (w *waiterSet) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *w
 	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
-// wake wakes the waiters whose condition is true of the present job.
+// wake wakes the waiters whose condition holds for the job in its present state.
 func (w *waiterSet) wake(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
 		one.news = j
@@ -115,7 +115,7 @@ func (w *waiterSet) wake(j *job.Job) {
 	}
 }
 
-// drop removes and returns the waiters of a job that match a condition.
+// drop removes and returns those waiters of a job for which the given function returns true.
 func (w *waiterSet) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

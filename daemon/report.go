@@ -47,14 +47,14 @@ func logRecord(log *slog.Logger, r job.Record) {
 	}
 	what, fields := jobLine(r)
 	log.Info(what, fields...)
-	// The update of a waiting job may also change its state, which gets a line of its own.
+	// An update of a waiting job may also change the job's state. That change gets a second line.
 	if r.Updated != nil && r.Job.State != job.Queued && r.Job.State != job.Running {
 		log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
 	}
 }
 
 // jobLine returns the log line about a job's change. The line of a new job has the request, and the
-// line of an update has the old and new values. Everybody may see everything in the line.
+// line of an update has the old and new values. Nothing in the line is private.
 func jobLine(r job.Record) (what string, fields []any) {
 	what, fields = "job "+string(r.Job.State), jobFields(r.Job)
 	switch {

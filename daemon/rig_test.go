@@ -145,7 +145,7 @@ func (r *rig) wait(id job.ID) job.JobView {
 	return v
 }
 
-// waitUntil waits until a condition is true. Other goroutines bring that about.
+// waitUntil waits until other goroutines have made a condition true.
 func (r *rig) waitUntil(what string, ok func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {

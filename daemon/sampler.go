@@ -29,8 +29,8 @@ func (s *sampler) ask(number uint64) {
 	s.wake.Ring()
 }
 
-// run reads the GPUs until ctx is done: it takes a full sample at each interval, and has a short
-// look whenever the core asks for one. Once per interval it also reads what running jobs have used,
+// run reads the GPUs until ctx is done. It takes a full sample at each interval, and a short look
+// whenever the core asks for one. Once per interval it also reads what running jobs have used,
 // however many looks the core asks for.
 func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
@@ -39,8 +39,8 @@ func (s *sampler) run(ctx context.Context) {
 		number, now := s.asked.Load(), s.d.host.Now()
 		interval := s.d.settings.Load().SampleInterval
 		due := whole.Add(interval)
-		// A look that somebody waits for goes before a sample. But such looks delay a sample by one
-		// interval at most.
+		// A look that somebody waits for goes before a sample. But no sample is delayed by more
+		// than one interval because of such looks.
 		awaited := number != looked && !isPast(due.Add(interval), now)
 		if awaited || !isPast(due, now) {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))

@@ -69,7 +69,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings is a source that counts its samples and looks. Each look lasts as long as delay.
+// readings is a source that counts its samples and looks. A look lasts for the time in delay.
 type readings struct {
 	blindSource
 	delay          time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The core is told once of each change. If logind does not answer, nothing changes.
+// The core gets one event for each change. If logind does not answer, nothing changes.
 func TestScheduledEnds(t *testing.T) {
 	inbox := newInbox(machine{})
 	var end job.Shutdown

@@ -12,9 +12,10 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A shutdown or reboot stops all units at the same time: the daemon may stop later than the jobs.
-// Jobs that end after its beginning did not end by themselves, so their ends are not recorded. The
-// next daemon notices that systemd was started anew, and treats these jobs as after a power cut.
+// A shutdown or reboot stops all units at the same time: the daemon may stop later than the jobs. A
+// job that ends after the shutdown has begun did not end by itself, so its end is not recorded. The
+// next daemon notices that systemd was started anew, and treats these jobs as it does after a power
+// cut.
 
 // shutdown knows whether systemd is stopping all units, and when the machine is to shut down.
 type shutdown struct {
@@ -37,11 +38,11 @@ type shutdown struct {
 // -r 6:00'. A zero time means that there is none.
 type Scheduled func(ctx context.Context) (job.Shutdown, error)
 
-// Reboot reboots the machine. Why is shown on the terminals of users.
+// Reboot reboots the machine. The argument why is shown on the terminals of users.
 type Reboot func(ctx context.Context, why string) error
 
 const (
-	scheduleEvery = 10 * time.Second // logind announces no change before systemd 257
+	scheduleEvery = 10 * time.Second // before version 257, logind does not announce changes
 	scheduleTime  = 5 * time.Second
 )
 
@@ -58,7 +59,7 @@ func (s *shutdown) watch(ctx context.Context) {
 }
 
 // poll tells the core when a shutdown of the machine is scheduled, and when it is called off. While
-// logind does not answer, its last answer stays in force.
+// logind does not answer, its last answer remains valid.
 func (s *shutdown) poll(ctx context.Context) {
 	if s.scheduled == nil {
 		return

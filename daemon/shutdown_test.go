@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// TestShutdown: in a reboot that the kernel does not notice, systemd stops the units of jobs before
-// the daemon's unit. A running job is requeued, or is lost if its submission had Requeue false.
-// Waiting jobs still wait.
+// TestShutdown: in a reboot after which the kernel's boot id is the same, systemd stops the units
+// of jobs before the daemon's unit. A running job is requeued, or is lost if its submission had
+// Requeue false. Waiting jobs still wait.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, 2, nil)
 	no := false
@@ -26,12 +26,12 @@ func TestShutdown(t *testing.T) {
 		r.bus.Signal(name)
 	}
 	r.waitUntil("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
-	small := r.submit(0, nil) // there is room for this job, so it waits, or its start fails for now
+	small := r.submit(0, nil) // there is room, so this job waits for a sample of the GPUs, or systemd refuses its start
 	r.stop()
 	r.bus.Reboot()
 	r.start()
 	r.waitUntil("the job runs again", func() bool {
-		if name := units.Name(int64(waiting)); r.bus.Running(name) { // the job waiting may start first, and uses all GPUs
+		if name := units.Name(int64(waiting)); r.bus.Running(name) { // this job may start first, and uses all GPUs
 			r.bus.Exit(name, 0)
 		}
 		return r.bus.Running(units.Name(int64(again)))

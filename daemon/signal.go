@@ -36,7 +36,7 @@ type sentSignals struct {
 	stuck error            // set if systemd did not answer in time; no more signals are sent then
 }
 
-// signalEach sends the signals of all commands that the core allowed. It does so before the
+// signalEach sends the signals of all commands that the core allowed. It sends them before the
 // commands are answered.
 func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
 	sent := sentSignals{of: map[job.ID]error{}}
@@ -47,8 +47,8 @@ func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Com
 	}
 }
 
-// signalFor sends the signal of one command. It succeeds if at least one job got the signal and no
-// other failed. Tasks that have ended meanwhile do not count as failed.
+// signalFor sends the signal of one command. It succeeds if at least one job got the signal and
+// sending failed for no job. Tasks that have ended meanwhile do not count as failed.
 func (x *executor) signalFor(
 	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *sentSignals,
 ) *job.Refusal {
@@ -62,7 +62,7 @@ func (x *executor) signalFor(
 			return job.Refuse("conflict/signal-terminal", called)
 		}
 		own := *c
-		own.Main = passedOn || o.Job.Request.RelaysSignal(c.Signal) // otherwise the command would get the signal twice
+		own.Main = passedOn || o.Job.Request.RelaysSignal(c.Signal) // otherwise the job's command would get the signal twice
 		c = &own
 	}
 	arrived := false

@@ -106,8 +106,8 @@ func TestSignalOfAnArray(t *testing.T) {
 }
 
 // A signal for the main process goes only to that process. This applies to a warning, even after a
-// restart of the daemon, and to a signal that a command sends. If the main process holds a
-// terminal, that is impossible, and the command is refused.
+// restart of the daemon, and to a signal that a request sends. If the main process holds a
+// terminal, the signal can't be sent to the job's command alone, and the request is refused.
 func TestAimedSignalsAreSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	sent := func(id job.ID, want ...int) {
@@ -118,7 +118,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 	}
 	for i, ask := range []job.Request{{}, {WarnMain: true}, {SignalTo: job.SignalMain}} {
 		id := r.submit(0, func(s *job.Submission) {
-			s.Request.TimeLimit = job.Span(time.Minute + time.Second) // so long that the warning comes after the restart
+			s.Request.TimeLimit = job.Span(time.Minute + time.Second) // so long that the warning comes only after the restart
 			s.Request.WarnSignal, s.Request.WarnBefore = 10, job.Span(time.Minute)
 			s.Request.WarnMain, s.Request.SignalTo = ask.WarnMain, ask.SignalTo
 		})

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// helpSlowStart finds out why a start takes long. It also continues the new process if a process of
-// the user has stopped it. That is possible between the setuid in systemd's child and the exec of
-// the launcher.
+// helpSlowStart finds out why a start takes long. If a process of the user has stopped the new
+// process, helpSlowStart continues it. Users can stop the new process between the setuid in
+// systemd's child and the exec of the launcher.
 func (x *executor) helpSlowStart(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }

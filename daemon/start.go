@@ -21,7 +21,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	x.trace.mark(j.ID, stepBegun, x.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	// Check the account first. No process may get its rights and read something before that.
+	// Check the account first, before a process gets the account's rights and reads something.
 	if x.directory.hasNewOwner(&j, &failed) || x.directory.joinedQuota(&j, &failed) || x.directory.isBarred(&j, &failed) {
 		return failed
 	}
@@ -73,7 +73,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// isUnprepared reports whether a start can never be prepared, and why.
+// isUnprepared reports whether a start failed because it can never be prepared, and why.
 func isUnprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {
@@ -85,9 +85,9 @@ func isUnprepared(err error) (why string, never bool) {
 	return "", false
 }
 
-// judgeExisting examines an existing unit that has a job's name. If the unit is not the job's, it
-// returns a sentence that says whose it is. If the unit was made for an earlier attempt of the job,
-// by a late call of a dead daemon, judgeExisting stops the unit and returns "".
+// judgeExisting examines an existing unit that has a job's name. If the unit does not belong to the
+// job, judgeExisting returns a sentence that says whose unit it is. If a late call of a dead daemon
+// made the unit for an earlier attempt of the job, judgeExisting stops the unit and returns "".
 func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 	name := units.Name(int64(j.ID))
 	if x.opt.Origin == nil {
@@ -141,7 +141,7 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 }
 
 // unitIsGone reports whether the unit is gone and its command may have run. That is possible even
-// if systemd says that the start failed, because it says the same when a command fails at once.
+// if systemd says that the start failed: systemd says the same when a command fails at once.
 func unitIsGone(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {

@@ -28,7 +28,7 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	if a.Thaw {
 		x.thaw(ctx, a.Job)
 	}
-	x.notifyOwner(ctx, a.Notice, farewellTime) // before inspectUnit, so that nothing happens between it and the stop
+	x.notifyOwner(ctx, a.Notice, farewellTime) // before inspectUnit, so that the stop follows the inspection directly
 	if a.InspectFirst {
 		before, another := x.inspectUnit(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
 		if another {
@@ -42,9 +42,9 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 		ev.Running = x.leftRunning(a)
 	}
 	looked := x.host.Now()
-	// Remove the spec before the unit. Systemd refuses to make a second unit while this one exists.
-	// If a late call of a dead daemon makes a unit afterwards, that unit finds no spec and runs
-	// nothing.
+	// Remove the spec before the unit. While this unit exists, systemd refuses to make a second
+	// one. If a late call of a dead daemon makes a unit afterwards, that unit finds no spec and
+	// runs nothing.
 	x.removeSpec(a.Job, a.Attempt)
 	err := x.opt.Units.Stop(ctx, name)
 	if err != nil && ctx.Err() == nil {
@@ -92,7 +92,7 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 }
 
-// endIsStored reports whether the end of the job that had a unit is stored.
+// endIsStored reports whether the end of a unit's job is stored.
 func (x *executor) endIsStored(ctx context.Context, a core.Collect) bool {
 	ends, err := x.opt.Store.Ends(ctx, []job.ID{a.Job})
 	if err != nil {
@@ -100,7 +100,7 @@ func (x *executor) endIsStored(ctx context.Context, a core.Collect) bool {
 		return false
 	}
 	_, ended := ends[a.Job]
-	if !ended && a.Listings >= core.ReportedAt { // can be higher than ReportedAt if the store failed before
+	if !ended && a.Listings >= core.ReportedAt { // Listings is above ReportedAt if the store failed earlier
 		x.reportOrphan(a.Job)
 	}
 	return ended

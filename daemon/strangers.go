@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// tellStranger tells a user about processes that use GPUs of others' jobs. The journal has the same
-// line. A user without a terminal is not told later.
+// tellStranger tells a user about the user's processes on GPUs of others' jobs. The journal has the
+// same line. A user without a terminal is not told later.
 func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) {
 	text := words.Strangers(s, x.host.Now())
 	var gpus []int
@@ -30,8 +30,8 @@ func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) {
 	log.Info("told a user of processes on a job's GPU", "text", text)
 }
 
-// checkStrangers reports foreign processes on GPUs of others' jobs, once their users were told
-// about them. They are no fault of the scheduler.
+// checkStrangers reports processes that belong to no job and use GPUs of jobs, once the users who
+// run them were told about them. Such processes are no fault of the scheduler.
 func checkStrangers(v *job.View, account func(uid int) string) []job.Check {
 	c := job.Check{
 		Name: "strangers", Health: job.Limited,

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 )
 
-// Processes that serve a job are not counted as left running by its command.
+// Processes that serve a job do not count as processes that its command left running.
 func TestLeftRunning(t *testing.T) {
 	asked := ""
 	d := assemble(Options{Inside: func(group string) []cgroup.Process {

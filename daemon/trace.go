@@ -48,7 +48,7 @@ func (t trace) contextFor(ctx context.Context, id job.ID) context.Context {
 	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// logBatches logs the steps that are now on disk. Each has the time when the core decided it.
+// logBatches logs the steps that are now on disk, each with the time of the core's decision.
 func (t trace) logBatches(batches []batch) {
 	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -138,7 +138,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 	return j.Request.Array.Expand(p.Argv, j.Task.Index)
 }
 
-// unitOf converts systemd's state of a unit to the core's.
+// unitOf converts systemd's state of a unit to the form that the core uses.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
 	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, EndAge: st.EndAge, Frozen: st.Frozen}

@@ -86,7 +86,7 @@ func TestAimedSignals(t *testing.T) {
 	}
 }
 
-// A job runs only on the CPUs near its GPUs that it may use. If there are none, it may run on any
+// A job runs only on those CPUs near its GPUs that it may use. If there are none, it may run on any
 // CPU.
 func TestAffinity(t *testing.T) {
 	allowed := cgroup.AllowedCPUs(cgroup.Root, "/", cgroup.OnlineCPUs)
@@ -127,7 +127,7 @@ func TestWeightOfCPUs(t *testing.T) {
 	}
 }
 
-// A job runs with the group of its submission as long as its user belongs to that group.
+// A job runs with the group of its submission until its user leaves that group.
 func TestGroupOfToday(t *testing.T) {
 	j := &job.Job{ID: 3, Owner: job.Owner{UID: 1001, GID: 990}}
 	for name, c := range map[string]struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// maxTrial limits the time to try changes of one job. The changes found by then are returned.
+// maxTrial limits the time to try changes of one job. After that time, the changes found so far are
+// returned.
 const maxTrial = 500 * time.Millisecond
 
 // A trialRunner finds changes that would start a job sooner. Trials run outside the loop, one at a

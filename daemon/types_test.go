@@ -77,8 +77,8 @@ var wideTypes = map[string][]string{
 	},
 }
 
-// shadows lists fields and methods that hide those of an embedded type. The keys of the map are the
-// reasons for that.
+// shadows lists fields and methods that hide a field or method of an embedded type. The keys of the
+// map are the reasons for that.
 var shadows = map[string][]string{
 	"the wire has more of it, or in another form, under the same key": {
 		"cmd/gpusched-mcp.listOut.GPUs",
@@ -114,7 +114,7 @@ type typeOf struct {
 }
 
 // TestTypesAreSmall: no type has more fields or methods than a reader can remember. No type has a
-// field or method that hides one of a type that it embeds.
+// field or method that hides a member of an embedded type.
 func TestTypesAreSmall(t *testing.T) {
 	types, mayBeWide, mayHide := declaredTypes(t), slices.Concat(slices.Collect(maps.Values(wideTypes))...), slices.Concat(slices.Collect(maps.Values(shadows))...)
 	wide, hidden := map[string]bool{}, map[string]bool{}
@@ -150,7 +150,7 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// hasMember reports whether a type, or a type that it embeds, has a field or method.
+// hasMember reports whether a type, or a type that is embedded in it, has a field or method.
 func hasMember(types map[string]*typeOf, name, member string) bool {
 	typ := types[name]
 	if typ == nil {

@@ -37,7 +37,7 @@ func TestUnitHelpers(t *testing.T) {
 	}
 }
 
-// emptySystemd is a systemd whose unit is empty. When the unit is read, it calls the function visit.
+// emptySystemd is a systemd whose unit is empty. Each reading of the unit calls the function visit.
 type emptySystemd struct {
 	Units
 	visit func()

@@ -14,15 +14,15 @@ import (
 // This table lists the packages that use codes and have no sentences.
 var wordless = []string{"core", "core/*", "sched", "job"}
 
-// typedWords lists functions of these packages that may name an option or a command. They parse
-// what a person typed, and their errors are shown to that person.
+// typedWords lists functions of the packages in wordless that may name an option or a command. They
+// parse what a person typed, and their errors are shown to that person.
 var typedWords = map[string]bool{"ParseID": true, "ParseGPUs": true, "ParseGPUList": true}
 
 var optionOrCommand = regexp.MustCompile(`(^|[^-\w])--[a-z]|gpusched`)
 
-// TestTheCoreNamesNoOption: the packages in wordless know nothing about the command line. They use
-// codes, and package words has the sentences. Options are named only in the struct tags of a
-// request.
+// TestTheCoreNamesNoOption: the packages in the table wordless know nothing about the command line.
+// They use codes, and package words has the sentences. Options are named only in the struct tags of
+// a request.
 func TestTheCoreNamesNoOption(t *testing.T) {
 	excused := map[string]bool{}
 	for _, pkg := range wordless {

@@ -37,14 +37,15 @@ type ListQuery struct {
 	// Waiting is the largest number of waiting jobs to list,
 	// from the head of the queue. 0 lists all.
 	Waiting int `query:"waiting" in:"0-9223372036854775807" wrong:"%q is not a number of waiting jobs: use 0 for all of them"`
-	// Names selects a listing that has only each job's id and task. It takes a tenth of the time.
+	// Names selects a listing that has only each job's id and task. It takes a tenth of the time of
+	// a full listing.
 	Names bool `query:"names"`
 	// Recent also asks how many of the caller's jobs ended within the last hour.
 	Recent bool `query:"recent"`
 
 	// Form selects a line of text per job instead of JSON. Its values are FormIDs and FormOwners.
-	// If Form is set, For can name a command. The listing then has only the jobs that the command
-	// can be applied to, in the order in which to apply it.
+	// If Form is set, For can name a command. The listing then has only the jobs to which the
+	// command can be applied, in the right order for applying it.
 	Form string          `query:"form"`
 	For  job.CommandKind `query:"for"`
 }
@@ -102,8 +103,8 @@ func IDs(ctx context.Context, e Engine, q ListQuery) (lines []byte, err error) {
 	return lines, e.Get(ctx, RouteList, "", q, &lines)
 }
 
-// Takes returns the ids of the selected jobs that a command can be applied to, in the order in
-// which to apply it. It also returns the number of users who own these jobs.
+// Takes returns the ids of the selected jobs to which a command can be applied, in the right order
+// for applying it. It also returns the number of users who own these jobs.
 func Takes(ctx context.Context, e Engine, q ListQuery, command job.CommandKind) (ids []string, users int, err error) {
 	q.Form, q.For = FormOwners, command
 	var text []byte

@@ -48,7 +48,7 @@ func retryBusy(ctx context.Context, ask func() error) error {
 		if !errors.As(err, &e) || !e.retry || time.Since(start) > retryTime {
 			return err
 		}
-		// Clients that were refused at the same time should not all return at the same time.
+		// Clients that were refused at the same time should not all ask again at the same time.
 		if err := Pause(ctx, max(e.after, retryPause)+rand.N(3*retryPause)); err != nil {
 			return err
 		}

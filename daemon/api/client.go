@@ -14,16 +14,16 @@ import (
 )
 
 // Engine runs jobs. It is the daemon (*Client), or another scheduler that the user has chosen.
-// Errors that people should read are *Error. A job's name is like "12" or "7_3". If an engine can't
-// do something, it returns an error that says what to do instead.
+// Errors that people should read have the type *Error. A job's name is like "12" or "7_3". If an
+// engine can't do something, it returns an error that says what to do instead.
 type Engine interface {
 	// Submit queues a job.
 	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
 	// Do sends a request that changes something, and decodes the reply into out, which may be nil.
 	// The argument name is the name of the job, GPU or reservation, or "".
 	Do(ctx context.Context, r *Route, name string, body, out any) error
-	// Get asks a question and decodes the reply into out. Here out is a pointer to a reply, or a
-	// *[]byte for text. The reply to RouteWait comes when the job has ended.
+	// Get asks a question and decodes the reply into out. The argument out is a pointer to a reply,
+	// or a *[]byte for text. The reply to RouteWait comes when the job has ended.
 	Get(ctx context.Context, r *Route, name string, query, out any) error
 	// Stream sends a request that is answered with lines of JSON. It yields each line as it
 	// arrives. An error is the last value.
@@ -32,11 +32,11 @@ type Engine interface {
 
 var _ Engine = (*Client)(nil)
 
-// Client sends requests to the daemon. Its errors are *Error. The only exception is the error of a
+// Client sends requests to the daemon. Its errors have the type *Error, except for the error of a
 // context that has ended. Several goroutines may use a Client. The zero Client uses SocketPath.
 type Client struct {
 	Socket string // path of the daemon's socket; "": SocketPath
-	Own    bool   // Socket is that of a user's own scheduler (gpuschedd --user)
+	Own    bool   // the socket belongs to a user's own scheduler (gpuschedd --user)
 }
 
 // If no answer comes within answerTime, the daemon counts as not answering. An interrupted submit
@@ -56,7 +56,7 @@ func (c *Client) socket() string {
 
 // knock connects to the socket. While the socket's queue is full of connections that the daemon has
 // not accepted, knock tries again for up to retryTime (connect(2), EAGAIN). This is safe because
-// nothing has been sent. It lets clients in although another user floods the socket.
+// nothing has been sent. The repetition lets clients in while another user floods the socket.
 func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
 	for start := time.Now(); ; {
 		conn, err := connect()

@@ -150,7 +150,7 @@ func TestEveryCodeArrives(t *testing.T) {
 	}
 }
 
-// An answer that is broken, or not the daemon's, must not look like success.
+// An answer that is not in the form of the daemon's answers must not look like success.
 func TestStrangeAnswersAreErrors(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"not found page": http.NotFound,

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Code is a kind of error. No other codes than these are used.
+// Code is a kind of error. Only the codes below are used.
 type Code string
 
 // The codes. ExitStatus returns the exit status of the command line for each of them.

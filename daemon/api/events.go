@@ -17,10 +17,10 @@ type EventsQuery struct {
 	Follow bool   `query:"follow" wrong:"%q is neither 0 nor 1"`
 }
 
-// Events yields events until ctx ends. It continues when the daemon restarts. since is the number
-// of the last event that the caller has, and the next event is the first that it yields. If since
-// is 0, it yields all events that the daemon has kept. If since is -1, it yields a position with
-// the current number, and then only new events.
+// Events yields events until ctx ends. It continues when the daemon restarts. The argument since is
+// the number of the last event that the caller has; Events begins with the event after it. If since
+// is 0, Events yields all events that the daemon has kept. If since is -1, it yields a position
+// with the current number, and then only new events.
 //
 // An event of the kind gap means that some events are lost. List the jobs again, and expect only
 // events after the number of the gap. An error is the last value, and comes without an event.
@@ -46,7 +46,7 @@ func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] 
 	}
 }
 
-// PastEvents returns the kept events whose numbers are above since. If since is 0, it returns all
+// PastEvents returns the kept events whose numbers are above the given one. For 0, it returns all
 // kept events.
 func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err error) {
 	f := follower{e: e, last: since, yield: func(e Event, _ error) bool {
@@ -67,8 +67,8 @@ type follower struct {
 	done  bool // the caller wants no more events
 }
 
-// mayComeBack reports whether to repeat the request after an error. This makes sense if the daemon
-// is restarting or has no room now.
+// mayComeBack reports whether to repeat the request after an error. A repetition makes sense if the
+// daemon is restarting or has no room now.
 func (f *follower) mayComeBack(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || !f.begun {

@@ -10,7 +10,7 @@ import (
 // Foreign sums up the foreign processes on a GPU, which belong to no job.
 type Foreign struct {
 	Count, PID int   // PID is the pid of the last foreign process
-	Bytes      int64 // sum of their memory, as far as the driver reports it
+	Bytes      int64 // sum of the memory that the driver reports for them
 	Users      []string
 }
 

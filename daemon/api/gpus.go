@@ -26,11 +26,11 @@ type GPUsReply struct {
 	Schema string `json:"schema"`
 	job.GPUSource
 	GPUs  []GPU         `json:"gpus"`
-	Links []job.GPULink `json:"links,omitempty"` // pairs of GPUs that are missing here are unknown
+	Links []job.GPULink `json:"links,omitempty"` // the link of a pair that is missing here is unknown
 
 	Reservations []Reservation `json:"reservations,omitempty"`
 
-	Hosts []HostAnswer `json:"hosts,omitempty"` // the command line sets it if it asked several machines
+	Hosts []HostAnswer `json:"hosts,omitempty"` // set by the command line if it asked several machines
 }
 
 // PauseRequest pauses or drains a GPU, or all of them.
@@ -43,8 +43,8 @@ type PauseRequest struct {
 type DrainRequest struct {
 	PauseRequest
 	Reboot bool      `json:"reboot,omitempty"` // the machine reboots as soon as no job runs
-	By     time.Time `json:"by,omitzero"`      // time at which the jobs that can be queued again are stopped for it
-	Force  bool      `json:"force,omitempty"`  // the other jobs don't hold it up
+	By     time.Time `json:"by,omitzero"`      // at this time, jobs that can be queued again are stopped for the reboot
+	Force  bool      `json:"force,omitempty"`  // the reboot does not wait for the other jobs
 }
 
 // Reservation is an advance reservation. It keeps GPUs for some users for a period.

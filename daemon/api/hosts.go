@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HostAnswer is the answer of one machine, if several machines were asked. It leaves out the jobs
-// and GPUs: they are in the lists of all machines, with the machine's name. The command line makes
-// HostAnswers. Daemons do not.
+// HostAnswer is the answer of one machine, if several machines were asked. The jobs and GPUs of the
+// machine are not in it, but in the lists of all machines, with the machine's name. The command
+// line makes HostAnswers. Daemons do not.
 type HostAnswer struct {
 	Host  string `json:"host"`            // name that the user typed; "." is this machine
 	Error *Error `json:"error,omitempty"` // why this machine's part is missing
@@ -24,7 +24,8 @@ type HostAnswer struct {
 	// Omitted comes from a listing. It is the number of selected waiting jobs that were left out.
 	Omitted int `json:"omitted,omitempty"`
 
-	// Drain comes from a listing or a status. It is set while no job may start on the machine, or the machine is to end.
+	// Drain comes from a listing or a status. It is set while no job may start on the machine, or
+	// while a shutdown is planned.
 	Drain *Drain `json:"drain,omitempty"`
 
 	// These fields are from a listing of GPUs.

@@ -22,8 +22,8 @@ var (
 )
 
 // send makes a request over a new connection and returns the response, whose body the caller must
-// close. If ctx ends before that, send closes the connection. send does not use http.Transport,
-// whose goroutines take longer than a short request.
+// close. If ctx ends first, send closes the connection. send does not use http.Transport, whose
+// goroutines take longer than a short request.
 func (c *Client) send(
 	ctx context.Context, header http.Header, method, path string, body []byte,
 ) (*http.Response, error) {

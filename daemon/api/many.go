@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Many applies a command to many jobs in one request. It calls report with outcomes as they arrive.
-// These outcomes are valid even if Many returns an error. If the daemon has no room for the
-// request, it has done nothing, and Many repeats the request.
+// Many applies a command to many jobs in one request. It passes outcomes to the function report as
+// they arrive. These outcomes are valid even if Many returns an error. If the daemon has no room
+// for the request, the daemon has done nothing, and Many repeats the request.
 func Many(ctx context.Context, e Engine, r ManyRequest, report func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {
 		var part ManyPart
@@ -34,7 +34,7 @@ func Many(ctx context.Context, e Engine, r ManyRequest, report func(ManyPart)) e
 	return leftOpen(&Error{Code: CodeUnreachable, Message: "the scheduler closed the connection before all was done", sent: true})
 }
 
-// leftOpen is called if an answer was cut off. It adds to the error which outcomes are unknown.
+// leftOpen adds a hint to the error of an answer that was cut off: which outcomes are unknown.
 func leftOpen(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeUnreachable && e.Hint == "" {

@@ -3,8 +3,8 @@ package api
 import "slices"
 
 // InListOrder sorts the jobs of several listings in the order of a single listing. Running jobs are
-// first, in the order of byStart. If byStart is nil, they keep their present order. Waiting jobs
-// follow in their present order, and then ended jobs, newest first.
+// first, in the order of byStart, or in their present order if byStart is nil. Waiting jobs follow
+// in their present order, and then ended jobs, newest first.
 func InListOrder(list []Job, byStart func(x, y *Job) int) {
 	order := func(x, y *Job) int {
 		switch rank := x.State.ListRank(); {

@@ -2,11 +2,11 @@ package api
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// PlanReply shows what is planned on each GPU. The scheduler would carry
-// out this plan if no job were added and every job ran as long as expected.
-// Job.ExpectedStart also considers how much run times vary.
+// PlanReply shows what is planned on each GPU. The scheduler would carry out this plan if no job
+// were added and every job ran for its expected time. Job.ExpectedStart also considers how much run
+// times vary.
 type PlanReply struct {
 	Schema string `json:"schema"`
 	job.Course
-	Planned int `json:"planned"` // number of the first 200 waiting jobs that start on GPUs by Until
+	Planned int `json:"planned"` // of the first 200 waiting jobs, the number that start on GPUs by Until
 }

@@ -38,10 +38,10 @@ type ReportRow struct {
 	Jobs  int               `json:"jobs"`            // jobs that had an allocation in the period or ended in it
 	Ended map[job.State]int `json:"ended,omitempty"` // number of these jobs that ended in the period, by outcome
 
-	GPUHours       float64  `json:"gpu_hours"`                   // time of allocations, times the parts of GPUs in them
+	GPUHours       float64  `json:"gpu_hours"`                   // each allocation's duration, times its parts of GPUs
 	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory that the jobs' processes used
 	MemGiBHours    float64  `json:"mem_gib_hours"`               // host memory that the jobs requested
-	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // energy, as far as it is known
+	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // energy, without the time in which it is unknown
 	EnergyHours    float64  `json:"energy_gpu_hours"`            // GPU-hours whose energy is known
 
 	Wait *job.Times `json:"wait,omitempty"` // waiting times of the jobs that started in the period

@@ -36,8 +36,8 @@ func declared(r *Route) *Route {
 	return r
 }
 
-// The routes. In a path, {id} stands for a job such as "12" or "7_3", or for the number of a
-// reservation.
+// The routes. In a path, a request replaces {id} with the name of a job, such as "12" or "7_3", or
+// with the number of a reservation.
 var (
 	RouteSubmit  = post("submit", "/v1/jobs", SubmitRequest{}, SubmitReply{})
 	RouteList    = get("list", "/v1/jobs", ListQuery{}, ListReply{})
@@ -79,7 +79,7 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// pathOf returns the path of a request. name replaces {id} or {index}.
+// pathOf returns the path of a request. The argument name replaces {id} or {index}.
 func (r *Route) pathOf(name string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {

@@ -19,9 +19,9 @@ type rowKey struct {
 }
 
 // ByState returns the rows of a listing in the form that people see. All tasks of an array in the
-// same state become one row, at the place of the first of them. Completed tasks are left out if
-// their array has completed. The argument nEnded is the number of ended jobs that the client asked
-// for. If the listing has so many, it may lack tasks that ended earlier.
+// same state become one row, at the place of the first of these tasks. Completed tasks are left out
+// if their array has completed. The argument nEnded is the number of ended jobs that the client
+// asked for. If the listing has so many, tasks that ended earlier may be missing.
 func ByState(jobs []Job, nEnded int) []Job {
 	InEndOrder(jobs)
 	over, groups := map[rowKey]bool{}, map[rowKey][]*Job{}
@@ -63,8 +63,8 @@ func ByState(jobs []Job, nEnded int) []Job {
 
 func kindOf(j *Job) rowKey { return rowKey{j.Queue(), j.Task.Array, j.StateWord()} }
 
-// oneRow returns one row for several similar tasks. It has all their GPUs, and the longest run
-// time. It has a cause only if all tasks have the same one.
+// oneRow returns one row for several similar tasks. The row has all GPUs of the tasks, and the
+// longest run time. It has a cause only if all tasks have the same cause.
 func oneRow(list []*Job) Job {
 	row := *list[0]
 	if len(list) == 1 {
@@ -83,7 +83,7 @@ func oneRow(list []*Job) Job {
 		}
 	}
 	row.StartedAt, row.SuspendedAt, row.SuspendedTime = longest.StartedAt, longest.SuspendedAt, longest.SuspendedTime
-	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // EndedAt is the newest task's
+	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // EndedAt is the end of the newest task
 		row.StartedAt, row.SuspendedTime = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
@@ -158,8 +158,9 @@ func (j *Job) taskIndex() int {
 // It returns "" if the job belongs to the scheduler that was asked.
 func (j *Job) Queue() string { return cmp.Or(j.Host, j.Engine) }
 
-// Called returns the job's name in the form that people and commands use. It has the job's machine
-// or engine, and its number, or for a task "7_3". A row of several tasks has the array's number.
+// Called returns the job's name in the form that people and commands use: the job's machine or
+// engine, and its number, or for a task a name such as "7_3". A row of several tasks has the
+// array's number.
 func (j *Job) Called() string {
 	name := j.ID.String()
 	switch {
@@ -203,7 +204,7 @@ func (j *Job) Several() string {
 	return ""
 }
 
-// StateWord returns the state. After it, in brackets, it says what is happening to the job.
+// StateWord returns the state, followed in brackets by what is happening to the job.
 func (j *Job) StateWord() string {
 	word := string(j.State)
 	switch live := !j.State.Terminal(); {

@@ -144,8 +144,8 @@ func (g schemas) define(t reflect.Type) node {
 	return ref
 }
 
-// fieldsOf returns the fields that a struct has in JSON. These include the fields of embedded
-// structs, unless the struct has a field of the same name itself.
+// fieldsOf returns the fields that a struct has in JSON. A field of an embedded struct is left out
+// if the outer struct has a field of the same name.
 func fieldsOf(t reflect.Type) (list []reflect.StructField) {
 	near := map[string]bool{}
 	var embedded []reflect.StructField

@@ -66,7 +66,7 @@ func (j *Job) Note(r words.Reader) string {
 	return r.How(&j.Result.Result)
 }
 
-// Text returns why no job may start, or which jobs may not.
+// Text returns why no job may start, or which jobs may not start.
 func (d *Drain) Text(r words.Reader) string {
 	if d.Ends != nil {
 		return r.Say(job.Say("detail/ends-soon", d.Ends.Say()))

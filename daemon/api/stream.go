@@ -14,8 +14,8 @@ import (
 const maxLine = 16 << 20
 
 // Stream sends one request. The argument req is the query of a GET, or the body of any other
-// method. If the daemon has no room for the request, Stream repeats it. It yields lines until the
-// connection ends.
+// method. If the daemon has no room for the request, Stream repeats the request. Stream yields
+// lines until the connection ends.
 func (c *Client) Stream(ctx context.Context, r *Route, req any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		limited, cancel := context.WithCancel(ctx)

@@ -11,8 +11,8 @@ import (
 )
 
 // Tasks parses the task numbers of a request's array, as people type them. If the array has
-// parameters but no numbers, there is a task for each combination of them. If the request has no
-// array, Tasks returns nil.
+// parameters but no numbers, there is a task for each combination of parameters. If the request has
+// no array, Tasks returns nil.
 func Tasks(a *job.Array) (*job.Array, error) {
 	if a == nil {
 		return nil, nil

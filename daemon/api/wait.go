@@ -7,7 +7,7 @@ import (
 )
 
 // longPoll is the time for which one request of a wait stays open. It is shorter than answerTime,
-// so that the client can distinguish a daemon that hangs from a job that runs long.
+// so that the client can distinguish a daemon that hangs from a job that has not ended.
 const longPoll = 50 * time.Second
 
 // askUntilEnded repeats a request until the job has ended or the request fails for good.

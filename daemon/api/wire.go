@@ -25,9 +25,9 @@ type SubmitRequest struct {
 
 	DryRun bool `json:"dry_run,omitempty"`
 
-	// Brief selects a reply with only the job's number. The reply then lacks why the job waits and
-	// when it is expected to start, which would take time if the queue is long. The client sends
-	// Brief as a Prefer header (RFC 7240). A dry run ignores it.
+	// Brief selects a reply with only the job's number. Such a reply does not say why the job waits
+	// or when it is expected to start, since finding out takes time if the queue is long. The
+	// client sends Brief as a Prefer header (RFC 7240). A dry run ignores it.
 	Brief bool `json:"-"`
 }
 
@@ -53,13 +53,14 @@ type SubmitReply struct {
 type Job struct {
 	ID   job.ID `json:"id,omitempty"`
 	Host string `json:"host,omitempty"` // machine of the job; the command line sets it if it asked several machines
-	// Engine is the name of the scheduler that the job belongs to, if that is not this machine's.
-	// It is shown before the job's number.
+	// Engine is the name of the scheduler that the job belongs to, if that is not the scheduler of
+	// this machine. The name is shown before the job's number.
 	Engine string `json:"-"`
 	Unit   string `json:"unit,omitempty"`
-	// Manager is UserManager if the unit belongs to the user's own systemd. It is absent if the
-	// unit belongs to the machine's. NotEnforced lists the limits of such a job that are not
-	// enforced: devices (the job can open GPUs that it was not given), mem, cpus, tasks.
+	// Manager is UserManager if the unit belongs to the user's own systemd. Manager is absent if
+	// the unit belongs to the machine's systemd. NotEnforced lists the limits that a user's own
+	// systemd does not enforce: devices (the job can open GPUs that it was not given), mem, cpus,
+	// tasks.
 	Manager     string   `json:"manager,omitempty"`
 	NotEnforced []string `json:"not_enforced,omitempty"`
 	job.Label
@@ -84,8 +85,8 @@ type Job struct {
 	HeldBy    string    `json:"held_by,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"` // after a failure: time before which the job does not start
 	// These fields describe the suspension of a running job: since when, by whom, and when it
-	// resumes by itself (absent: never). The last field is the time for which the attempt was
-	// suspended earlier, which does not count against the time limit.
+	// resumes by itself (absent: never). The last field is the time of earlier suspensions in the
+	// same attempt. This time does not count against the time limit.
 	SuspendedAt    time.Time `json:"suspended_at,omitzero"`
 	SuspendedBy    string    `json:"suspended_by,omitempty"`
 	SuspendedUntil time.Time `json:"suspended_until,omitzero"`
@@ -147,10 +148,11 @@ type Array struct {
 
 	Cancelled int `json:"cancelled,omitempty"` // tasks that were cancelled before they became jobs
 
-	// Tasks that wait again after an attempt, and all other live tasks.
-	// Each list is like "0-2,7", and is shortened if long.
+	// Waiting is the number of tasks that wait again after an attempt. WaitingTasks lists these
+	// tasks, and RunningTasks all other live tasks. Each list is like "0-2,7", and is shortened if
+	// long.
 	Waiting      int    `json:"waiting,omitempty"`
-	Held         int    `json:"held,omitempty"` // number of Waiting that are held
+	Held         int    `json:"held,omitempty"` // number of the tasks in Waiting that are held
 	WaitingTasks string `json:"waiting_tasks,omitempty"`
 	RunningTasks string `json:"running_tasks,omitempty"`
 
@@ -213,7 +215,7 @@ type ListReply struct {
 
 	Omitted int `json:"omitted,omitempty"` // number of selected waiting jobs that ListQuery.Waiting left out
 
-	Drain *Drain `json:"drain,omitempty"` // present while no job may start, or the machine is to end
+	Drain *Drain `json:"drain,omitempty"` // present while no job may start, or a shutdown is planned
 
 	Recent *Recent `json:"recent,omitempty"` // set if the query asked for it
 
@@ -228,7 +230,7 @@ type Recent struct {
 }
 
 // Drain is an administrator's order that no job may start, or a planned shutdown of the machine.
-// Before a shutdown, only jobs start that end in time.
+// Before a shutdown, a job may start only if it ends in time.
 type Drain struct {
 	By       string    `json:"by,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
@@ -236,9 +238,9 @@ type Drain struct {
 	Until    time.Time `json:"until,omitzero"` // time at which the order ends by itself; absent: never
 	Sentence string    `json:"sentence"`
 
-	Reboot *job.Reboot `json:"reboot,omitempty"` // the machine is drained for it
+	Reboot *job.Reboot `json:"reboot,omitempty"` // the reboot for which the machine is drained
 
-	Ends *job.Shutdown `json:"ends,omitempty"` // the planned end; absent: no job may start at all
+	Ends *job.Shutdown `json:"ends,omitempty"` // the planned shutdown; absent: no job may start at all
 }
 
 // JobReply answers a request about one job, such as show, why, cancel or wait.
@@ -249,7 +251,7 @@ type JobReply struct {
 	Messages []Message `json:"messages,omitempty"` // only for show, if the caller may see the private part
 	Results  *Results  `json:"results,omitempty"`  // for an array, if the query asked for it
 	Queue    *Queue    `json:"queue,omitempty"`    // for a waiting job, if the query asked for it
-	Printed  bool      `json:"printed,omitempty"`  // the journal has all output so far; for show, if asked for
+	Printed  bool      `json:"printed,omitempty"`  // the journal has all output so far; only for show, if the query asked
 }
 
 // Results says how the tasks of an array ended.
@@ -314,7 +316,7 @@ type WebhookMessage struct {
 	Job    Job             `json:"job"`  // only the public part
 }
 
-// CancelRequest ends a job. If it has a signal, it only sends that signal.
+// CancelRequest ends a job. If the request has a signal, the job only gets that signal.
 type CancelRequest struct {
 	Signal int  `json:"signal,omitempty"`
 	Main   bool `json:"main,omitempty"` // send the signal only to the main process
@@ -341,7 +343,7 @@ type ManyRequest struct {
 
 // ManyPart is one line of the answer to a ManyRequest, with the outcomes of some jobs. The last
 // line has Done or Error. If it has Error, the command may have changed some of the remaining jobs,
-// and will not change the others.
+// but will not change any more of them.
 type ManyPart struct {
 	Schema  string       `json:"schema"`
 	Jobs    []Job        `json:"jobs,omitempty"`
@@ -376,7 +378,7 @@ type StatusReply struct {
 	StartedAt time.Time         `json:"started_at"`
 	Health    job.Health        `json:"health"`          // worst health of all checks
 	Counts    map[job.State]int `json:"counts"`          // live jobs by state
-	Drain     *Drain            `json:"drain,omitempty"` // present while no job may start, or the machine is to end
+	Drain     *Drain            `json:"drain,omitempty"` // present while no job may start, or a shutdown is planned
 	Host      job.HostView      `json:"host"`
 	GPUs      []GPU             `json:"gpus"`
 	Running   []Job             `json:"running"`

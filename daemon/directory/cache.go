@@ -48,7 +48,7 @@ func (s *answerCache) asker(asker int) *askerState {
 }
 
 // entry returns the entry of a question. If there is none, it makes room and adds one. If the
-// daemon itself asks, the entry moves to the daemon's list, whoever asked before.
+// daemon itself asks, the entry moves to the daemon's list, even if another account asked first.
 func (s *answerCache) entry(q Query, asker int) *entry {
 	e := s.get(q)
 	switch {
@@ -67,9 +67,9 @@ func (s *answerCache) entry(q Query, asker int) *entry {
 	return e
 }
 
-// makeRoom evicts an entry if there is no room for another: one of the asker's if the asker has too
-// many, otherwise one of the account that has the most entries. Entries that were not found are
-// evicted first, and then the least recently used entry.
+// makeRoom evicts an entry if there is no room for another: an entry of the asker if the asker has
+// too many, otherwise an entry of the account that has the most entries. Entries whose answer was
+// "not found" are evicted first, and then the least recently used entry.
 func (s *answerCache) makeRoom(asker int) {
 	if f := s.asker(asker); asker != daemonItself && f.list.Len() >= maxKnownBy {
 		s.remove(f.toEvict())
@@ -99,7 +99,8 @@ func (f *askerState) toEvict() *entry {
 	return f.list.Back().Value.(*entry)
 }
 
-// remove deletes an entry. It also deletes the state of the entry's asker if nothing needs it now.
+// remove deletes an entry. It also deletes the state of the entry's asker if that state is no
+// longer needed.
 func (s *answerCache) remove(e *entry) {
 	f := s.asker(e.asker)
 	f.list.Remove(s.entries[e.query])

@@ -109,7 +109,7 @@ func TestAccountInTheRangeOfAnother(t *testing.T) {
 }
 
 // If there are only the host's files, everything about a uid is known, and the names in the files
-// are known at once.
+// are known without a wait.
 func TestAccountInARangeByTheFiles(t *testing.T) {
 	d := New(files, nil)
 	if named, known := d.Named(1001, 1002); !named || !known {
@@ -120,8 +120,8 @@ func TestAccountInARangeByTheFiles(t *testing.T) {
 	}
 }
 
-// The questions of one account leave room for those of others.
-// An account with too many questions in progress gets an error.
+// The questions of one account leave room for the questions of other accounts. An account with too
+// many questions in progress gets an error.
 func TestFloodOfQuestions(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		w.hangs.Store(true)
@@ -145,7 +145,7 @@ func TestFloodOfQuestions(t *testing.T) {
 	})
 }
 
-// When the cache is full, the account with the most answers loses one.
+// When the cache is full, the account with the most answers loses an answer.
 func TestBusiestAskerLosesAnswers(t *testing.T) {
 	s := newCache()
 	ask := func(asker, n int) {

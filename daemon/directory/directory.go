@@ -26,7 +26,8 @@ const (
 	maxKnownBy   = 200             // most answers that are kept for one account
 )
 
-// daemonItself asks questions that no user can choose: about a client, or a name in the settings.
+// daemonItself is the asker of questions that no user can choose: about a client, or about a name
+// in the settings.
 const daemonItself = -1
 
 var (
@@ -67,7 +68,7 @@ type entry struct {
 	at      time.Time     // time of the last answer; zero: none yet
 	found   time.Time     // last time that the directory had such an entry
 	began   time.Time     // last time that the question was asked
-	pending chan struct{} // closed when the question in progress ends; nil: no question is
+	pending chan struct{} // closed when the question in progress ends; nil: none is in progress
 	failed  time.Time     // last time that no answer came; zero: the last question was answered
 	err     error         // why no answer came
 }
@@ -91,8 +92,8 @@ func (d *Directory) asker(uid int) int {
 	return daemonItself
 }
 
-// containersOf returns the asker of questions about the uids in an owner's range. It is not the
-// owner, since names that the owner asks for must not delay other accounts in that range.
+// containersOf returns the asker of questions about the uids in an owner's range. This asker is not
+// the owner, since names that the owner asks for must not delay other accounts in that range.
 func containersOf(owner int) int { return daemonItself - 1 - owner }
 
 // UserName returns the name of an account, or "" if the account has no name. It may wait.
@@ -188,8 +189,9 @@ func (d *Directory) waitFor(done chan struct{}, end time.Time) {
 	d.mu.Lock()
 }
 
-// UserID returns the uid of the account with a name, for an asker. It may wait if nothing is known
-// about the name. The error says why it is unknown whether there is such an account.
+// UserID returns the uid of the account with a name. The argument asker is the account that asks.
+// UserID may wait if nothing is known about the name. The error says why it is unknown whether
+// there is such an account.
 func (d *Directory) UserID(asker int, name string) (uid int, found bool, err error) {
 	if uid, found = d.userID(name, asker, true); found {
 		return uid, true, nil
@@ -265,7 +267,8 @@ func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	return slices.Contains(a.Groups, gid), a.Found
 }
 
-// hasGroup reports whether the group with a gid has a name. The account uid has the group.
+// hasGroup reports whether the group with a gid has a name. The argument uid is an account that may
+// have the group.
 func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
 	return d.files.HasGroup(gid) || d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found
 }
@@ -287,7 +290,8 @@ func (d *Directory) InGroup(uid, gid int) bool {
 	return in || !known && d.hasGroup(uid, gid, true) && d.isAnswering(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
-// isAnswering reports whether the directory answers a question. It is true if nobody has asked yet.
+// isAnswering reports whether the directory answers a question. It returns true if nobody has asked
+// the question yet.
 func (d *Directory) isAnswering(q Query) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -295,10 +299,10 @@ func (d *Directory) isAnswering(q Query) bool {
 	return e == nil || e.err == nil && !e.at.IsZero()
 }
 
-// lookup returns what is known about a question. If the answer is older than fresh, lookup asks
-// again. If wait is true, it waits for the new answer, unless no answer is likely. Nor does it wait
-// if the number of a name is already known. But it does wait for groups and for the name of a
-// number: groups give rights, and the number may now belong to another account.
+// lookup returns what is known about a question. If the answer is older than the constant fresh,
+// lookup asks again. If wait is true, it waits for the new answer, unless no answer is likely. Nor
+// does it wait if the number of a name is already known. But it does wait for groups and for the
+// name of a number: groups give rights, and the number may now belong to another account.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
@@ -338,14 +342,15 @@ func (d *Directory) call(e *entry, asker int, wait bool) call {
 	return call{e, d.cache.asker(asker), asker == daemonItself, wait}
 }
 
-// isDeferrable reports whether a question must wait for its asker's unanswered questions: a name
-// that a user asks for, and may have invented, or a question of the daemon that nobody waits for.
-// All other questions concern a waiting request or start, and do not affect each other.
+// isDeferrable reports whether a question must wait for its asker's unanswered questions. Two kinds
+// must wait: a question for a name that a user chose, and may have invented, and a question of the
+// daemon that nobody waits for. All other questions concern a waiting request or start, and do not
+// affect each other.
 func (c *call) isDeferrable() bool { return c.ours && !c.wait || !c.ours && c.query.Kind == UserByName }
 
-// expectsSilence reports whether no answer is likely to come. There are three reasons: the last try
-// of this question got no answer, the question is for an account's groups and the last try of the
-// account's name got no answer, or the question is deferrable and its asker gets no answers.
+// expectsSilence reports whether no answer is likely to come. There are three reasons. The last try
+// of this question got no answer. The question is for an account's groups, and the last try of the
+// account's name got no answer. The question is deferrable, and its asker gets no answers.
 func (d *Directory) expectsSilence(c call) bool {
 	about := d.cache.get(Query{UserByID, c.query.Key})
 	ofAccount := c.query.Kind == GroupsOf && about != nil && d.isUnanswered(about)
@@ -358,7 +363,8 @@ func (d *Directory) isUnanswered(e *entry) bool {
 	return e.err != nil && (time.Since(e.failed) < askAgain || d.cache.asker(daemonItself).answered.Before(e.failed))
 }
 
-// await waits for an answer. Unless a user asks for a name, it also waits for its turn to ask.
+// await waits for an answer. If too many questions are in progress, it first waits until this
+// question can be asked, unless a user asks for a name.
 func (d *Directory) await(c call) {
 	end := time.Now().Add(patience)
 	for c.pending == nil && (c.ours || c.query.Kind != UserByName) && time.Now().Before(end) {
@@ -373,7 +379,7 @@ func (d *Directory) await(c call) {
 }
 
 // askIfDue asks a question if that is allowed now. An unanswered question is repeated only after
-// askAgain. A silent asker gets only one of its deferrable questions asked every askAgain.
+// askAgain. If the asker is silent, only one of its deferrable questions is asked every askAgain.
 func (d *Directory) askIfDue(c call) {
 	resting := c.isDeferrable() && !c.of.silent.IsZero() && (c.of.asking > 0 || time.Since(c.of.asked) < askAgain)
 	if time.Since(c.failed) >= askAgain && !resting {
@@ -381,7 +387,7 @@ func (d *Directory) askIfDue(c call) {
 	}
 }
 
-// start asks a question, unless it is already in progress or too many other questions are.
+// start asks a question, unless this question is already in progress or too many others are.
 func (d *Directory) start(c call) {
 	notUrgent := !c.ours || !c.wait
 	full := d.asking >= maxAsked || notUrgent && d.notUrgent >= maxNotUrgent || !c.ours && c.of.asking >= maxAskedBy

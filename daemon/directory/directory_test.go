@@ -112,8 +112,8 @@ func TestNamesAndNumbers(t *testing.T) {
 	})
 }
 
-// If the files have the account and the group, they answer. Otherwise the directory answers. If it
-// lacks one of them too, the answer is unknown.
+// If the files have the account and the group, they answer. Otherwise the directory answers. If the
+// directory also lacks the account or the group, the answer is unknown.
 func TestMember(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *world, d *Directory) {
 		d.Member(1001, 70100) // the files have the account, so there is no wait
@@ -143,9 +143,9 @@ func TestMember(t *testing.T) {
 	})
 }
 
-// Invariants 1 and 3: each account waits once, for the time patience, and then no longer. Nobody
-// waits for an account that is in the files. Known answers stay known until the directory answers
-// again.
+// Invariants 1 and 3: the first request about an account waits for the time patience, and later
+// ones do not wait. Nobody waits for an account that is in the files. Known answers stay known
+// until the directory answers again.
 func TestDirectoryHangs(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
@@ -292,8 +292,8 @@ func answerOnce(l net.Listener, said string) {
 	_, _ = c.Write([]byte(said))
 }
 
-// A start asks again which account has a uid. An old answer, or none, is not enough. If the
-// recorded name is still one of the account's names, it is kept.
+// A start asks again which account has a uid. An old answer is not enough, and without an answer
+// nothing starts. If the recorded name is still one of the account's names, it is kept.
 func TestStartAsksForTheNameAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		today := func(uid int, was string) string {

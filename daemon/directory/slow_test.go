@@ -29,8 +29,8 @@ func runSlow(t *testing.T, f func(t *testing.T, d *Directory)) {
 	})
 }
 
-// othersGoOn checks that slow names delay nobody else. A new account gets its name and rights at
-// once, and a name that another user asks for is looked up.
+// othersGoOn checks that slow names delay nobody else. A new account gets its name and rights
+// without a wait, and a name that another user asks for is looked up.
 func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	t.Helper()
 	waited := elapsed(func() {

@@ -6,17 +6,17 @@ import "github.com/gpusched/gpusched/daemon/job"
 type Ring struct {
 	most int
 	last int64       // number of the last event
-	list []job.Event // the events that are kept, the newest last, and up to as many older ones
+	list []job.Event // oldest first; may begin with events that are no longer kept, at most as many as are kept
 }
 
-// NewRing returns a ring that keeps the given number of events. The number of its first event is
-// last plus one.
+// NewRing returns a ring that keeps the given number of events. Its first event will have the
+// number after last.
 func NewRing(size int, last int64) *Ring { return &Ring{most: size, last: last} }
 
 // Last returns the number of the last event.
 func (r *Ring) Last() int64 { return r.last }
 
-// Add appends events. They get the next numbers.
+// Add appends events, whose numbers must follow the last number.
 func (r *Ring) Add(list []job.Event) {
 	if len(list) == 0 {
 		return

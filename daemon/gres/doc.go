@@ -1,7 +1,7 @@
 // Package gres finds out which GPUs of this machine belong to a Slurm installation, if slurmd runs
-// here or is enabled. It reads Slurm's gres.conf and slurm.conf. The scheduler does not use the
-// GPUs that it finds. No other package knows what the lines of these files mean. The package
-// changes no file, runs nothing, and asks nobody.
+// here or is enabled. It reads Slurm's gres.conf and slurm.conf. The scheduler does not use these
+// GPUs. No other package knows what the lines of these files mean. The package changes no file,
+// runs nothing, and asks nobody.
 //
 // Invariants:
 //
@@ -12,5 +12,5 @@
 //     value, GPUs are counted without a device file, slurm.conf does not describe this node, or
 //     slurmd runs and its files can't be read.
 //  3. If the files can't be read, nothing changes: the last known claim stays.
-//  4. There is a limit to the names that one line can expand to.
+//  4. The number of names that the lines can expand to is limited.
 package gres

@@ -55,8 +55,8 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 	return at, nil
 }
 
-// linkInfo is the FileInfo of a link, but without permissions: a link's are always 0777 and mean
-// nothing.
+// linkInfo is the FileInfo of a link, but without permissions: the permissions of a link are always
+// 0777 and mean nothing.
 type linkInfo struct{ fs.FileInfo }
 
 // Mode returns only the type of the file.

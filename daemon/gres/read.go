@@ -55,7 +55,7 @@ type Reader struct {
 	Root    string            // the machine's root directory; "" means /
 	Host    string            // the machine's name
 	Own     config.OwnerCheck // checks the owners of files, directories and links; nil accepts only root
-	last    reading           // texts that claim was made from
+	last    reading           // texts from which the field claim was made
 	claim   Claim
 	known   bool         // all files could be read
 	assumed bool         // slurmd ran without a known claim, and its files still can't be read

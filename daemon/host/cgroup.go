@@ -14,7 +14,7 @@ func Meter(controlGroup string) (job.HostUse, bool) {
 	return job.HostUse{PeakMemBytes: s.PeakOrNow(), CPUTime: job.Span(s.CPU)}, true
 }
 
-// Processes lists the processes in a control group. It omits those that can't be read.
+// Processes lists the processes in a control group. It omits processes that can't be read.
 func Processes(controlGroup string) []cgroup.Process {
 	list, _ := cgroup.Processes(cgroup.Root, "/proc", controlGroup)
 	return list

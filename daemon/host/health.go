@@ -72,7 +72,7 @@ const (
 
 // CheckJournal reports whether users can read their jobs' output. Only a persistent journal allows
 // this, because otherwise journald makes no files per user. The journal is persistent if it has a
-// directory for this machine. With Storage=volatile or Storage=none there is none.
+// directory for this machine. With Storage=volatile or Storage=none there is no such directory.
 func CheckJournal() job.Check {
 	c := job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users can read their own jobs' output"}
 	const volatile = "the journal is not persistent, so users can't read their own jobs' output"

@@ -48,8 +48,8 @@ func CPUs() (int, error) {
 	return online.Len(), nil
 }
 
-// UnitOf returns a function that finds the unit of a process, or returns "" if it is unknown. The
-// function looks for jobs below a control group, as gpu.OwnerBelow does.
+// UnitOf returns a function that finds the unit of a process, or returns "" if the unit is unknown.
+// The function looks for jobs below a control group, as gpu.OwnerBelow does.
 func UnitOf(group string) func(pid int) string {
 	return func(pid int) string { return gpu.OwnerBelow("/proc", group, pid).Unit }
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // CheckSharedMemory reports whether logind deletes a user's shared memory when the user logs out
-// for the last time. It would also delete the shared memory of running jobs.
+// for the last time. logind would then also delete the shared memory of running jobs.
 func CheckSharedMemory() job.Check { return checkSharedMemory("") }
 
 func checkSharedMemory(root string) job.Check {
@@ -53,7 +53,7 @@ func removesIPC(root string) bool {
 }
 
 // readRemoveIPC returns the value of the setting after a configuration file was read. The argument
-// earlier is the value before that.
+// earlier is the value before the file was read.
 func readRemoveIPC(path string, earlier bool) bool {
 	text, _ := os.ReadFile(path)
 	section := ""

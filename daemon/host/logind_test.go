@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// RemoveIPC= is read as systemd reads it. The default is yes. Of several files with the same name,
-// the first is read. Of several names, the last decides.
+// RemoveIPC= is read as systemd reads it. The default is yes. If several files have the same name,
+// only the first is read. If files with different names have the setting, the last name decides.
 func TestSharedMemory(t *testing.T) {
 	const no, yes = "[Login]\nRemoveIPC=no\n", "[Login]\n RemoveIPC = Yes\n"
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// CheckReboots reports whether an upgrade needs a reboot, as Debian's packages say it in
+// CheckReboots reports whether an upgrade needs a reboot, which Debian's packages note in
 // /run/reboot-required, and whether unattended upgrades reboot the machine by themselves.
 func CheckReboots() job.Check { return checkReboots("") }
 

@@ -37,7 +37,8 @@ func whyBarred(path string, uid int, userName func(int) string, now time.Time) s
 }
 
 // anyExpires reports whether any account has an expiry date. The line of such an account does not
-// end with two empty fields. Few files have such a line. Without one, no names are looked up.
+// end with two empty fields. Few files have such a line. Without such a line, no names are looked
+// up.
 func anyExpires(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if !bytes.HasSuffix(bytes.TrimRight(line, "\n"), []byte("::")) {
@@ -47,8 +48,8 @@ func anyExpires(text []byte) bool {
 	return false
 }
 
-// expiry returns the day from which an account can't be used. ok is false if there is none.
-// The day 0 is valid, as in pam_unix(8).
+// expiry returns the day from which an account can't be used. The result ok is false if there is no
+// such day. The day 0 is valid, as in pam_unix(8).
 func expiry(text, name string) (day int64, ok bool) {
 	const expire, fields = 7, 9
 	for line := range strings.Lines(text) {

@@ -27,7 +27,7 @@ type Subordinates struct {
 // NewSubordinates reads the ranges and their owners from a file, which may be missing. The argument
 // isNamed reports whether a uid in an owner's range belongs to an account, and whether that is
 // known. The uid of an account is not subordinate, whatever the file says, because a range may
-// include uids of a directory service. Neither function may wait.
+// include uids of a directory service. The functions uidOf and isNamed must not wait.
 func NewSubordinates(path string, uidOf func(string) (int, bool), isNamed func(uid, owner int) (named, known bool),
 ) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: isNamed}
@@ -39,9 +39,10 @@ type uidRange struct{ owner, low, high int }
 // checkEvery is the time between two checks whether the file has changed.
 const checkEvery = 10 * time.Second
 
-// Person returns the user behind a uid: the owner of the uid's range, or the uid itself. As long as
-// it is unknown whether the uid belongs to an account, person is the owner and certain is false. If
-// this host can't find the owner's account, person is the first uid of the range.
+// Person returns the user behind a uid: the owner of the uid's range, or the uid itself. While it
+// is unknown whether the uid belongs to an account, the result person is the owner and the result
+// certain is false. If this host can't find the owner's account, person is the first uid of the
+// range.
 func (s *Subordinates) Person(uid int) (person int, certain bool) {
 	owner := s.inRange(uid)
 	if owner == uid || s.named == nil {
@@ -88,7 +89,7 @@ func (s *Subordinates) refresh() {
 }
 
 // parseOwners returns the ranges in a text with their owners, and whether the account of each owner
-// was found. subuid.Parse omits the ranges of root, and parseOwners also omits those of any other
+// was found. subuid.Parse omits the ranges of root. parseOwners also omits the ranges of any other
 // account with uid 0.
 func parseOwners(text string, uidOf func(string) (int, bool)) (list []uidRange, allKnown bool) {
 	allKnown = true

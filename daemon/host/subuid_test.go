@@ -58,7 +58,7 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 	}
 }
 
-// A uid in a range may belong to an account. That account is a person of its own. As long as it is
+// A uid in a range may belong to an account. That account is a person of its own. While it is
 // unknown whether there is such an account, the person is not certain.
 func TestAccountIsNoSubordinate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")

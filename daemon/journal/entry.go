@@ -73,8 +73,8 @@ func shorten(value string) string {
 	return value[:maxValue] + "…"
 }
 
-// quoteValue returns a value as it is in the text after "=". The value is quoted if it has a space,
-// or characters that must not reach a terminal.
+// quoteValue returns a value in the form that follows "=" in the text. The value is quoted if it
+// has a space, or characters that must not reach a terminal.
 func quoteValue(value string) string {
 	if value == "" || strings.ContainsAny(value, ` "=`) || !isPrintable(value) {
 		return strconv.Quote(value)

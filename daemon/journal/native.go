@@ -17,8 +17,8 @@ type nativeSender struct {
 	conn *net.UnixConn // nil: not connected
 }
 
-// send sends an entry. While journald does not read, it waits. If sending fails, it connects again
-// and retries once, because journald may have a new socket.
+// send sends an entry. While journald does not read, send waits. If sending fails, send connects
+// again and retries once, because journald may have a new socket.
 func (n *nativeSender) send(e entry) error {
 	d := datagram(e)
 	if n.conn != nil {

@@ -19,7 +19,7 @@ const (
 	patience = 2 * time.Second
 )
 
-// sender sends entries to the journal or somewhere else, which may take any length of time.
+// sender sends entries to the journal or somewhere else. Sending may take any length of time.
 type sender interface {
 	send(entry) error
 }
@@ -70,8 +70,8 @@ func (q *Queue) put(e entry) {
 	}
 }
 
-// putAudit adds an entry of the audit log. If there is no room, it waits as long as the constant
-// patience says. Its caller can wait: somebody acted as an administrator, or was not allowed to.
+// putAudit adds an entry of the audit log. If there is no room, it waits for room, at most for the
+// time patience. The caller can wait: somebody acted as an administrator, or was not allowed to.
 func (q *Queue) putAudit(e entry) {
 	select {
 	case q.audit <- e:

@@ -96,7 +96,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	})
 }
 
-// If the queue of the audit log is full, its caller waits, but not for ever.
+// If the queue of the audit log is full, a caller that adds an entry waits, but not for ever.
 func TestAuditWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slowSender{gate: make(chan struct{})}

@@ -33,7 +33,7 @@ func varlink(t *testing.T, reply string, let <-chan struct{}) (s *Syncer, asked 
 	return &Syncer{path: path}, calls
 }
 
-// Callers that ask while journald is busy share one request, which follows.
+// Callers that ask while journald is busy share one request, which is made next.
 func TestSyncIsShared(t *testing.T) {
 	let := make(chan struct{})
 	s, asked := varlink(t, `{"parameters":{}}`, let)

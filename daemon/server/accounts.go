@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// accounts finds out who a peer is, which rights it has, and the names of accounts (invariant 2).
+// accounts identifies peers and their rights, and looks up the names of accounts (invariant 2).
 type accounts struct{ opt *Options }
 
 // actor returns the account of a peer, and whether the peer is an administrator (invariant 2).

@@ -135,8 +135,8 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	}
 }
 
-// Omitted lines are reported after a while, even if no more requests are refused. After one user's
-// limit is reached, lines about other users are still written.
+// Omitted lines are reported after leftOutAfter, even if no more requests are refused. After one
+// user's limit is reached, lines about other users are still written.
 func TestOmittedLinesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// rateLimit allows rate events per second in the long run, and up to burst events at once.
+// rateLimit limits events: rate is the number per second in the long run, and burst is the number
+// that may come at once.
 type rateLimit struct{ rate, burst float64 }
 
 // bucket is a token bucket. Its level can be negative.

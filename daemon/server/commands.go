@@ -30,7 +30,8 @@ func (s *Server) handleCancel(r *request) (any, error) {
 	return s.jobCommand(r, c)
 }
 
-// checkGrace refuses a grace time that is out of range, or in a request that is not a cancel.
+// checkGrace refuses a grace time that is out of range, and a grace time in a request that does not
+// cancel a job.
 func checkGrace(grace *job.Span, cancels bool) error {
 	switch {
 	case grace == nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// allowEngine returns an error if the site does not allow the engine of a job's container. "" means
-// that the job has none.
+// allowEngine returns an error if the site does not allow the engine of a job's container. The
+// engine "" means that the job has no container.
 func allowEngine(allowed []contract.Engine, e contract.Engine) error {
 	if e == "" || slices.Contains(allowed, e) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A job may use an image only with an engine that the site allows, and the usage reply says which
-// ones that are.
+// A job may use an image only with an engine that the site allows. The usage reply lists these
+// engines.
 func TestEnginesOfTheSite(t *testing.T) {
 	both, docker := []contract.Engine{contract.Podman, contract.Apptainer}, []contract.Engine{contract.Docker}
 	for _, c := range []struct {
@@ -53,7 +53,8 @@ func TestEnginesOfTheSite(t *testing.T) {
 	}
 }
 
-// An image has programs of its own, so it could run any of them where the site lists programs.
+// If the site lists the allowed programs, images are refused: an image brings programs of its own,
+// and the job could run any of them.
 func TestNoImageWherePlacesAreListed(t *testing.T) {
 	s := testServer(queue(), nil)
 	allow(s, []string{"/srv/scripts"})

@@ -15,7 +15,7 @@ import (
 )
 
 // maxElements limits the fields and list elements of a body. The server counts commas instead of
-// elements, and includes commas in names. An empty text takes three bytes in the body, but more
+// elements, also the commas within names. An empty text takes three bytes in the body, but more
 // than twenty when decoded. No command that can run has so many elements: its arguments and
 // environment have at most 2 MiB.
 const maxElements = 256 << 10
@@ -46,8 +46,8 @@ func decode(r *request, v any, limit int64) error {
 	return nil
 }
 
-// expectBody sets the deadline for the body. The server calls it before it decides anything,
-// because net/http itself reads the rest of a body that a handler did not read.
+// expectBody sets the deadline for the body. The server calls expectBody before it decides
+// anything, because net/http itself reads the rest of a body that a handler did not read.
 func expectBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil

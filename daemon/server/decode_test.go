@@ -90,8 +90,8 @@ func validPayload(y *job.Payload) error {
 	return s.Validate()
 }
 
-// A body with very many empty elements is refused before it is decoded,
-// which would multiply its size.
+// A body with very many empty elements is refused before it is decoded, because decoding would
+// multiply its size.
 func TestManyElements(t *testing.T) {
 	many := func(n int) string {
 		return `{"name":"x","dir":"Lw==","argv":["aWQ="` + strings.Repeat(`,""`, n) + `]}`

@@ -48,8 +48,8 @@ func (s *Server) handleEvents(r *request) (any, error) {
 	return f, nil
 }
 
-// eventStream is a reply with the events after a number. It ends at a second number. If the client
-// follows the events, it never ends.
+// eventStream is a reply with the events after a number. The reply ends at a second number, or
+// never if the client follows the events.
 type eventStream struct {
 	s     *Server
 	r     *request

@@ -26,7 +26,7 @@ func (s *Server) handleGPUs(r *request) (any, error) {
 }
 
 // control returns the handler of a command that pauses, drains or resumes one GPU or all GPUs.
-// After the command, next answers.
+// After the command, the argument next makes the answer.
 func control(kind job.CommandKind, next func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
 		c := job.Command{Kind: kind}
@@ -77,8 +77,8 @@ func rebootProblem(in *api.DrainRequest, now time.Time) error {
 	return nil
 }
 
-// renderDrain converts an administrator's order that no job may start, or else the planned end of
-// the machine. It returns nil if there is neither.
+// renderDrain converts an administrator's order that no job may start. Without such an order, it
+// converts the planned shutdown of the machine. It returns nil if there is neither.
 func renderDrain(g *job.GPUControl, ends *job.Shutdown) *api.Drain {
 	switch {
 	case g != nil:

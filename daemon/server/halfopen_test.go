@@ -164,7 +164,7 @@ func (c *crowd) end(l *life) {
 	if n := l.door.count(); n != 0 {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
-	sleep(2*longestDelay + time.Second) // a client that has sent its next request may leave unnoticed by net/http
+	sleep(2*longestDelay + time.Second) // net/http may not notice that a client leaves after it sent its next request
 	if l.limits.conns.count() != 0 || l.limits.waits.count() != 0 || l.limits.requests.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
 			l.limits.conns.count(), l.limits.waits.count(), l.limits.requests.Keys())
@@ -404,8 +404,8 @@ func (c *crowd) runHostile(p peer) {
 	}
 }
 
-// hangUp ends a hostile client in one of several ways. It closes the connection at once or during a
-// wait, sends byte by byte, reads a little and then stops, or stays silent.
+// hangUp ends a hostile client in one of several ways. It closes the connection immediately, closes
+// it during a wait, sends byte by byte, reads a little and then stops, or stays silent.
 func (c *crowd) hangUp(conn net.Conn) {
 	switch c.randomInt(5) {
 	case 0:

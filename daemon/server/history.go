@@ -100,7 +100,7 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 	}
 }
 
-// sumKnown returns sum + part, or -1 if either is below 0, which means unknown.
+// sumKnown returns the sum of two values, or -1 if one of them is below 0, which means unknown.
 func sumKnown[T int64 | float64](sum, part T) T {
 	if sum < 0 || part < 0 {
 		return -1

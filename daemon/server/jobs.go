@@ -155,7 +155,7 @@ func (s *Server) handleShow(r *request) (any, error) {
 	return reply, err
 }
 
-// defaultPoll is the length of a long poll if the request does not give one.
+// defaultPoll is the length of a long poll whose request gives no length.
 const defaultPoll = 60 * time.Second
 
 // handleWait answers when the job has ended. If the poll's time passes first, it answers

@@ -16,8 +16,8 @@ const leftOutAfter = time.Minute
 // noUID is the uid of peers without an identity. In a limitedLog it also means all users together.
 const noUID = -1
 
-// limitedLog writes lines that clients can cause as often as they like.
-// It limits the rate of such lines, and reports how many it omitted.
+// limitedLog writes lines that clients can cause as often as they like. It limits the rate of such
+// lines, and reports how many lines it omitted.
 type limitedLog struct {
 	log            *slog.Logger
 	perUser, total rateLimit // limits for one user, and for all users together

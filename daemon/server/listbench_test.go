@@ -24,7 +24,7 @@ func longQueue() listing {
 	return l
 }
 
-// BenchmarkListing encodes this listing as the server does, and decodes it as a client does.
+// BenchmarkListing encodes a long listing as the server does, and decodes it as a client does.
 func BenchmarkListing(b *testing.B) {
 	l := longQueue()
 	var text bytes.Buffer

@@ -19,7 +19,7 @@ type Verbosity struct {
 	chosen   bool
 }
 
-// NewVerbosity returns a Verbosity that sets inForce.
+// NewVerbosity returns a Verbosity that sets the given variable.
 func NewVerbosity(inForce *slog.LevelVar) *Verbosity { return &Verbosity{inForce: inForce} }
 
 // Follow sets the configured level after a reload.

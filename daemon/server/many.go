@@ -42,7 +42,7 @@ func (s *Server) handleMany(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.limits.takeListingSlot(r); err != nil { // the answer is as long as a listing
+	if err := s.limits.takeListingSlot(r); err != nil { // the answer can be as long as a listing
 		return nil, err
 	}
 	m := &manyReply{s: s, r: r, brief: in.Brief, names: s.namer()}
@@ -62,7 +62,7 @@ func (s *Server) handleMany(r *request) (any, error) {
 // Limits for the tasks that one request names. The server looks up each task.
 const (
 	maxManyTasks = 10_000
-	tasksForOne  = 10 // looking up so many tasks costs as much as one more request
+	tasksForOne  = 10 // looking up this many tasks costs as much as one more request
 )
 
 // manyReply is a reply that carries out the command while it sends the outcomes.
@@ -73,7 +73,7 @@ type manyReply struct {
 	names *namer
 
 	list    []job.Command
-	named   []string         // name of each command's job, as the request has it
+	named   []string         // name of each command's job, as written in the request
 	refused []api.RefusedJob // jobs that were refused before any command was carried out
 	sent    int              // number of outcomes sent so far
 	tasks   int              // number of tasks that the request has named so far

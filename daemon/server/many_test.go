@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// readParts reads an answer about many jobs, and checks that its last line says that it is done.
+// readParts reads an answer about many jobs, and checks that the last line says that all is done.
 func readParts(t *testing.T, body string) (all api.ManyPart) {
 	t.Helper()
 	for line := range strings.Lines(body) {
@@ -30,7 +30,7 @@ func readParts(t *testing.T, body string) (all api.ManyPart) {
 	return all
 }
 
-// The owner of each job is checked. Refusals are the same as those of the route for one job.
+// The owner of each job is checked. Refusals are the same as on the route for one job.
 func TestManyIsRefusedJobByJob(t *testing.T) {
 	for verb, c := range map[string]struct{ with, route, body string }{
 		"cancel": {}, "hold": {}, "release": {}, "requeue": {}, "suspend": {}, "resume": {},
@@ -191,7 +191,7 @@ func TestLinesAboutManyAreBounded(t *testing.T) {
 	}
 }
 
-// A listing can ask for the jobs that a command applies to. They come with their owners.
+// A listing can ask for the jobs that a command applies to. It then also has the jobs' owners.
 func TestAListingForACommand(t *testing.T) {
 	b := queueWithArray()
 	if err := b.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandHold, Job: 2}); err != nil {

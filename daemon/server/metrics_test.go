@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// A page is text in the requested format. It shows no single job.
+// A page is text in the requested format. It has no data about a single job.
 func TestMetricsArePages(t *testing.T) {
 	b := queueWithArray()
 	s := testServer(b, nil)

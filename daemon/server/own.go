@@ -39,8 +39,8 @@ func (s *Server) ownership() ownership {
 	return o
 }
 
-// render adds to a job that the user's systemd manages its unit, and which of its limits are not
-// enforced.
+// render adds two facts to a job: the user's systemd manages its unit, and some of its limits are
+// not enforced.
 func (o ownership) render(out *api.Job) {
 	if !o.own {
 		return

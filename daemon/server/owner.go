@@ -12,8 +12,8 @@ import (
 // parseOwner returns the owner of the jobs that a request asks for, in the form of job.Query. A
 // name selects jobs that were submitted under that name, even if the account is gone. A uid selects
 // all jobs of that uid. The caller's own uid is an exception: it selects only jobs of the caller's
-// account, because another account may have had the uid before. Without a name and uid, the jobs of
-// all users are selected.
+// account, because another account may have had the uid earlier. Without a name and uid, the jobs
+// of all users are selected.
 func (s *Server) parseOwner(r *request, uid *int, name string) (_ *int, user string, err error) {
 	if name == "" {
 		if uid != nil && *uid == r.who.UID {
@@ -31,8 +31,8 @@ func (s *Server) parseOwner(r *request, uid *int, name string) (_ *int, user str
 	return nil, name, s.hadJobs(r, name)
 }
 
-// parseUser returns the uid of the account with this name. The uid asker is charged for the search.
-// An account without a name can be given by its uid.
+// parseUser returns the uid of the account with this name. The argument asker is the uid that is
+// charged for the search. An account without a name can be given by its uid.
 func (a *accounts) parseUser(asker int, name string) (*int, error) {
 	uid, ok, err := a.opt.UserID(asker, name)
 	if ok {

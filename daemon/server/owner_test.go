@@ -25,9 +25,9 @@ func heirServer(b Backend) *Server {
 	return s
 }
 
-// An account with the uid of a removed account has no right to that account's jobs,
-// whether they wait, run or have ended. They do not count as the new account's jobs.
-// An administrator has the right, and finds them by the removed account's name.
+// An account with the uid of a removed account has no right to that account's jobs, whether they
+// wait, run or have ended. These jobs do not count as the new account's jobs. An administrator has
+// the right, and finds the jobs by the removed account's name.
 func TestTheNumberAloneGivesNoRight(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right != ownerOrAdmin {
@@ -84,8 +84,8 @@ func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 }
 
 // At first it may be unknown whether a client's uid belongs to an account or to a container. Until
-// that is known, the client cannot queue jobs, because they might count as the wrong person's.
-// Neither of the two possible persons can see the client's private data.
+// that is known, the client cannot queue jobs, because they might count as jobs of the wrong
+// person. Neither of the two possible persons can see the client's private data.
 func TestSubmitOfAnUncertainPerson(t *testing.T) {
 	const dirk = 165_600
 	b := queue()

@@ -11,8 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// This tests client and rate limits together, over a real socket. The client repeats submissions
-// that were refused because of the rate, even large ones. Each submission queues exactly one job.
+// This test covers the client and the rate limits together, over a real socket. The client repeats
+// submissions that were refused because of the rate, even large ones. Each submission queues
+// exactly one job.
 func TestTheClientComesBack(t *testing.T) {
 	const submissions = 9
 	b := queue()

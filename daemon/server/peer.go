@@ -17,11 +17,11 @@ import (
 	"github.com/gpusched/gpusched/units/sandbox"
 )
 
-// peer is the process at the other end of a connection, as it was when it called connect().
+// peer is the process at the other end of a connection, in its state at the time of connect().
 type peer struct {
 	pid, uid, gid int
 	groups        []uint32
-	seen          time.Duration // time since the boot at which the peer was seen
+	seen          time.Duration // when the peer was seen, as the time since the boot
 }
 
 // has reports whether the peer has a group, according to the kernel.
@@ -63,8 +63,8 @@ func peerOf(c net.Conn) (peer, error) {
 	return p, nil
 }
 
-// peerGroups reads SO_PEERGROUPS (Linux 4.13), for which x/sys/unix has no function.
-// If the buffer is too small, the kernel answers ERANGE and the size that it needs.
+// peerGroups reads SO_PEERGROUPS (Linux 4.13), for which x/sys/unix has no function. If the buffer
+// is too small, the kernel answers with ERANGE and the size that is needed.
 func peerGroups(fd uintptr) ([]uint32, error) {
 	groups := make([]uint32, 64)
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// defaultHorizon is the length of a plan if the request does not give one.
+// defaultHorizon is the length of a plan whose request gives no length.
 const defaultHorizon = 24 * time.Hour
 
 // handlePlan answers a request with the plan for each GPU.

@@ -13,9 +13,9 @@ import (
 )
 
 // privatePart returns the private part of a job. The caller must have checked the right to see it
-// (invariant 3). The private part of a task is that of its array, with the task's own parameters.
-// If the private part is lost, privatePart returns nil, so that the rest of the job can still be
-// shown.
+// (invariant 3). The private part of a task is its array's private part with the task's own
+// parameters. If the private part is lost, privatePart returns nil, so that the rest of the job can
+// still be shown.
 func (f *jobFinder) privatePart(ctx context.Context, v job.JobView) (*api.Private, error) {
 	y, err := f.backend(ctx).Payload(ctx, v.PayloadID())
 	if errors.Is(err, job.ErrNoPayload) {

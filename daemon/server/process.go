@@ -16,9 +16,9 @@ type process struct {
 }
 
 // newProcessOf returns a function that compares the rights of the peer's process with those of
-// process 1. The daemon runs in a sandbox itself, so its own rights are no measure. The rights of
-// process 1 rarely change (its root does when a subvolume is renamed). The function reads them
-// again only before it calls a process restricted.
+// process 1. It does not compare with the daemon's rights, because the daemon itself runs in a
+// sandbox. The rights of process 1 rarely change (its root directory does when a subvolume is
+// renamed). The function reads them again only before it calls a process restricted.
 func newProcessOf() func(peer) (process, error) {
 	var known atomic.Pointer[sandbox.Reference]
 	return func(p peer) (process, error) {
@@ -41,8 +41,8 @@ func newProcessOf() func(peer) (process, error) {
 }
 
 // submitterLimits returns the resource limits of the submitting process, which also apply to its
-// job. If the limits cannot be read, the process is refused, because the job would escape them. A
-// process in a sandbox is refused for the same reason.
+// job. If the limits cannot be read, the submission is refused, because the job would escape them.
+// A submission from a sandbox is refused for the same reason.
 func (s *Server) submitterLimits(r *request) ([]contract.Limit, error) {
 	p, err := s.processOf(r.peer)
 	if err != nil {

@@ -27,8 +27,8 @@ func TestStrangersSeeListedFields(t *testing.T) {
 	}
 }
 
-// checkShown checks that each field of a T is either shown by public or
-// listed in hidden, but not both.
+// checkShown checks that each field of a T is either shown by the function public or listed in the
+// map hidden, but not both.
 func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string) {
 	t.Helper()
 	known, typ := map[string]bool{}, reflect.TypeFor[T]()

@@ -82,8 +82,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 	}
 }
 
-// A job may wait for another job whose end nobody can tell. sayEndless returns a sentence that
-// names that other job and says why, or "" if there is none.
+// A job may wait for another job whose end nobody can predict. sayEndless returns a sentence that
+// names that other job and the reason, or "" if there is no such job.
 func sayEndless(why []job.Reason) string {
 	for _, r := range why {
 		if !r.Endless.IsZero() {
@@ -113,7 +113,7 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	return out
 }
 
-// renderUses converts the GPUs of a job. The list now has what the job uses of them at present.
+// renderUses converts the GPUs of a job. The second list has what the job uses of them at present.
 func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {

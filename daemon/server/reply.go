@@ -67,7 +67,7 @@ func encodeJSON(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // JSON can't encode the type; contain logs this
+		panic(err) // JSON can't encode the type; the function contain logs this
 	}
 	return b.Bytes()
 }

@@ -40,7 +40,7 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	return leave, nil
 }
 
-// tooLong returns a clearer error if the time limit caused this one.
+// tooLong returns a clearer error if the time limit caused the given error.
 func tooLong(ctx context.Context, err error) error {
 	var refusal *job.Refusal // the backend had no free slot
 	if errors.As(err, &refusal) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -148,8 +148,8 @@ func TestTasksBelongToTheArraysOwner(t *testing.T) {
 	}
 }
 
-// A route that changes something must not be open to anyone. The two routes here are the only
-// exceptions.
+// A route that changes something must not be open to anyone. The only exceptions are the two routes
+// in this test.
 func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right == anyone && rt.Method != "GET" && rt.Path != "/v1/jobs" {
@@ -190,8 +190,8 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 	}
 }
 
-// Invariant 2: a user who left the group has no right, even in a session from before. If nobody
-// knows whether an account is in the group, the account has no right either.
+// Invariant 2: a user who left the group has no right, even in a session that began earlier. If
+// nobody knows whether an account is in the group, the account has no right either.
 func TestAdministratorsAreCheckedToday(t *testing.T) {
 	s := testServer(queue(), nil)
 	for name, in := range map[string]bool{"a member": true, "no member more": false} {

@@ -29,8 +29,8 @@ const (
 	redacted                    // everything except command, parameters, environment, directory and names of processes
 )
 
-// route has an api.Route, who may use it, and its handler. Literals of route are unkeyed, so that
-// an incomplete literal does not compile.
+// route has an api.Route, the right that a caller needs, and the handler. Literals of route are
+// unkeyed, so that an incomplete literal does not compile.
 type route struct {
 	*api.Route
 	right      right

@@ -97,7 +97,7 @@ func empty(model any) any {
 	return reflect.New(reflect.TypeOf(model)).Interface()
 }
 
-// admit enforces the right that the route declares. Nothing else does so.
+// admit enforces the right that the route declares. No other function enforces it.
 func (s *Server) admit(rt route, r *request) error {
 	switch rt.right {
 	case anyone, ownersOrAdmin:
@@ -155,8 +155,8 @@ func (s *Server) handlePanic(w http.ResponseWriter, r *http.Request) {
 	writeError(w, e)
 }
 
-// refuse answers with an error. If the client is not at fault, it also logs the error.
-// Refusals because of rights are in the audit log.
+// refuse answers with an error. If the client is not at fault, it also logs the error. Refusals
+// because of a missing right are in the audit log.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
 		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))

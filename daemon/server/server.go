@@ -40,8 +40,8 @@ type Options struct {
 	// KnownName is nil, UserName is used.
 	UserName, KnownName func(uid int) string
 	// UserID returns the uid of the account with this name. The argument asker is the uid that the
-	// search is charged to. The result ok is false if there is no such account, and err says why it
-	// is unknown whether there is one.
+	// search is charged to. The result ok is false if there is no such account. An error says why
+	// it is unknown whether the account exists.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
 	// Person returns the uid whose limits apply to a uid: the uid itself, or the owner of a
 	// subordinate uid. The result certain is false if the uid might also belong to an account that
@@ -50,22 +50,24 @@ type Options struct {
 	// Config returns the settings in force, and is called for each request. If Config is nil, the
 	// defaults are in force.
 	Config func() *config.Config
-	// Printed returns when the journal has everything that jobs have printed.
-	// Nil means that this is unknown.
+	// Printed returns when the journal has everything that jobs have printed. If Printed is nil,
+	// that is unknown.
 	Printed func(ctx context.Context) error
-	// HasMail reports whether the machine has a mail program. If HasMail is nil, there is one.
+	// HasMail reports whether the machine has a mail program. If HasMail is nil, the machine has
+	// one.
 	HasMail func() bool
-	// GroupID returns the gid of a group. ok is false if there is no such group.
+	// GroupID returns the gid of a group. The result ok is false if there is no such group.
 	GroupID func(name string) (gid int, ok bool)
 	// Member reports whether an account is in a group today. The result known is false if the host
-	// does not know both. The server calls it at each submission, for each group with a quota.
+	// does not know the account or the group. The server calls Member at each submission, for each
+	// group with a quota.
 	Member func(uid, gid int) (in, known bool)
 	// Holds reports whether an account is still in a group that one of its processes has. If the
 	// membership is unknown, Holds returns false. The server calls it at each request of a process
 	// with the administrators' group. If Holds is nil, such a process always has the right.
 	Holds func(uid, gid int) bool
-	// Own is the user whose own scheduler this is. That user has every right.
-	// Nobody else is served except root, who may not submit. Nil means the machine's scheduler.
+	// Own is the user whose own scheduler this is. That user has every right. Nobody else is served
+	// except root, who may not submit. If Own is nil, this is the scheduler of the machine.
 	Own *job.Account
 	// Unlimited returns the cgroup controllers that a user's own scheduler lacks.
 	// If Unlimited is nil, the scheduler lacks none.
@@ -141,7 +143,7 @@ func New(o Options) *Server {
 
 // Serve answers on the listeners until ctx is done. Then it tells clients of long polls to ask
 // again, completes all other requests, and returns nil. If a listener breaks, Serve returns an
-// error earlier. It closes the listeners. It may be called only once.
+// error earlier. In both cases it closes the listeners. Serve may be called only once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := s.httpServer()
 	broken := make(chan error, len(listeners))

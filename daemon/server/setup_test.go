@@ -27,7 +27,7 @@ var (
 	alice    = peer{uid: 1001, gid: 1001}
 	bob      = peer{uid: 1002, gid: 1002}
 	operator = peer{uid: 1003, gid: 1003, groups: []uint32{27, adminGID}} // a member of the administrators' group
-	primary  = peer{uid: 1004, gid: adminGID}                             // its main group is the administrators'
+	primary  = peer{uid: 1004, gid: adminGID}                             // the administrators' group is its main group
 )
 
 const adminGID = 990
@@ -153,8 +153,8 @@ func overSocket(socket string) *http.Client {
 	}}}
 }
 
-// listenAs is like listen, but to the server each connection is from p. Otherwise the kernel would
-// say which user runs the test.
+// listenAs is like listen, but the server takes p as the peer of each connection. Otherwise the
+// kernel would say which user runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
 	socket, stop = serveAs(t, s, p)
 	t.Cleanup(func() { stop() })

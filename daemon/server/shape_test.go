@@ -11,7 +11,7 @@ func TestShapes(t *testing.T) {
 	base := []string{"python", "train.py", "--lr=1e-3", "--name=a"}
 	for _, tt := range []struct {
 		argv          []string
-		shape, script bool // whether the key equals that of base
+		shape, script bool // whether shapeOf and scriptOf return the same as for base
 	}{
 		{base, true, true},
 		{[]string{"python", "train.py", "--lr=12e-45", "--name=a"}, true, true},
@@ -50,8 +50,8 @@ func TestTheScriptOfACommand(t *testing.T) {
 }
 
 // Invariant 2: a group's quota counts for a user if the connection or the host's files say that the
-// user is in the group. A process without groups, a subordinate uid, or a session from before the
-// membership does not help a user to escape the quota.
+// user is in the group. A process without groups, a subordinate uid, or a session that began before
+// the membership does not help a user to escape the quota.
 func TestQuotaGroupsAreThePeersOwn(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.opt.Person = func(uid int) (int, bool) {

@@ -67,7 +67,7 @@ func (s *Server) handleHealth(r *request) (any, error) {
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 
-// handleVersion answers a request with the version of the running daemon, and those of its parts.
+// handleVersion answers a request with the versions of the running daemon and of its parts.
 func (s *Server) handleVersion(*request) (any, error) {
 	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // streamedReply is a reply that is made while it is sent. The user is charged for the bytes that
-// the counter out counts.
+// pass through the counter.
 type streamedReply interface {
 	send(w http.ResponseWriter, out *counter)
 }
@@ -68,9 +68,9 @@ func (l listing) stream(to io.Writer) error {
 	return w.Flush()
 }
 
-// send writes the reply through the counter. It disconnects a client that does not read. If the
-// reply cannot be completed, it also disconnects the client, because the client must not take a
-// part for the whole.
+// send writes the reply through the counter. It disconnects a client that does not read. It also
+// disconnects the client if the reply cannot be completed, because the client must not take a part
+// for the whole.
 func (l listing) send(w http.ResponseWriter, out *counter) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 	w.Header().Set("Content-Type", "application/json")

@@ -53,8 +53,8 @@ func (f *jobFinder) jobInPath(r *request, details job.Query) (job.JobView, error
 	return f.view(r.Context(), t, details)
 }
 
-// view returns a target with the given details, which are the expensive part. If a task is not a
-// job yet, view returns it as its array describes it.
+// view returns a target with the given details, which take most of the time. If a task is not a job
+// yet, view returns the task as its array describes it.
 func (f *jobFinder) view(ctx context.Context, t target, details job.Query) (job.JobView, error) {
 	if t.id != 0 {
 		return f.jobByID(ctx, t.id, details)
@@ -70,7 +70,7 @@ func (f *jobFinder) view(ctx context.Context, t target, details job.Query) (job.
 }
 
 // pastTask is called if a look-up has found no job of a task, although the array counts the task as
-// a job. Either the task has become a job since then, or its job has been forgotten.
+// a job. Either the task has become a job since the look-up, or its job has been forgotten.
 func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
 	id, err := f.backend(ctx).Task(ctx, t.Array, t.Index)
 	if err != nil {
@@ -108,8 +108,8 @@ func (f *jobFinder) jobByID(ctx context.Context, id job.ID, want job.Query) (job
 	return v.Jobs[0], nil
 }
 
-// futureTask returns a task that is not a job. The task waits. If its array no longer waits, the
-// task was cancelled before it started.
+// futureTask returns a task that is not a job. The task waits if its array waits. If not, the task
+// was cancelled before it started.
 func futureTask(array job.JobView, t job.Task) job.JobView {
 	v := array
 	v.ID, v.Attempt, v.Attempts = 0, nil, nil
@@ -127,7 +127,7 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 		v.State, v.Reasons, v.Start = job.Cancelled, nil, job.ExpectedStart{}
 		v.Result = &job.Result{Outcome: job.Cancelled, By: by}
 	case !next:
-		v.Start = job.ExpectedStart{} // the array's expected start is that of its next task, not of this task
+		v.Start = job.ExpectedStart{} // the array's expected start is the start of its next task, not of this task
 	}
 	return v
 }

@@ -53,7 +53,7 @@ func TestATaskThatHasNotStartedIsShownByItsArray(t *testing.T) {
 	for name, start := range map[string]time.Time{"3_1": {}, "3_2": {}} {
 		b.View.Jobs[2].Tasks = &job.Tasks{Next: 2, Live: 2}
 		if name == "3_2" {
-			start = noon.Add(time.Hour) // this task is the array's next
+			start = noon.Add(time.Hour) // the array starts this task next
 		}
 		status, body := ask(s, bob, "GET", "/v1/jobs/"+name, "")
 		if j := readJob(t, status, body); j.Task.Name != name || !j.ExpectedStart.Equal(start) {

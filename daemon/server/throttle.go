@@ -14,11 +14,11 @@ import (
 
 // The limits of invariant 4 that a site cannot change.
 const (
-	maxDelay    = time.Second      // longest delay of a request by its user's rate
+	maxDelay    = time.Second      // longest time by which the rate limit delays a request
 	slotTime    = 10 * time.Second // longest wait of a request for a slot
-	answerUnit  = 2 << 10          // so many bytes of an answer count as one more request
-	maxListings = 2                // number at once for one user, because answers can be large
-	dryRunCost  = 20               // a dry run counts as so many requests, because the scheduler plans for it
+	answerUnit  = 2 << 10          // this many bytes of an answer count as one more request
+	maxListings = 2                // most at once for one user, because answers can be large
+	dryRunCost  = 20               // a dry run counts as this many requests, because the scheduler plans for it
 	exempt      = 0                // root's uid: root has no rate limit
 )
 
@@ -49,8 +49,8 @@ func rateOf(l config.Limits) rateLimit {
 	return rateLimit{rate: float64(l.Requests), burst: float64(l.Burst)}
 }
 
-// throttle delays a request that exceeds its user's rate.
-// If the delay would be longer than maxDelay, the request is refused. Root has no rate limit.
+// throttle delays a request that exceeds its user's rate. If the delay would be longer than
+// maxDelay, throttle refuses the request. Root has no rate limit.
 func (l *limits) throttle(r *request) error {
 	if r.person == exempt {
 		return nil
@@ -89,8 +89,8 @@ func (l *limits) takeDryRunSlot(r *request) error {
 	return l.takeListingSlot(r)
 }
 
-// retryLater adds to the reply when to send the request again. It also closes the connection to
-// free its place.
+// retryLater adds to the reply the time after which the client may send the request again. It also
+// closes the connection, so that its place becomes free.
 func retryLater(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))

@@ -167,7 +167,7 @@ func (w *cutOff) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// If a client cuts a listing off, the part that was made by then counts.
+// If a client cuts a listing off, the part that was made before the cut counts.
 func TestAListingThatIsCutOffCounts(t *testing.T) {
 	b := queue()
 	for id := range job.ID(1000) {
@@ -191,7 +191,7 @@ func TestAListingThatIsCutOffCounts(t *testing.T) {
 	}
 }
 
-// slowBackend delays calls of Query, and counts how many are in progress at once.
+// slowBackend delays calls of Query, and counts how many calls are in progress at the same time.
 type slowBackend struct {
 	Backend
 	now, most atomic.Int32
@@ -207,7 +207,7 @@ func (b *slowBackend) Query(ctx context.Context, q job.Query) (job.View, error) 
 	return b.Backend.Query(ctx, q)
 }
 
-// Invariant 4: requests of one user wait for each other, but not for those of other users.
+// Invariant 4: requests of one user wait for each other, but not for requests of other users.
 func TestAUsersRequestsShareSlots(t *testing.T) {
 	for path, want := range map[string]int32{"/v1/jobs": maxListings, "/v1/status": maxListings, "/v1/gpus": 5} {
 		synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestAUsersRequestsShareSlots(t *testing.T) {
 	}
 }
 
-// slowPast delays calls of Past, and counts how many are in progress at once.
+// slowPast delays calls of Past, and counts how many calls are in progress at the same time.
 type slowPast struct {
 	Backend
 	now  atomic.Int32
@@ -343,8 +343,8 @@ func flood(stop <-chan struct{}, socket, method, path string, connections int) (
 }
 
 // BenchmarkListUnderFlood measures how fast one user gets a listing of 1 000 jobs while another
-// user floods the server. Each part is named after the flood's requests. Both users are in this
-// process, so the flood's own work makes the listing slower.
+// user floods the server. Each sub-benchmark has the name of the requests in the flood. Both users
+// are in this process, so the work of the flood itself makes the listing slower.
 func BenchmarkListUnderFlood(b *testing.B) {
 	for _, c := range []struct{ name, method, path string }{
 		{"none", "", ""}, {"version", "GET", "/v1/version"}, {"list", "GET", "/v1/jobs"}, {"refused", "POST", "/v1/gpus/0/pause"},
@@ -397,7 +397,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
 }
 
-// slowTrials delays dry runs, and counts how many are in progress at once.
+// slowTrials delays dry runs, and counts how many are in progress at the same time.
 type slowTrials struct {
 	Backend
 	now  atomic.Int32

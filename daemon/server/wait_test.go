@@ -112,7 +112,7 @@ func TestWaitsAreBoundedPerUser(t *testing.T) {
 }
 
 // A client can ask to wait until the journal has everything that a job printed. The answer says
-// whether the journal has it.
+// whether the journal has everything.
 func TestWaitSaysWhetherAllIsPrinted(t *testing.T) {
 	for want, printed := range map[string]func(context.Context) error{
 		`"printed":true`: func(context.Context) error { return nil }, "": func(context.Context) error { return io.EOF },

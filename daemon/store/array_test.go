@@ -10,7 +10,8 @@ import (
 )
 
 // Each start and end of a task changes a few numbers in its array's row. SQLite then writes only a
-// few pages. It does not write the array's parameters again, which can take a hundred kilobytes.
+// few pages. It does not write the array's parameters again, although they are in the same row and
+// can take a hundred kilobytes.
 func TestArrayRowIsChangedInPlace(t *testing.T) {
 	disk := newDisk(t, "array")
 	p := newPlay(t, disk, lifetime{})

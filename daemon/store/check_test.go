@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Check finds every broken invariant (invariants 3, 4, 7).
+// Check finds every violation of the invariants 3, 4 and 7.
 func TestCheckFinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ damage, want string }{

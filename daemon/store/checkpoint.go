@@ -7,8 +7,9 @@ import (
 )
 
 // checkpointPages is the number of pages in the log at which a checkpoint moves them into the file.
-// They take at most 16 MiB, and mostly a quarter of that. The number is large because each
-// checkpoint costs two syncs, and moves a page that many commits wrote only once.
+// These pages take at most 16 MiB, and usually a quarter of that. The number is large because each
+// checkpoint costs two syncs, and because a checkpoint moves a page only once, however many commits
+// have written it.
 const checkpointPages = 4000
 
 // pagesOf estimates the number of pages that the records add to the log. A job changes its row, its
@@ -29,7 +30,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 	var busy, pages, done int
 	err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &done)
 	if err == nil && pages == done {
-		s.dirty = 0 // if a reader reads an older state, the next commit tries again
+		s.dirty = 0 // if a reader still reads an older state, the next commit tries again
 	}
 	return err
 }

@@ -121,8 +121,8 @@ func runAndKill(t *testing.T, path string, n int) job.ID {
 	return job.ID(acked)
 }
 
-// verifyCommitted checks the acknowledged jobs, whose ids are first to acked, and all later jobs.
-// It returns the last id.
+// verifyCommitted checks the acknowledged jobs, from the id first to the id acked, and all later
+// jobs. It returns the last id.
 func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	t.Helper()
 	ctx := context.Background()

@@ -7,13 +7,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Commit makes all records durable in one transaction, in the given order. It returns nil once they
-// are on disk. After a disk error (see Retryable), the caller may commit the same records again,
-// whether or not the first try reached the disk. Cancelling ctx stops a Commit only before it has
-// begun.
+// Commit makes all records durable in one transaction, in the given order. It returns nil once the
+// records are on disk. After a disk error (see Retryable), the caller may commit the same records
+// again, whether or not the first try reached the disk. Cancelling ctx stops a Commit only before
+// it has begun.
 //
-// The first record of a job fixes its key, owner, task and submission time. Later records change
-// everything else. An array's first record must come before the first records of its tasks.
+// The first record of a job fixes its key, owner, task and submission time. Later records can
+// change everything else. An array's first record must come before the first records of its tasks.
 func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -38,8 +38,9 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	next, err := s.transact(ctx, records)
 	if Retryable(err) && s.checkpointIfWritable(ctx) == nil {
-		// The checkpoint has emptied the log, which keeps its space. So changes succeed even on a
-		// full disk. Only records that make the file grow fail.
+		// The checkpoint has emptied the log without making its file shorter. So records that
+		// change something are written even on a full disk. Only records that make the state file
+		// grow fail.
 		next, err = s.transact(ctx, records)
 	}
 	if err != nil {
@@ -62,8 +63,8 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 }
 
 // checkpointIfWritable makes a checkpoint if the disk is not read-only. It checks the disk before
-// and after the checkpoint: just after the kernel has made a disk read-only, it reports a sync as
-// done without making it.
+// and after the checkpoint: just after the kernel has made a disk read-only, the kernel reports a
+// sync as done without making it.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	if err := s.checkWritable(); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	return s.checkWritable()
 }
 
-// transact writes the records and returns the counters that are stored after that.
+// transact writes the records, and returns the counters that are stored with them.
 func (s *Store) transact(ctx context.Context, records []job.Record) (counters, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {

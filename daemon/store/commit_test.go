@@ -117,9 +117,9 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	}
 }
 
-// The file of the last ids changes its length before and after each commit. That succeeds only if
-// the disk accepts changes, whatever else the disk reports. If it fails because the disk is full,
-// the commit succeeds all the same, and the next change makes the length differ again.
+// The file of the last ids changes its length before and after each commit. Such a change succeeds
+// only if the disk accepts changes, whatever else the disk reports. If it fails because the disk is
+// full, the commit succeeds all the same, and the next change makes the length differ again.
 func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")

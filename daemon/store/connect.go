@@ -18,8 +18,8 @@ const (
 	reporting        // long reads
 )
 
-// connections returns the number of reads for one purpose that can run at once. On a machine with
-// several processors, long reads leave one processor free.
+// connections returns the number of reads for one purpose that can run at the same time. On a
+// machine with several processors, long reads leave one processor free.
 func connections(a access) int {
 	switch a {
 	case reading:

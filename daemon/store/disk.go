@@ -10,7 +10,7 @@ import (
 // disk makes the store's own file system calls. SQLite makes its calls itself.
 type disk struct {
 	// judge is called before each call, with the call's kind and path. If judge returns an error,
-	// the call is not made and returns that error. A nil judge allows every call.
+	// the call is not made and fails with that error. A nil judge allows every call.
 	judge func(op, path string) error
 }
 
@@ -35,8 +35,8 @@ func (d disk) lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// unlock releases a lock and closes its file. Closing the file is not enough: until its exec, a
-// process that was just forked has all descriptors, and would keep the lock.
+// unlock releases a lock and closes its file. Closing the file is not enough: a process that was
+// just forked has all descriptors until its exec, and would keep the lock.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -112,7 +112,7 @@ func (d disk) remove(path string) error {
 	return err
 }
 
-// statfs returns the state of the disk on which path is.
+// statfs returns the state of the disk that has the file at path.
 func (d disk) statfs(path string, st *syscall.Statfs_t) error {
 	if err := d.ask("statfs", path); err != nil {
 		return err

@@ -51,8 +51,8 @@ func mend(path string, judge func(op, path string) error) error {
 var errDied = errors.New("the process has died")
 
 // A damaged file is moved aside and a new one is begun. Meanwhile any of the store's own calls may
-// fail, and the process may die at any of them. Even so, nothing is lost, one damage counts once, a
-// disk error does not count as damage, and no id is given out again (invariants 3 and 6).
+// fail, and the process may die at any of them. Even so, nothing is lost, the damage counts only
+// once, a disk error does not count as damage, and no id is given out again (invariants 3 and 6).
 func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	broken, parts := brokenFile(t)
 	calls := 0

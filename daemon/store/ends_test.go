@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// endRecords returns the ends of many jobs that are cancelled at once. Similar jobs follow each
+// endRecords returns the ends of many jobs that are cancelled in one step. Similar jobs follow each
 // other. Among them are a job of another person, a job that is recorded twice, a job queued in the
 // same transaction, and an array.
 func endRecords() (before, after []job.Record) {
@@ -43,7 +43,7 @@ func endRecords() (before, after []job.Record) {
 	return before, after
 }
 
-// The ends of many jobs are written at once, even if the file has lost one of the jobs.
+// The ends of many jobs are written together, even if the file has lost one of the jobs.
 func TestEndsAtOnce(t *testing.T) {
 	ctx := context.Background()
 	for _, lost := range []job.ID{0, 5} {

@@ -21,7 +21,7 @@ func realMethods(file uintptr) *sqlite.Tsqlite3_io_methods {
 }
 
 // cover replaces the methods of an open file with methods that call the judge first. The file's
-// kind of lock decides which real methods it has. The caller must hold mu.
+// kind of lock decides which real methods the file has. The caller must hold mu.
 func (d *faultyDisk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
 	ours, real := d.tables[file.FpMethods], file.FpMethods
 	if ours == 0 {
@@ -48,8 +48,7 @@ func (d *faultyDisk) fault(op diskOp, file uintptr, off int64, n int) diskFault 
 	return d.Ask(diskCall{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask asks the judge about a call that is not SQLite's but that of other code, and returns the
-// fault.
+// Ask asks the judge about a call that other code than SQLite makes, and returns the fault.
 func (d *faultyDisk) Ask(c diskCall) diskFault {
 	d.asking.Lock()
 	defer d.asking.Unlock()

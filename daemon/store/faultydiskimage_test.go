@@ -82,9 +82,9 @@ func sectorOf(file []byte, s int64) []byte {
 }
 
 // afterCut returns what a power cut leaves of a file. The argument current is the content that
-// processes see. The argument onDisk is called for every sector that may not be on disk, and
-// reports whether it is. Sector -1 means the shorter length of a truncated file. A nil image means
-// that all of the file is on disk.
+// processes see. The function onDisk is called for every sector that may not be on disk, and
+// reports whether the sector is on disk. Sector -1 means the shorter length of a truncated file. A
+// nil image means that all of the file is on disk.
 func (im *diskImage) afterCut(current []byte, onDisk func(sector int64) bool) []byte {
 	if im == nil {
 		return current

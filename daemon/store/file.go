@@ -47,11 +47,12 @@ func (d disk) prepareFile(path string) error {
 }
 
 // begunPath returns the path of a marker file. The marker exists while a new state file is made
-// after a loss. As long as it exists, the state file may be empty.
+// after a loss. While the marker exists, the state file may be empty.
 func begunPath(path string) string { return path + ".begun" }
 
 // checkEmpty is called for an empty state file. It returns an error if ids have been given out,
-// because then jobs have been stored and the file was emptied. Without given ids, the file is new.
+// because then jobs were stored and the file was emptied later. If no ids have been given out, the
+// file is new.
 func (d disk) checkEmpty(path string) error {
 	stored, err := d.exists(idsPath(path))
 	if err != nil || !stored {
@@ -64,8 +65,8 @@ func (d disk) checkEmpty(path string) error {
 	return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 }
 
-// createFile makes an empty state file. If there is a log but no state file, it returns an error:
-// SQLite would delete that log, and with it the last acknowledged jobs.
+// createFile makes an empty state file. If there is a log but no state file, createFile returns an
+// error: SQLite would delete that log, and with it the last acknowledged jobs.
 func (d disk) createFile(path string) error {
 	st, err := d.look(path + "-wal")
 	if err == nil && st.Size() > 0 {

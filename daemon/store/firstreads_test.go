@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Just after a store was opened, many first reads may come at once. This works for each way of
-// opening the store.
+// Just after a store was opened, many first reads may come at the same time. This works for each
+// way of opening the store.
 func TestFirstReadsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
@@ -59,8 +59,8 @@ func firstReads(t *testing.T, s *Store, want *job.Job) {
 	group.Wait()
 }
 
-// Reading one job takes only the connection of its transaction: in this test there is no other.
-// Time in the synctest bubble passes only when every goroutine waits.
+// Reading one job takes only the connection of its transaction: in this test there is no other
+// connection. Time in the synctest bubble passes only when every goroutine waits.
 func TestOneJobTakesOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openNew(t)

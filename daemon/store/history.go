@@ -23,7 +23,7 @@ const (
 	olderAttempts = "DELETE FROM attempts WHERE job_id = ? AND number <= ?"
 
 	forgetAtOnce = 200 // jobs per transaction, because other transactions wait for it
-	forgetSpare  = 10  // percent of the limit that one run frees, so that not every end causes a run
+	forgetSpare  = 10  // part of the limit that one run frees, in percent, so that not every end causes a run
 )
 
 // pastSize computes in SQL the number of bytes that an ended job takes, including its indexes.

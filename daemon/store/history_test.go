@@ -107,7 +107,7 @@ func TestForget(t *testing.T) {
 		records = append(records, job.Record{Job: endedJob(id, job.Completed), Payload: payload()})
 	}
 	alice := &job.Account{UID: 1001, User: "alice"}
-	for id := job.ID(401); id <= 600; id++ { // also alice's, with a subordinate uid, and newer
+	for id := job.ID(401); id <= 600; id++ { // newer jobs, which also belong to alice, with a subordinate uid
 		records = append(records, job.Record{Job: owner(endedJob(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
 	}
 	for id := job.ID(601); id <= 700; id++ {
@@ -143,7 +143,7 @@ func TestForget(t *testing.T) {
 	}
 	mustCheck(t, s)
 
-	// The limit of age removes no part of an array that has not ended.
+	// The age limit removes no part of an array that has not ended.
 	task := taskOf(endedJob(702, job.Completed), 701, 0)
 	commit(t, s, job.Record{Job: task})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {

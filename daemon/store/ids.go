@@ -17,7 +17,7 @@ const idBlock = 1000
 // idsPath returns the path of the file with an upper bound of the ids: all ids that were given out
 // are below the bound. The file stays if the state file beside it is damaged, removed, or replaced
 // by an older copy. So no id is given out twice (invariant 3). This matters because users' scripts
-// have ids, and units and journals are named after them.
+// contain ids, and units and journals are named after them.
 func idsPath(path string) string { return path + ".ids" }
 
 // lastPath returns the path of the file with the next ids to give out. They are below the bound in
@@ -72,7 +72,7 @@ func (s *Store) openCopy() (ids counters) {
 	return ids
 }
 
-// reach replaces each id in c with the id in o, if that is higher.
+// reach replaces each id in c with the id in o if the id in o is higher.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }
@@ -123,8 +123,8 @@ func (d disk) closeLast(f *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// reserveIDs is called before the records are written. It makes sure that their ids are in the file
-// of the last ids, and below the bound on disk.
+// reserveIDs is called before the records are written. It makes sure that the records' ids are in
+// the file of the last ids, and below the bound on disk.
 func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {

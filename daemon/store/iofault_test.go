@@ -23,7 +23,7 @@ import (
 // once at each call. Without it, the tests try only some calls.
 var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
 
-// oneIn is N if, without everyCall, the tests try one call in N.
+// Without everyCall, the tests try one call in oneIn.
 const oneIn = 37 * slower
 
 // play runs the stages of a state file's life on a disk that fails.
@@ -142,14 +142,15 @@ func dump(s *Store) (h contents, err error) {
 	return h, err
 }
 
-// matches compares h with the state after a death, and reports whether they are equal. The ids
-// after the death may be higher, because ids may have been reserved without being used.
+// matches compares the contents with the contents after a death, and reports whether they are
+// equal. The ids after the death may be higher, because ids may have been reserved without being
+// used.
 func (h contents) matches(after contents) bool {
 	return after.text == h.text && after.next.job >= h.next.job && after.next.reservation >= h.next.reservation
 }
 
-// An ending is a death of the process or the machine. nameOnDisk reports which unsynced changes of
-// names are on disk after it, and sectorOnDisk which unsynced sectors.
+// An ending is a death of the process or the machine. The function nameOnDisk reports whether an
+// unsynced change of a name is on disk after it, and sectorOnDisk does this for an unsynced sector.
 type ending struct {
 	name         string
 	nameOnDisk   func(change int) bool
@@ -168,7 +169,8 @@ func (p *play) writeEnd(t *testing.T, e ending) string {
 }
 
 // endings returns a death of the process and a death of the machine. After the death of the
-// process, all unsynced changes are on disk. After that of the machine, half or none of them are.
+// process, all unsynced changes are on disk. After the death of the machine, half of these changes
+// are on disk, or none.
 func endings(r *rand.Rand) []ending {
 	cut := func(name string, percent int) ending {
 		return ending{name, func(int) bool { return r.IntN(100) < percent }, func(int64) bool { return r.IntN(100) < percent }}
@@ -305,13 +307,14 @@ func allTrials(calls []stageCall) (list []trial) {
 }
 
 // hits reports whether the call c fails too, after a fault that lasts made an earlier call fail.
-// Calls of the same kind as the earlier one fail. On a full disk, so do all calls that need space.
+// Calls of the same kind as the earlier call fail. On a full disk, all calls that need space fail
+// as well.
 func (tr trial) hits(c, failed diskCall) bool {
 	needsSpace := c.Op == opWrite || c.Op == opTruncate || c.Op == "write file"
 	return c.Op == failed.Op || tr.fault == faultFull && needsSpace
 }
 
-// run runs the stages with a fault. After an error it repeats the stage, until the cause is gone.
+// run runs the stages with a fault. It repeats a stage after an error, until the cause is gone.
 func (tr trial) run(t *testing.T, p *play, stages []stage, states []contents) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
@@ -371,8 +374,8 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []contents) {
 }
 
 // A lifetime says how the life of a state file begins. The field file is the file, or "" if there
-// is none at the beginning. The field schemas has the schemas of the release that opens the file;
-// nil means this release's.
+// is no file at the beginning. The field schemas has the schemas of the release that opens the
+// file; nil means the schemas of this release.
 type lifetime struct {
 	file    string
 	schemas []string

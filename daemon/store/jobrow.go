@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// jobColumns are the columns of jobs that the store writes. The last columns are copies of other
-// values, for look-ups and reports.
+// jobColumns are the columns of the table jobs that the store writes. The last columns are copies
+// of other values, for look-ups and reports.
 const jobColumns = "id, key, uid, gid, user, owner_groups, name, state, submitted_at, changed_at, stop, stop_by, attempt, label, request, life, result, " +
 	"array_id, task_index, dedup, class, gpu_milli, gpu_mem_bytes, mem_bytes, cpus, time_limit_ns"
 
@@ -67,8 +67,8 @@ func pad(doc string) string {
 	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)
 }
 
-// jobText has those columns of jobQuery that must be decoded, and those that belong to a decoded
-// part.
+// jobText has the columns of jobQuery that must be decoded. It also has the stop and the number of
+// the attempt, which are parts of decoded values.
 type jobText struct {
 	groups, submitted, changed, label, request, life string
 	stop                                             job.StopCause

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Done lists exactly the jobs that completed and have a content hash. A task of an array does not
-// count as the whole array.
+// Done lists exactly the jobs that completed and have a content hash. If a task of an array
+// completed, the array is not in Done.
 func TestDone(t *testing.T) {
 	s := openNew(t)
 	hashed := func(j *job.Job, hash string) *job.Job {

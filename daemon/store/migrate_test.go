@@ -33,8 +33,8 @@ func withNext() []string {
 		UPDATE jobs SET project = name; CREATE INDEX jobs_project ON jobs (project, id)`)
 }
 
-// oldFile makes a state file of this release, which a later release will open: two ended jobs, an
-// array with an ended task, and a waiting job.
+// oldFile makes a state file of this release, to be opened by a later release. It has two ended
+// jobs, an array with an ended task, and a waiting job.
 func oldFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")

@@ -185,8 +185,8 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	t.Logf("%d cuts", cuts)
 }
 
-// requireNewest does what the daemon does at a start. It must find the newest state, or begin an
-// empty file and keep all of the old files.
+// requireNewest starts as the daemon does. It checks that the start finds the newest state, or
+// begins an empty file and keeps all of the old files.
 func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 	t.Helper()
 	found := slices.Collect(maps.Values(filesBeside(t, path)))

@@ -26,7 +26,8 @@ type Options struct {
 	// called once the schema has changed. Migrating may be nil.
 	Migrating func(from, to int) (done func())
 	// LastIDs is a directory for a second file of the last ids. That file survives if the directory
-	// of the state file is replaced by a copy. Errors there are ignored. "" means no second file.
+	// of the state file is replaced by a copy. Errors about that file are ignored. "" means no
+	// second file.
 	LastIDs string
 
 	known []string // scripts of the schemas; only tests of a later schema set them; nil means migrations()
@@ -43,7 +44,7 @@ type Store struct {
 	urgent  *sql.DB // connections that cannot write, for submissions and starts
 	reports *sql.DB // connections that cannot write, for long reads, so that other reads do not wait for these
 
-	byKey, payload *sql.Stmt // prepared reads of urgent: preparing takes longer than reading a row
+	byKey, payload *sql.Stmt // prepared statements of urgent: preparing takes longer than reading a row
 
 	long  longReads
 	write *sql.DB // one connection; nil if read-only

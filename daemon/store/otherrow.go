@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Columns of the tables that are not about jobs. Each has a function that returns its values and
-// one that reads them.
+// Columns of the tables that are not about jobs. For each of these tables, one function returns the
+// values of a row and another reads them.
 const (
 	gpuColumns          = "uuid, paused, drain, reason, actor, at, until, fault"
 	usageColumns        = "account, micro, at, counts"

@@ -20,8 +20,8 @@ func (f *filter) add(cond string, args ...any) {
 	f.where, f.args = append(f.where, cond), append(f.args, args...)
 }
 
-// Past returns the page of ended jobs that the query asks for, in one snapshot. It reads along an
-// index by the time of the end, so the jobs of earlier pages take no time.
+// Past returns the page of ended jobs that the query asks for, in one snapshot. It reads an index
+// that is sorted by the time of the end, so the jobs of earlier pages take no time.
 func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	past, err := s.pastJobs(ctx, q)
 	if err != nil {

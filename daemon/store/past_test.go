@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastJobs commits n jobs that ended a minute after each other. The third job has two attempts.
+// pastJobs commits n jobs whose ends are a minute apart. The third job has two attempts.
 func pastJobs(t testing.TB, s *Store, n int) {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

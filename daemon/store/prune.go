@@ -12,11 +12,11 @@ import (
 // submitted again, the job runs again.
 const (
 	keepPredictions     = 100_000
-	keepUserPredictions = 1000 // the scheduler remembers as many of one user
+	keepUserPredictions = 1000 // the scheduler keeps the same number per user in memory
 	keepDone            = 100_000
 )
 
-// staleOfUser removes each user's oldest predictions above a number, so that a user with many kinds
+// staleOfUser keeps only a number of each user's newest predictions, so that a user with many kinds
 // of jobs does not displace the predictions of others. A key begins with the user's number.
 const staleOfUser = `DELETE FROM predictions WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER (
 	PARTITION BY substr(key, 1, instr(key || ' ', ' ')) ORDER BY at DESC, key DESC) AS n FROM predictions) WHERE n > ?)`

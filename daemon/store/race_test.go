@@ -3,5 +3,5 @@
 package store
 
 // slower divides the number of faults that are tested under the race detector, which makes each
-// test slower. The goroutines are the same.
+// test slower. Fewer faults still run the same goroutines.
 const slower = 6

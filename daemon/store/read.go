@@ -53,7 +53,7 @@ func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) 
 	return list, nil
 }
 
-// Notifications returns the messages about a job, by event and number.
+// Notifications returns the messages about a job, sorted by event and number.
 func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notification, error) {
 	var list []job.Notification
 	err := collect(ctx, s.read, &list, scanNotification,

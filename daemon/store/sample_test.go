@@ -57,7 +57,7 @@ func payload() *job.Payload {
 	}
 }
 
-// runningJob returns the same job as queued, after its start on one GPU.
+// runningJob returns the job of queuedJob, after its start on one GPU.
 func runningJob(id job.ID) *job.Job {
 	j := queuedJob(id)
 	j.State = job.Running
@@ -68,7 +68,7 @@ func runningJob(id job.ID) *job.Job {
 	return j
 }
 
-// endedJob returns the same job as runningJob, after its end.
+// endedJob returns the job of runningJob, after its end.
 func endedJob(id job.ID, how job.State) *job.Job {
 	j := runningJob(id)
 	j.State = how

@@ -25,7 +25,7 @@ type longReads struct {
 	maxTurnWait time.Duration
 }
 
-// errBusy returns the refusal of a long read because too many others are under way.
+// errBusy returns the refusal of a long read because too many other long reads are under way.
 func errBusy() error { return job.Refuse("unavailable/reads") }
 
 // longConn waits for a turn to make a long read. It returns the connection for that read, which the
@@ -34,7 +34,7 @@ func (s *Store) longConn(ctx context.Context) (*sql.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	conn, err := s.reports.Conn(limited)
-	if errors.Is(err, context.DeadlineExceeded) { // the deadline is that of the turn, or an earlier deadline of the caller
+	if errors.Is(err, context.DeadlineExceeded) { // the wait for a turn was too long, or the caller's deadline has passed
 		return nil, errBusy()
 	}
 	return conn, err

@@ -75,7 +75,7 @@ func TestLongReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// A search that lets others read in between finds the same jobs as a search that does not.
+// A search that is interrupted for other reads finds the same jobs as a search that is not.
 func TestSearchInParts(t *testing.T) {
 	s := openNew(t)
 	var records []job.Record

@@ -59,9 +59,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// upsert returns a statement that inserts a row, or updates the row that is already there. The
-// first nKeys of the fixed columns are the key: a row is already there if it has the same values in
-// these. The update sets all columns except the fixed ones.
+// upsert returns a statement that inserts a row, or updates the row that has the same key. The
+// first nKeys of the fixed columns are the key. The update sets the columns that are not fixed.
 func upsert(table, columns string, nKeys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {
@@ -74,8 +73,8 @@ func upsert(table, columns string, nKeys int, fixed ...string) string {
 		strings.Join(fixed[:nKeys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
-// fixedOfJob are the columns of jobs that the first record of a job fixes. The first of them is the
-// table's key.
+// fixedOfJob are the columns of the table jobs that the first record of a job fixes. The first of
+// them is the table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
 // inTx returns the statements for use in a transaction. They end with the transaction.
@@ -151,8 +150,8 @@ func (p *statements) redact(ctx context.Context, records []job.Record) error {
 // writer executes statements and keeps the first error.
 type writer struct{ err error }
 
-// put executes a statement. err is an error of the statement's arguments, or nil. In put's own
-// errors, format and subject describe the data that was to be written.
+// put executes a statement. The argument err is an error from making the statement's arguments, or
+// nil. In put's own errors, format and subject describe the data that was to be written.
 func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, format string, subject any) {
 	if w.err != nil {
 		return

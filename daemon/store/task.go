@@ -32,7 +32,8 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 	return id, nil
 }
 
-// Results returns how the tasks of an array ended, as far as that is on record.
+// Results returns how the tasks of an array ended. It leaves out tasks whose ends are not on
+// record.
 func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
 	r, err := s.longConn(ctx)
 	if err != nil {

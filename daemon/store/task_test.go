@@ -55,7 +55,7 @@ func TestEnds(t *testing.T) {
 	requireEqual(t, err, got, map[job.ID]job.End{})
 }
 
-// Ended jobs are selected by their array.
+// A query can select ended jobs by their array.
 func TestEndedFilters(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -65,7 +65,7 @@ func TestEndedFilters(t *testing.T) {
 	requireEqual(t, err, list, []job.Job{*task})
 }
 
-// A row whose array is gone can never be written. The error is not retryable.
+// The row of a task whose array is gone can never be written. The error is not retryable.
 func TestRecordWithoutItsArray(t *testing.T) {
 	s := openNew(t)
 	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}

@@ -83,7 +83,7 @@ func (d *decoder) result(dst **job.Result, s sql.NullString) {
 	}
 }
 
-// errorAbout returns the decoder's error together with the subject that was being decoded.
+// errorAbout returns the decoder's error, with the name of the subject that was decoded.
 func (d *decoder) errorAbout(format string, subject any) error {
 	if d.err == nil {
 		return nil

@@ -8,10 +8,10 @@ import (
 
 // checkWritable returns an error if the disk of the state file has become read-only. The kernel may
 // make a disk read-only while files are open, after an error or by command. ext4 then still accepts
-// writes to these files, and reports syncs as done that were not. After an error, the disk refuses
-// changes some milliseconds before statfs shows that it is read-only: the journal of ext4 then
-// accepts no changes. Therefore checkWritable changes the length of the file of the last ids. If
-// that succeeds, all earlier syncs are on disk.
+// writes to these files, and reports syncs as done although they were not. After an error, the disk
+// refuses changes some milliseconds before statfs shows that it is read-only: the journal of ext4
+// then accepts no changes. Therefore checkWritable changes the length of the file of the last ids.
+// If this change succeeds, all earlier syncs are on disk.
 func (s *Store) checkWritable() error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t

@@ -32,7 +32,7 @@ func spell(ranges []Range) string {
 }
 
 // Whatever the file says, no range is empty, belongs to root, or begins below the lowest uid, and
-// no line is both a range and bad.
+// no line counts both as a range and as bad.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"alice:100000:65536\n", "1001:165536:65536", "root:100000:1\n:1:1\nx:y:z\n", "bob:2147483647:2147483647\n", "a:65535:9\n0:70000:9\n"} {
 		f.Add(seed)
