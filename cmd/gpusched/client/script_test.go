@@ -308,6 +308,11 @@ func scriptSetups(ts *testscript.TestScript, neg bool, args []string) {
 		text, err := json.Marshal(s.Payload.Setup)
 		ts.Check(err)
 		fmt.Fprintf(ts.Stdout(), "%s", strings.ReplaceAll(string(text), ts.Getenv("WORK"), "$WORK"))
+		if c := s.Payload.Container; !c.IsZero() {
+			text, err := json.Marshal(c)
+			ts.Check(err)
+			fmt.Fprintf(ts.Stdout(), " %s", strings.ReplaceAll(string(text), ts.Getenv("WORK"), "$WORK"))
+		}
 		if s.Payload.EnvMode != contract.EnvInherit {
 			fmt.Fprintf(ts.Stdout(), " %q", s.Payload.Env)
 		}

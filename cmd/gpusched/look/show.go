@@ -128,6 +128,10 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 		if j.Manager != cli.EngineSlurm { // Slurm reports neither the environment nor the umask
 			fact("environment", environmentLine(p, j.State.Terminal()))
 		}
+		fact("image", imageLine(&p.Container))
+		for _, m := range p.Container.Mounts {
+			fact("mount", mountLine(m))
+		}
 		fact("modules", strings.Join(p.Setup.Modules, ", "))
 		fact("conda", p.Setup.Conda)
 		fact("venv", p.Setup.Venv)
@@ -260,6 +264,26 @@ func withLine(p *api.Private) string {
 	parts.Add(p.TTY, "a terminal")
 	parts.Add(s.CUDAArg, "--cuda and its GPUs in the command")
 	parts.Add(s.Compat != "", "the variables of %s", s.Compat)
+	return strings.Join(parts, ", ")
+}
+
+// imageLine names the image of a job's container, its engine and the options for that.
+func imageLine(c *contract.Container) string {
+	if c.IsZero() {
+		return ""
+	}
+	parts := cli.Phrases{string(c.Engine)}
+	parts.Add(c.KeepIDs, "as yourself")
+	parts.Add(len(c.Args) > 0, "with %s", cli.Joined(c.Args, " ", cli.ShellWord))
+	return c.Image + " (" + strings.Join(parts, ", ") + ")"
+}
+
+// mountLine names the source of a mount, and its place in the image if that is another one.
+func mountLine(m contract.Mount) string {
+	var parts cli.Phrases
+	parts.Add(true, "%s", m.Source)
+	parts.Add(m.Target != m.Source, "as %s", m.Target)
+	parts.Add(m.ReadOnly, "for reading only")
 	return strings.Join(parts, ", ")
 }
 

@@ -37,6 +37,7 @@ type fileOfJobs struct {
 	parser *kong.Kong
 	batch  string
 	fleet  *fleet
+	images jobenv.ImageAnswers
 }
 
 // submitFile queues a job for each line of the file. It first reads all lines. If any line is
@@ -122,7 +123,8 @@ func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	}
 	var list []lineJob
 	var wrong []string
-	in, number := &fileOfJobs{a: a, parser: parser, batch: "file-" + api.NewKey()[:8], fleet: newFleet()}, 0
+	in := &fileOfJobs{a: a, parser: parser, batch: "file-" + api.NewKey()[:8], fleet: newFleet(), images: jobenv.ImageAnswers{}}
+	number := 0
 	for line := range strings.Lines(text) {
 		number++
 		l, err := c.readLine(ctx, a, in, strings.TrimRight(line, "\r\n"))
@@ -248,6 +250,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	if l.cmd.Host != "" {
 		return l, in.prepareRemote(&this, l)
 	}
+	l.cmd.Share(in.images)
 	if l.req, err = l.cmd.MakeRequest(ctx, mine); err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func lackedBy(ctx context.Context, host string, byNeed map[string]*remoteJob) fu
 	return func(need string) error { return lacks[need] }
 }
 
-// needsKey returns the same key for jobs with the same directory, program, script and set-up.
+// needsKey returns the same key for jobs with the same directory, program, script, set-up and image.
 func (n *remoteJob) needsKey() string {
 	argv := n.c.Command
 	if argv[0] == "--" {
@@ -104,7 +104,8 @@ func (n *remoteJob) needsKey() string {
 	}
 	c := n.c
 	// Strings can always be marshalled.
-	text, _ := json.Marshal([]any{c.Chdir, argv[0], jobenv.ScriptOf(argv), c.Env, c.SetupOptions, c.Force})
+	program := []string{argv[0], jobenv.ScriptOf(argv)}
+	text, _ := json.Marshal([]any{c.Chdir, program, c.Env, c.SetupOptions, c.ContainerOptions, c.Force})
 	return string(text)
 }
 

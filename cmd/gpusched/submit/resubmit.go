@@ -248,6 +248,9 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 	program := p.Program
 	if j.State.Terminal() {
 		program.Env = jobenv.Environ(p.EnvMode, nil, a.Environ)
+		if !p.Container.IsZero() {
+			program.Env = jobenv.ImageEnviron(nil, a.Environ)
+		}
 	}
 	program.Log.Path = cmp.Or(p.LogPattern, p.Log.Path, job.NoLog)
 	s.Request.Array = r.array(&c.Change)

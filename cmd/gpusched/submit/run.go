@@ -121,7 +121,9 @@ func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
 	if len(c.Command) == 0 {
 		this := *a
 		c.Command = []string{cmp.Or(a.Getenv("SHELL"), "/bin/sh")}
-		if !jobenv.Runnable(c.Command[0]) {
+		if c.IsContainer() {
+			c.Command = shellOfImage
+		} else if !jobenv.Runnable(c.Command[0]) {
 			return cli.Refuse(api.CodeUsage, "name another, as in: gpusched shell -- bash",
 				"your shell %q (SHELL) can't be run here", c.Command[0])
 		}
@@ -130,6 +132,9 @@ func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	return c.RunCmd.Run(ctx, a)
 }
+
+// shellOfImage runs bash if an image has it, and else sh.
+var shellOfImage = []string{"sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"}
 
 // byEngine replaces this process with a client program of another engine, which runs the command.
 // srun, for example, passes on the caller's terminal, input and signals, and returns the job's exit

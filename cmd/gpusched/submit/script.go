@@ -46,7 +46,7 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 		return nil, a, err
 	}
 	s, err := scriptOf(a, dir, argv[0])
-	if err == nil && s != nil && !c.Force {
+	if err == nil && s != nil && !c.Force && !c.IsContainer() && !s.names("--image") {
 		err = s.checkInterpreter(a)
 	}
 	if s == nil || err != nil || len(s.lines) == 0 && s.runsDirectly() && !a.As.Keeps {

@@ -113,6 +113,11 @@ func (s *scriptFile) addLine(number int, text string) {
 	}
 }
 
+// names reports whether a line of options contains an option.
+func (s *scriptFile) names(option string) bool {
+	return slices.ContainsFunc(s.lines, func(l scriptLine) bool { return strings.Contains(l.text, option) })
+}
+
 // readInterpreter parses the first line as the kernel does. The first word is the program, and the
 // rest is one argument. If the line ends with a carriage return, the argument ends with it, too.
 func (s *scriptFile) readInterpreter(line string) {

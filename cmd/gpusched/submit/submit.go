@@ -63,9 +63,10 @@ type JobOptions struct {
 	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label"`
 
 	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around"`
-	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around"`
+	Env    string   `name:"env" placeholder:"MODE" enum:",inherit,clean,login" default:"" group:"around"`
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around"`
 	jobenv.SetupOptions
+	jobenv.ContainerOptions
 	estimate.ModelOptions
 	notifyOptions
 
@@ -173,7 +174,7 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 	}
 	req := api.SubmitRequest{
 		Key: api.NewKey(), Label: c.Label, Request: c.Request,
-		Program: api.Program{Argv: argv, EnvMode: contract.EnvMode(c.Env), Umask: a.Umask},
+		Program: api.Program{Argv: argv, EnvMode: cmp.Or(contract.EnvMode(c.Env), contract.EnvInherit), Umask: a.Umask},
 	}
 	if a.Asked != nil && a.Asked.Job != nil {
 		req.Key, req.DryRun = a.Asked.Job.Key, a.Asked.Job.DryRun
@@ -196,7 +197,7 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 		return req, err
 	}
 	req.WarnSignal, req.WarnMain, req.WarnBefore = c.Signal.Signal, c.Signal.Main, job.Span(c.Signal.Before)
-	if err := c.setEnvironment(a, argv, &req); err != nil {
+	if err := c.setEnvironment(ctx, a, argv, &req); err != nil {
 		return req, err
 	}
 	if err := c.inScreen(a, &req); err != nil {
@@ -232,7 +233,7 @@ func (c *JobOptions) argv(a *cli.App) ([]string, error) {
 
 // setEnvironment sets the directory, the environment and the log, and the content hash, which
 // depends on these.
-func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRequest) error {
+func (c *JobOptions) setEnvironment(ctx context.Context, a *cli.App, argv []string, req *api.SubmitRequest) error {
 	dir, err := jobenv.WorkDir(a, c.Chdir)
 	if err == nil && jobenv.NotDir(dir) != "" && !c.Force {
 		err = unexpanded("--chdir", c.Chdir)
@@ -244,6 +245,9 @@ func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRe
 	if err != nil {
 		return err
 	}
+	if err := c.refuseOutside(); err != nil {
+		return err
+	}
 	setup, vars, err := c.SetUp(a, dir, c.Force)
 	if err != nil {
 		return err
@@ -253,8 +257,12 @@ func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRe
 	if err := c.checkLog(a, dir); err != nil {
 		return err
 	}
+	if err := c.setContainer(ctx, a, set, req); err != nil {
+		return err
+	}
 	if c.Once {
-		req.Dedup = jobenv.ContentHash(argv, dir, c.Env, set, jobenv.SetupWords(setup)...)
+		words := append(jobenv.SetupWords(setup), jobenv.ContainerWords(req.Container)...)
+		req.Dedup = jobenv.ContentHash(argv, dir, string(req.EnvMode), set, words...)
 	}
 	return nil
 }
@@ -383,6 +391,8 @@ func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 	switch {
 	case slices.Contains(jobenv.ShellWords, program):
 		return jobenv.RefuseShellWord(req.Argv)
+	case c.IsContainer():
+		return c.checkInImage(a, req)
 	case strings.Contains(program, "/"):
 		if path := jobenv.InDir(dir, program); path != "" {
 			return jobenv.CheckFile(a, program, path)
