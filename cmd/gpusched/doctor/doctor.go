@@ -47,7 +47,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	case c.Report:
 		return report(ctx, a, c.File)
 	}
-	checks := installation.Check(ctx, a.Daemon(), cli.Version, a.Root)
+	checks := append(installation.Check(ctx, a.Daemon(), cli.Version, a.Root), checkEngines(ctx, a)...)
 	reply := api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}
 	return look.ShowHealth(a, c.OutputFlags, c.Quiet, "doctor", reply)
 }

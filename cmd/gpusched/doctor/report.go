@@ -68,7 +68,7 @@ func newBugReport(ctx context.Context, a *cli.App) []byte {
 	r.learn(jobs, gpus)
 	r.versions(ctx)
 	r.settings()
-	checks := look.WorstFirst(installation.Check(ctx, a.Daemon(), cli.Version, a.Root))
+	checks := look.WorstFirst(append(installation.Check(ctx, a.Daemon(), cli.Version, a.Root), checkEngines(ctx, a)...))
 	r.checks(checks)
 	r.addGPUs(gpus)
 	r.jobs(jobs, err)
