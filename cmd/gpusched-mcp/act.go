@@ -20,6 +20,8 @@ type submitIn struct {
 	Array     string         `json:"array,omitempty"`
 	After     []string       `json:"after_ok,omitempty"`
 	Log       string         `json:"log,omitempty"`
+	Image     string         `json:"image,omitempty"`
+	Mounts    []string       `json:"mounts,omitempty"`
 	Options   map[string]any `json:"options,omitempty"`
 }
 
@@ -57,6 +59,8 @@ func (t *tools) submitTool(name, does string, readOnly bool) *mcp.Tool {
 			"directory": text("the directory to run the job in, an absolute path"),
 			"array":     text("queue many tasks as one job, such as 0-9, or 0-99%4 to run at most 4 at once"),
 			"after_ok":  texts("start only after these jobs have completed"),
+			"image":     text("run the command in a container of this image, such as docker.io/library/python:3 or x.sif; the directory and the user's home are there, too"),
+			"mounts":    texts("further directories and files for the image: PATH, PATH:/mnt or PATH:/mnt:ro"),
 			"log":       text("also write the output to this file; %j stands for the job's number"),
 		}, "command", "directory"),
 	}
@@ -152,10 +156,15 @@ func (t *tools) submitCommand(ctx context.Context, input submitIn, how ...string
 	words := arguments(requestOptions, input.Options)
 	args := append([]string{"submit"}, how...)
 	args = append(args, words...)
-	for name, value := range map[string]string{"array": input.Array, "log": input.Log, "after-ok": strings.Join(input.After, ",")} {
+	for name, value := range map[string]string{
+		"array": input.Array, "log": input.Log, "after-ok": strings.Join(input.After, ","), "image": input.Image,
+	} {
 		if value != "" {
 			args = append(args, "--"+name+"="+value)
 		}
+	}
+	for _, m := range input.Mounts {
+		args = append(args, "--mount="+m)
 	}
 	return t.runJSON(ctx, input.Directory, append(append(args, "--"), input.Command...)...)
 }

@@ -183,6 +183,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		{"dry_run", args{"command": []string{"true"}, "directory": "here"}, "not an absolute path"},
 		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"gpus": "many"}}, "many"},
 		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"user": "root"}}, "user"},
+		{"dry_run", args{"command": []string{"true"}, "directory": "/", "image": "i", "mounts": []string{"/no-such-directory"}}, "to mount"},
 		{"dry_run", args{"command": []string{"no-such-program-here"}, "directory": "/"}, "no-such-program-here"},
 		{"submit", args{"command": []string{"true"}, "directory": "/"}, "submit"},
 		{"cancel", args{"ids": []string{"1"}}, "cancel"},

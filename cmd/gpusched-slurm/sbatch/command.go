@@ -94,6 +94,9 @@ type mapping struct {
 // newMapping validates a request and returns its mapping.
 func newMapping(r api.SubmitRequest, s Site) (*mapping, error) {
 	m := &mapping{site: s, r: r.Request, label: r.Label, p: r.Program.Contract()}
+	if m.p.Container.Image != "" {
+		return nil, &api.Error{Code: api.CodeNever, Message: "on Slurm: " + otherImage.text()}
+	}
 	var err error
 	if m.r.Array, err = api.Tasks(r.Array); err != nil {
 		return nil, usage(words.Error(err))

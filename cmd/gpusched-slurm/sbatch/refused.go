@@ -50,6 +50,10 @@ var refusals = []struct {
 // notByMail reports whether a notification is not sent by mail.
 func notByMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMail }
 
+// otherImage is refused. It is part of what the job runs.
+var otherImage = Gap{"--image", "Slurm itself runs no images",
+	"run the engine as the command, such as apptainer exec --nv IMAGE, or use the site's own option (pyxis: srun --container-image)"}
+
 // Options with another meaning on Slurm.
 var (
 	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
@@ -65,7 +69,7 @@ func Gaps() (list []Gap) {
 	for _, r := range refusals {
 		list = append(list, r.Gap)
 	}
-	return append(list, otherGrace, otherSpread, otherPreemptible, otherTruncate)
+	return append(list, otherImage, otherGrace, otherSpread, otherPreemptible, otherTruncate)
 }
 
 // refuseForeign refuses options that only a scheduler of one machine can carry out.

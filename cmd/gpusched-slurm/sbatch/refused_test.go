@@ -23,6 +23,7 @@ func TestEveryGap(t *testing.T) {
 		"--on-timeout requeue":                   func(r *api.SubmitRequest) { r.OnTimeout, r.TimeLimit = job.TimeoutRequeue, minute },
 		"--signal-to main":                       func(r *api.SubmitRequest) { r.SignalTo = job.SignalMain },
 		"--screen":                               func(r *api.SubmitRequest) { r.Screen = true },
+		"--image":                                func(r *api.SubmitRequest) { r.Container.Image = "alpine" },
 		"--notify webhook:end, --notify terminal:end": func(r *api.SubmitRequest) {
 			r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyEnd}, Way: job.NotifyTerminal}}
 		},

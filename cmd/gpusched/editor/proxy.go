@@ -92,6 +92,9 @@ func (c *holder) complete(a *cli.App) error {
 	case c.Screen:
 		return cli.Refuse(api.CodeUsage, "type 'screen' after you have connected",
 			"--screen makes no sense here: the job has no terminal")
+	case c.IsContainer():
+		return cli.Refuse(api.CodeUsage, "run containers in the job once you are there, such as with 'apptainer exec --nv'",
+			"--image makes no sense here: sshd and the editor's own programs are not in the image")
 	}
 	return nil
 }
