@@ -42,7 +42,8 @@ func (r *rig) awaitState(after int64, id job.ID, state job.State) (last int64, k
 }
 
 // After a restart, a subscriber that had every event continues without a gap and gets what it
-// missed. A subscriber whose number is unknown to the daemon learns that there is a gap.
+// missed. If the daemon does not have the events after a subscriber's number, the subscriber learns
+// that there is a gap.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	from := r.lastNumber()

@@ -86,7 +86,7 @@ func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	}
 }
 
-// A stop lasts until the job's grace is over, however long the grace is, and then sends SIGKILL. If
+// A stop waits until the job's grace is over, however long the grace is, and then sends SIGKILL. If
 // the bus never answers, the stop takes only a little longer.
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {

@@ -26,7 +26,7 @@ func TestShutdown(t *testing.T) {
 		r.bus.Signal(name)
 	}
 	r.waitUntil("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
-	small := r.submit(0, nil) // there is room, so this job waits for a sample of the GPUs, or systemd refuses its start
+	small := r.submit(0, nil) // there is room for this job, but it waits, or its start fails for now
 	r.stop()
 	r.bus.Reboot()
 	r.start()

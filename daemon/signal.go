@@ -99,9 +99,10 @@ func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, wh
 	return err
 }
 
-// hasTerminal reports whether the main process of a job is not the job's command, but the process
-// that holds the job's terminal or runs its container. That process passes on only the signals that were named at
-// submission (launch.Spec.Aimed). Other signals can't be sent to the command alone.
+// hasTerminal reports whether the main process of a job is not the job's command, but a process
+// that holds the job's terminal or runs the job's container. That process passes on only the
+// signals that were named at submission (launch.Spec.Aimed). Other signals can't be sent to the
+// command alone.
 func (x *executor) hasTerminal(ctx context.Context, j *job.Job) bool {
 	p, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	return err == nil && p.TTY || j.Request.Screen || j.Request.ContainerEngine == contract.Podman

@@ -22,8 +22,8 @@
 //  6. A file from a newer release is refused and stays unchanged. A file from an older release is
 //     copied before it is changed. A damaged file is not changed: Quarantine moves it away whole. A
 //     file that cannot be read does not count as damaged.
-//  7. A job in a terminal state has a result. A job's current attempt has the highest number of its
-//     attempts. A request key names one job per user. A task of an array becomes one job.
+//  7. A job in a terminal state has a result. The current attempt of a job is the attempt with the
+//     highest number. A request key names one job per user. A task of an array becomes one job.
 //  8. When a job ends, its environment is removed from the file. The data that is kept about
 //     ended jobs is bounded (see Forget), and so is the number of attempts of each job.
 package store
