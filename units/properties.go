@@ -94,17 +94,22 @@ func screenProperties(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
-// containerProperties makes systemd create a directory in memory for the containers of the user's
-// jobs, as root, and remove what a container left after every end of the job. The directory
+// containerProperties makes systemd remove what a container left after every end of the job. For
+// Podman, systemd also creates a directory in memory for the containers of the user's jobs, as root.
+// The directory
 // outlives the job, because others of the user's jobs use it, and the user's session, in whose
 // directory Podman would otherwise keep what it needs for a container that runs.
 func containerProperties(s Spec) []Property {
-	if s.Engine != contract.Podman {
+	if s.Engine != contract.Podman && s.Engine != contract.Docker {
 		return nil
 	}
 	argv := []string{s.Launcher, contract.ContainerEndFlag, s.SpecPath}
+	end := Property{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}
+	if s.Engine == contract.Docker {
+		return []Property{end}
+	}
 	return []Property{
-		{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}},
+		end,
 		{"RuntimeDirectory", []string{contract.ContainersDir + "/" + strconv.Itoa(s.UID)}},
 		{"RuntimeDirectoryMode", uint32(0o700)},
 		{"RuntimeDirectoryPreserve", "yes"},
@@ -128,11 +133,11 @@ func IsCheck(argv []string) bool { return len(argv) > 1 && argv[1] == contract.C
 // process that copies the output.
 const leastGrace = time.Second
 
-// leastContainerGrace is enough time for Podman to remove a container.
+// leastContainerGrace is enough time for an engine to remove a container.
 const leastContainerGrace = 5 * time.Second
 
 func grace(s Spec) time.Duration {
-	if s.Engine == contract.Podman {
+	if s.Engine == contract.Podman || s.Engine == contract.Docker {
 		return max(s.Grace, leastContainerGrace)
 	}
 	if s.Screen || s.Log {

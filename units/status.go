@@ -25,7 +25,7 @@ type Status struct {
 	CheckStatus int32  // like MainStatus, for the check
 	JobPending  bool   // systemd has a start or stop in its queue
 	Stopped     bool   // the unit was already being stopped when the main process ended
-	EngineEnded bool   // the main process ended with Docker's own exit status, after Docker was stopped or restarted
+	EngineEnded bool   // the main process failed after Docker, which ran its container, was stopped or restarted
 	Spent       bool   // the unit ended, has no processes, and a stop would run no command: only its result remains
 
 	CPUNSec    uint64 // CPU time in nanoseconds; Infinity: unknown

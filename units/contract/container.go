@@ -28,6 +28,10 @@ type Container struct {
 	// Podman's driver and directory for the user's own images.
 	Driver string `json:"driver,omitempty"`
 	Store  string `json:"store,omitempty"`
+
+	// CDI means that Docker takes the names of GPUs in CDI files (nvidia.com/gpu=UUID), which bring the
+	// driver's libraries into the container.
+	CDI bool `json:"cdi,omitempty"`
 }
 
 // IsZero reports whether there is no container.

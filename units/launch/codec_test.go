@@ -158,7 +158,7 @@ func TestTheVersionIsOfTheseFields(t *testing.T) {
 		"EnvMode string, Env []string, Dir string, Umask int, Setup {Modules []string, Conda string, " +
 		"Venv string, Command string, CUDAArg bool, Compat string}, " +
 		"Container {Engine string, Image string, Mounts []{Source string, Target string, ReadOnly bool}, " +
-		"Args []string, KeepIDs bool, Driver string, Store string}, Log {Path string, Truncate bool}, " +
+		"Args []string, KeepIDs bool, Driver string, Store string, CDI bool}, Log {Path string, Truncate bool}, " +
 		"TTY bool}, Home string, User string, Shell string, " +
 		"GPUs []{UUID string, Index int, Minor int, GICap int, CICap int, Milli int, PromiseBytes int64}, ShareMilli int, " +
 		"GPUMemMiB int64, Visible string, Screen string, Aimed []int, Ignored int, Variables []string, " +

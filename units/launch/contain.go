@@ -43,7 +43,10 @@ func (r *run) contain(s *Spec, filtered bool) *Failure {
 
 // surroundings returns what the box of a job takes from this machine.
 func (r *run) surroundings() *surroundings {
-	return &surroundings{self: r.self, group: controlGroup(), base: r.base, cdi: cdiFiles(), free: portFree}
+	exists := func(path string) bool { return unix.Access(path, unix.F_OK) == nil }
+	return &surroundings{
+		self: r.self, group: controlGroup(), base: r.base, cdi: cdiFiles(), free: portFree, ids: ownIDs(), exists: exists,
+	}
 }
 
 // controlGroup returns the control group of this process in systemd's hierarchy.
@@ -79,7 +82,10 @@ type runner func(argv, env []string, quiet bool) (status int, printed string, er
 // prepare gets the engine ready for the container: it removes what killed containers left, and
 // pulls the image if it is not there.
 func (b *box) prepare(run runner) *Failure {
-	if b.Engine != contract.Podman {
+	switch b.Engine {
+	case contract.Docker:
+		return b.prepareDocker(run)
+	case contract.Apptainer:
 		return nil // Apptainer keeps no state, and pulls by itself
 	}
 	status, err := b.heal(run, "image", "exists", b.Image)
@@ -90,8 +96,13 @@ func (b *box) prepare(run runner) *Failure {
 	case status == 0:
 		return nil
 	}
-	os.Stderr.WriteString("gpusched: the image " + shorten(b.Image) + " is not here yet: podman pull\n")
-	status, _, err = run(b.podman("pull", b.Image), b.outsideOfPull(), false)
+	return b.pull(run, b.podman("pull", b.Image), b.outsideOfPull())
+}
+
+// pull runs the command that pulls the image. The job's output has its progress.
+func (b *box) pull(run runner, argv, env []string) *Failure {
+	os.Stderr.WriteString("gpusched: the image " + shorten(b.Image) + " is not here yet: " + argv[0] + " pull\n")
+	status, _, err := run(argv, env, false)
 	if err == nil && status != 0 {
 		err = statusError(status)
 	}
@@ -148,11 +159,16 @@ func statusError(status int) error { return errors.New("exit status " + strconv.
 // last process. If Podman has ended by itself, it has removed the container.
 func endContainer(path string, environ []string) int {
 	s, err := Read(path)
-	if err != nil || s.Container.Engine != contract.Podman || valueOf(environ, "EXIT_CODE") == "exited" && !s.hasHolder() {
+	if err != nil || s.Container.IsZero() || valueOf(environ, "EXIT_CODE") == "exited" && !s.hasHolder() {
 		return 0 // nobody would read an error
 	}
 	b := newBox(s, s.RequireFilter, &surroundings{base: environ, free: func(int) bool { return true }})
-	_, _ = b.heal(runChild, "rm", "--force", "--time=0", "--ignore", b.name)
+	switch b.Engine {
+	case contract.Podman:
+		_, _ = b.heal(runChild, "rm", "--force", "--time=0", "--ignore", b.name)
+	case contract.Docker:
+		_, _, _ = runChild(b.dockerCommand("rm", "--force", b.name), b.outside, true)
+	}
 	return 0
 }
 

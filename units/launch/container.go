@@ -31,6 +31,8 @@ type box struct {
 	outside []string // the environment of the engine itself, K=V
 	runtime string   // directory of the user's containers in jobs, in memory; "": there is none
 	init    string   // path of the first process in the container
+
+	docker dockerBox
 }
 
 // surroundings are what a box depends on outside the spec.
@@ -40,6 +42,9 @@ type surroundings struct {
 	base  []string            // environment of the unit
 	cdi   []string            // the texts of the machine's CDI files
 	free  func(port int) bool // reports whether nobody listens at a port
+
+	ids    ids
+	exists func(path string) bool // reports whether there is a file
 }
 
 // newBox returns the box of a job.
@@ -52,7 +57,11 @@ func newBox(s *Spec, filterActive bool, a *surroundings) *box {
 		b.gpus = append(b.gpus, g.UUID)
 	}
 	b.named = len(b.gpus) > 0 && !slices.ContainsFunc(b.gpus, func(uuid string) bool { return !namesDevice(a.cdi, uuid) })
-	fromZero := filterActive || b.Engine == contract.Podman && b.named // CUDA sees no other GPU, and counts from 0
+	// CUDA sees no other GPU, and counts from 0.
+	fromZero := filterActive || b.Engine == contract.Docker || b.Engine == contract.Podman && b.named
+	if b.Engine == contract.Docker {
+		b.docker = newDockerBox(s, a)
+	}
 	b.argv = withCUDA(s, fromZero)
 	b.setVariables(s, fromZero, a)
 	b.setOutside(a.base)
@@ -135,8 +144,11 @@ func (b *box) setOutside(base []string) {
 
 // start returns the command that starts the container, and its environment.
 func (b *box) start() (argv, env []string) {
-	if b.Engine == contract.Apptainer {
+	switch b.Engine {
+	case contract.Apptainer:
 		return append(b.apptainer(), b.argv...), b.apptainerEnvironment()
+	case contract.Docker:
+		return b.dockerRun()
 	}
 	argv = b.podman("run", "--pull=never", "--rm", "--replace", "--name="+b.name, "--init", "--init-path="+b.init,
 		"--cgroups=disabled", "--cgroupns=host", "--sdnotify=ignore", "--network=host", "--ipc=host",
@@ -152,22 +164,35 @@ func (b *box) start() (argv, env []string) {
 	for _, gpu := range b.devices() {
 		argv = append(argv, "--device="+gpu)
 	}
+	argv = append(argv, b.mountOptions()...)
+	options, env := b.variableOptions()
+	return slices.Concat(argv, options, b.Args, []string{b.Image}, b.argv), env
+}
+
+// mountOptions returns the options of Podman and Docker for the mounts.
+func (b *box) mountOptions() (list []string) {
 	for _, m := range b.mounts() {
 		fields := []string{"type=bind", "src=" + m.Source, "dst=" + m.Target}
 		if m.ReadOnly {
 			fields = append(fields, "ro=true")
 		}
-		argv = append(argv, "--mount="+commaSeparated(fields))
+		list = append(list, "--mount="+commaSeparated(fields))
 	}
+	return list
+}
+
+// variableOptions returns the options of Podman and Docker for the variables of the container, and
+// the environment of the engine that the options refer to.
+func (b *box) variableOptions() (list, env []string) {
 	env = slices.Clone(b.outside)
 	for _, kv := range b.env {
 		if name := nameOf(kv); meansSomething(name) {
-			argv = append(argv, "--env="+kv)
+			list = append(list, "--env="+kv)
 		} else { // a value may be secret, and other users can read a command line
-			argv, env = append(argv, "--env="+name), append(env, kv)
+			list, env = append(list, "--env="+name), append(env, kv)
 		}
 	}
-	return slices.Concat(argv, b.Args, []string{b.Image}, b.argv), env
+	return list, env
 }
 
 // enter returns what precedes a command that runs in the container beside the job's, and its
@@ -180,7 +205,11 @@ func (b *box) enter(tty bool, term string) (argv, env []string) {
 		}
 		return b.apptainer(), env
 	}
-	argv = b.podman("exec", "--interactive", "--workdir="+b.dir)
+	engine := b.podman
+	if b.Engine == contract.Docker {
+		engine = b.dockerCommand
+	}
+	argv = engine("exec", "--interactive", "--workdir="+b.dir)
 	if tty {
 		argv = append(argv, "--tty")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,7 +83,7 @@ func checkSpec(s *Spec) *Failure {
 		what = "no command"
 	case s.EnvMode != contract.EnvInherit && s.EnvMode != contract.EnvClean && s.EnvMode != contract.EnvLogin:
 		what = "an unknown environment mode"
-	case !s.Container.IsZero() && s.Container.Engine != contract.Podman && s.Container.Engine != contract.Apptainer:
+	case !s.Container.IsZero() && !slices.Contains(contract.Engines(), s.Container.Engine):
 		what = "an unknown engine of containers"
 	case !filepath.IsAbs(s.Dir):
 		what = "no absolute directory"

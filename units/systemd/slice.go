@@ -231,12 +231,9 @@ func ofSlice(s *units.Status, slice string) {
 	}
 }
 
-// dockerFailed is the exit status with which Docker's command reports that Docker failed. A program
-// in a container may end with it, too.
-const dockerFailed = 125
-
 // dockerEnded reports whether Docker's daemon has been stopped since a moment of the monotonic
-// clock, in microseconds. An upgrade of Docker restarts it, and that ends its containers.
+// clock, in microseconds. An upgrade of Docker restarts it, and that ends its containers: those that
+// it can still stop with SIGTERM or SIGKILL, the others with the exit status 125 of its own.
 func (l *link) dockerEnded(ctx context.Context, since uint64) bool {
 	p, err := l.properties(ctx, objectPath("docker.service"), unitIface, "ActiveExitTimestampMonotonic")
 	return err == nil && get[uint64](p, "ActiveExitTimestampMonotonic") > since

@@ -224,7 +224,7 @@ func TestContainersIn(t *testing.T) {
 	})
 }
 
-// The exit status 125 of a job in a slice is Docker's own if Docker was stopped since the job began.
+// A failure of a job in a slice is due to Docker if Docker was stopped since the job began.
 func TestDockerEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int32
@@ -235,7 +235,8 @@ func TestDockerEnded(t *testing.T) {
 		"restarted":            {125, slice1, 900, true},
 		"restarted before":     {125, slice1, 400, false},
 		"never":                {125, slice1, 0, false},
-		"the job's status":     {1, slice1, 900, false},
+		"stopped":              {143, slice1, 900, true},
+		"completed":            {0, slice1, 900, false},
 		"a job without Docker": {125, "gpujobs-u1001.slice", 900, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {

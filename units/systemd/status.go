@@ -64,7 +64,7 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 		return units.Status{Name: name}, err
 	}
 	s := p.status(name)
-	if s.MainCode == units.CLDExited && s.MainStatus == dockerFailed && isJobSlice(get[string](p, "Slice")) {
+	if s.MainCode == units.CLDExited && s.MainStatus != 0 && isJobSlice(get[string](p, "Slice")) {
 		s.EngineEnded = l.dockerEnded(ctx, get[uint64](p, "ExecMainStartTimestampMonotonic"))
 	}
 	return s, nil

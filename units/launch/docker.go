@@ -1,0 +1,141 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// A container of Docker is no child of this process, but of a daemon that runs as root. So what a
+// process gets from its unit is named on the command line: ids, limits, devices and the slice. The
+// job's slice then limits and ends the container, as the unit does for every other process.
+
+// A dockerBox is what only a container of Docker needs.
+type dockerBox struct {
+	slice  string   // the job's own, "" if this process is in none
+	nodes  []string // device nodes of the job's GPUs and of the driver
+	limits []contract.Limit
+	ids    ids
+}
+
+// ids are the user and the groups of this process.
+type ids struct {
+	uid, gid int
+	groups   []int
+}
+
+func ownIDs() ids {
+	groups, _ := unix.Getgroups()
+	return ids{os.Geteuid(), os.Getegid(), groups}
+}
+
+func newDockerBox(s *Spec, a *surroundings) (d dockerBox) {
+	d.ids, d.limits = a.ids, s.SoftLimits
+	if slice := path.Base(path.Dir(a.group)); strings.HasSuffix(slice, "-j"+strconv.FormatInt(s.JobID, 10)+".slice") {
+		d.slice = slice
+	}
+	if len(s.GPUs) == 0 {
+		return d
+	}
+	for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"} {
+		d.nodes = append(d.nodes, devDir+"/"+name)
+	}
+	for _, g := range s.GPUs {
+		d.nodes = append(append(d.nodes, node(g.Minor)), g.CapNodes()...)
+	}
+	d.nodes = slices.DeleteFunc(d.nodes, func(path string) bool { return a.exists == nil || !a.exists(path) })
+	return d
+}
+
+// dockerCommand returns a command of Docker. The socket is named, because a context of the user may choose
+// the daemon of another machine.
+func (b *box) dockerCommand(words ...string) []string {
+	return append([]string{"docker", "--host=unix:///var/run/docker.sock"}, words...)
+}
+
+// dockerRun returns the command that starts the container, and its environment.
+func (b *box) dockerRun() (argv, env []string) {
+	argv = b.dockerCommand("run", "--pull=never", "--rm", "--init", "--name="+b.name, "--cgroup-parent="+b.docker.slice,
+		"--network=host", "--ipc=host", "--security-opt=label=disable", "--log-driver=none",
+		fmt.Sprintf("--user=%d:%d", b.docker.ids.uid, b.docker.ids.gid), "--workdir="+b.dir)
+	for _, gid := range b.docker.ids.groups {
+		if gid != b.docker.ids.gid {
+			argv = append(argv, "--group-add="+strconv.Itoa(gid))
+		}
+	}
+	if b.tty {
+		argv = append(argv, "--interactive", "--tty")
+	}
+	for _, l := range b.docker.limits {
+		if name := dockerLimit(l.Name); name != "" {
+			argv = append(argv, "--ulimit="+name+"="+limitWord(l.Soft)+":"+limitWord(l.Hard))
+		}
+	}
+	if b.CDI && b.named {
+		for _, gpu := range b.devices() {
+			argv = append(argv, "--device="+gpu)
+		}
+	} else {
+		for _, node := range b.docker.nodes {
+			argv = append(argv, "--device="+node)
+		}
+	}
+	argv = append(argv, b.mountOptions()...)
+	options, env := b.variableOptions()
+	return slices.Concat(argv, options, b.Args, []string{b.Image}, b.argv), env
+}
+
+// dockerLimit returns Docker's name of a limit, or "" if the container does not get that limit: of
+// address space, which Docker does not know, and of processes, which would count all of the user's.
+func dockerLimit(name string) string {
+	switch name {
+	case "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "STACK":
+		return strings.ToLower(name)
+	}
+	return ""
+}
+
+func limitWord(n uint64) string {
+	if n == ^uint64(0) {
+		return "-1"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+// prepareDocker finds out whether the container can be started in the job's slice, and pulls the
+// image if it is not there. With any driver of control groups but systemd, Docker would ignore the
+// slice without a word, and the container would be in no job.
+func (b *box) prepareDocker(run runner) *Failure {
+	f := &Failure{Step: contract.StepSetup, What: "Docker can't keep its container in the job",
+		Next: "an administrator should see CONTAINERS in gpusched-admin(7)", Err: unix.ENOTSUP}
+	if b.docker.slice == "" {
+		f.What += ": the job has no slice"
+		return f
+	}
+	status, printed, err := run(b.dockerCommand("info", "--format={{.CgroupDriver}} {{.CgroupVersion}}"), b.outside, true)
+	switch {
+	case err != nil:
+		return &Failure{Step: contract.StepSetup, What: "Docker, which runs its container, does not work here", Err: err,
+			Next: "'gpusched doctor' tells what Docker needs; try 'docker info'"}
+	case status != 0:
+		return &Failure{Step: contract.StepSetup, What: "Docker, which runs its container, did not answer",
+			Err:  errors.New(lastLine(printed, status)),
+			Next: "try 'docker info'"}
+	case lastLine(printed, status) != "systemd 2":
+		f.What += ": its control groups are '" + shorten(lastLine(printed, status)) + "', not 'systemd 2'"
+		return f
+	}
+	status, _, err = run(b.dockerCommand("image", "inspect", "--format={{.Id}}", b.Image), b.outside, true)
+	if err == nil && status == 0 {
+		return nil
+	}
+	return b.pull(run, b.dockerCommand("pull", b.Image), b.outside)
+}
