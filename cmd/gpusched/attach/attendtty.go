@@ -77,7 +77,10 @@ func Await(ctx context.Context, a *cli.App, j api.Job) (api.Job, error) {
 		default:
 			line.showJob(reply.Job, ahead(ctx, a, reply.Job))
 		}
-		if time.Since(began) < quickStart {
+		switch since := time.Since(began); {
+		case since < quickStart/5:
+			pause = quickLook
+		case since < quickStart:
 			pause = firstLook
 		}
 		select {
@@ -99,8 +102,10 @@ func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 }
 
 const (
-	// quickStart is how long a starting job is polled at short intervals.
+	// quickStart is how long a starting job is polled at short intervals: at first every
+	// quickLook, since most jobs run after some 30 ms.
 	quickStart = time.Second
+	quickLook  = 10 * time.Millisecond
 	// longStart is how long the terminal of a started job may be missing before the user is told.
 	longStart = 3 * time.Second
 )

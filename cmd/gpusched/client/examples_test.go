@@ -22,7 +22,7 @@ import (
 // onMachine has the commands whose examples are not run here. These examples need something that
 // this test does not have (GPUs, systemd, a job's own terminal, another program), or they do not
 // end by themselves. The test suite for whole machines runs such commands.
-var onMachine = map[string]bool{"attach": true, "doctor": true, "exec": true, "mcp": true, "proxy": true, "shell": true, "top": true, "watch": true}
+var onMachine = map[string]bool{"attach": true, "doctor": true, "exec": true, "jupyter": true, "mcp": true, "proxy": true, "shell": true, "top": true, "watch": true}
 
 // An example that contains one of these texts is not run. It needs another program or machine, or
 // it goes on until it is interrupted.

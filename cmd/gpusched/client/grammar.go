@@ -29,6 +29,7 @@ type grammar struct {
 	Exec      attach.ExecCmd     `cmd:"" group:"jobs" usage:"ID [--] COMMAND [ARG...]" help:"Run a command inside a running job, on its GPUs."`
 	SSHConfig editor.ConfigCmd   `cmd:"" name:"ssh-config" group:"jobs" usage:"[options] [MACHINE]" help:"Print what lets an editor or ssh into a job."`
 	Proxy     editor.ProxyCmd    `cmd:"" group:"jobs" usage:"[options]" help:"Connect ssh to a job, and start the job if needed."`
+	Jupyter   editor.JupyterCmd  `cmd:"" group:"jobs" usage:"[options] [-- ARG...]" help:"Run Jupyter as a job, and show how to reach it."`
 	Import    feed.ImportCmd     `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...] | slurm [FILE]" help:"Queue the jobs of another scheduler's file, or translate its settings."`
 	Watch     feed.WatchCmd      `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of a file, and those added to it later."`
 	Add       feed.AddCmd        `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to a file of jobs."`

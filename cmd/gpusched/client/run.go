@@ -90,6 +90,8 @@ func hiddenCommand(word string) func(context.Context, *cli.App, []string) error 
 		return answerFor(true)
 	case afar.AttendCommand:
 		return attach.AttendAgain
+	case editor.NotebookCommand:
+		return editor.Notebook
 	case editor.HoldCommand:
 		return editor.Hold
 	case editor.ServeCommand:

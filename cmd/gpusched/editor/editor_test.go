@@ -32,7 +32,7 @@ func TestSettings(t *testing.T) {
 func TestPresence(t *testing.T) {
 	start := time.Now()
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
-	p := &presence{idle: 30 * time.Minute, since: start}
+	p := &presence{come: comeTime, idle: 30 * time.Minute, since: start}
 	if p.over(at(4), false, forever) || !p.over(at(5), false, 0) || !strings.Contains(p.why(), "within 5m") {
 		t.Errorf("nobody came: %+v, %s", p, p.why())
 	}
@@ -51,11 +51,11 @@ func TestPresence(t *testing.T) {
 // key changes when there is a newer job of that name.
 func TestRequestKey(t *testing.T) {
 	long := strings.Repeat("n", 200)
-	first := requestKey(long, 1<<62)
-	if first != requestKey(long, 1<<62) || requestKey("a", 1) == requestKey("a", 2) || requestKey("a", 1) == requestKey("b", 1) {
+	first := requestKey("proxy", long, 1<<62)
+	if first != requestKey("proxy", long, 1<<62) || requestKey("p", "a", 1) == requestKey("p", "a", 2) || requestKey("p", "a", 1) == requestKey("p", "b", 1) {
 		t.Error("keys differ, or don't")
 	}
-	if key := requestKey(long, 1<<62); len(key) > 64 {
+	if key := requestKey("jupyter", long, 1<<62); len(key) > 64 {
 		t.Errorf("%q is too long", key)
 	}
 }

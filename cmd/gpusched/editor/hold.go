@@ -31,14 +31,41 @@ func Hold(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) != 1 {
 		return cli.Usagef("%s takes one word", HoldCommand)
 	}
-	idle, err := time.ParseDuration(args[0])
-	if err != nil || idle <= 0 {
-		return cli.Usagef("%q is not a time", args[0])
+	idle, err := idleTime(args[0])
+	if err != nil {
+		return err
 	}
-	now := time.Now()
-	p, group := &presence{idle: idle, since: now}, ownGroup()
-	spent, looked := spentBy(group), now
-	for tick := time.NewTicker(min(lookTime, max(idle/4, time.Second))); ; {
+	group := ownGroup()
+	p := &presence{come: min(comeTime, idle), idle: idle, since: time.Now()}
+	if err := p.last(ctx, a, group, func() bool { return connected(group) }); err != nil {
+		return err
+	}
+	a.Out.Printf("gpusched: %s\n", p.why())
+	return nil
+}
+
+func idleTime(word string) (time.Duration, error) {
+	idle, err := time.ParseDuration(word)
+	if err != nil || idle <= 0 {
+		return 0, cli.Usagef("%q is not a time", word)
+	}
+	return idle, nil
+}
+
+// A presence says when a job was last used.
+type presence struct {
+	come  time.Duration // how long the job waits for its first connection
+	idle  time.Duration
+	came  bool      // somebody was connected
+	since time.Time // nobody has been connected since then
+}
+
+// last returns nil once the job has been unused for long enough. The job has the given control
+// group.
+func (p *presence) last(ctx context.Context, a *cli.App, group string, connected func() bool) error {
+	spent, looked := spentBy(group), p.since
+	for tick := time.NewTicker(min(lookTime, max(p.idle/4, time.Second))); ; {
+		var now time.Time
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -47,18 +74,10 @@ func Hold(ctx context.Context, a *cli.App, args []string) error {
 		total := spentBy(group)
 		busy := total-spent > time.Duration(busyShare*float64(now.Sub(looked)))
 		spent, looked = total, now
-		if p.over(now, connected(group), unused(ctx, a, busy)) {
-			a.Out.Printf("gpusched: %s\n", p.why())
+		if p.over(now, connected(), unused(ctx, a, busy)) {
 			return nil
 		}
 	}
-}
-
-// A presence says when a job was last used.
-type presence struct {
-	idle  time.Duration
-	came  bool      // somebody was connected
-	since time.Time // nobody has been connected since then
 }
 
 // over reports whether the job is to end. The argument unused is the time for which its GPUs have
@@ -68,14 +87,14 @@ func (p *presence) over(now time.Time, connected bool, unused time.Duration) boo
 		p.came, p.since = true, now
 	}
 	if !p.came {
-		return now.Sub(p.since) >= min(comeTime, p.idle)
+		return now.Sub(p.since) >= p.come
 	}
 	return now.Sub(p.since) >= p.idle && unused >= p.idle
 }
 
 func (p *presence) why() string {
 	if !p.came {
-		return fmt.Sprintf("nobody connected within %s, so the job ends", term.Age(min(comeTime, p.idle)))
+		return fmt.Sprintf("nobody connected within %s, so the job ends", term.Age(p.come))
 	}
 	return fmt.Sprintf("nobody was connected and no GPU was used for %s, so the job ends", term.Age(p.idle))
 }

@@ -61,7 +61,7 @@ func (c *ProxyCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.Refuse(api.CodeUsage, "to run a command in a job, use 'gpusched exec'",
 			"'gpusched proxy' takes no command: the job waits for connections")
 	}
-	if err := c.complete(a); err != nil {
+	if err := c.complete(a, usualName, "name that machine in the ProxyCommand on your computer"); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -82,13 +82,13 @@ func (c *ProxyCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.ExitStatus(status)
 }
 
-// complete fills in the defaults, and refuses what makes no sense for the job that is queued.
-func (c *holder) complete(a *cli.App) error {
-	c.Label.Name, c.Idle = cmp.Or(c.Label.Name, usualName), cmp.Or(c.Idle, usualIdle)
+// complete fills in the defaults, and refuses what makes no sense for the job that is queued. The
+// argument there says how to get a job of another machine.
+func (c *holder) complete(a *cli.App, name, there string) error {
+	c.Label.Name, c.Idle = cmp.Or(c.Label.Name, name), cmp.Or(c.Idle, usualIdle)
 	switch {
 	case c.Host != "" || a.Host != "":
-		return cli.Refuse(api.CodeUsage, "name that machine in the ProxyCommand on your computer",
-			"ssh enters only jobs of the machine that it connects to")
+		return cli.Refuse(api.CodeUsage, there, "ssh enters only jobs of the machine that it connects to")
 	case c.Screen:
 		return cli.Refuse(api.CodeUsage, "type 'screen' after you have connected",
 			"--screen makes no sense here: the job has no terminal")
@@ -110,7 +110,7 @@ func (c *holder) untilRunning(ctx context.Context, a *cli.App, self string) (api
 	for range tries {
 		found, latest, err := c.find(ctx, a)
 		if err == nil && found.ID == 0 {
-			found, err = c.Queue(ctx, a, requestKey(c.Label.Name, latest), []string{self, HoldCommand, c.Idle.String()})
+			found, err = c.Queue(ctx, a, requestKey("proxy", c.Label.Name, latest), []string{self, HoldCommand, c.Idle.String()}, nil)
 		}
 		if err != nil {
 			return j, cli.WaitError(ctx, err)
@@ -128,7 +128,7 @@ func (c *holder) untilRunning(ctx context.Context, a *cli.App, self string) (api
 
 func ended(a *cli.App, j api.Job) error {
 	name := cli.NameOfJob(j)
-	return cli.Refuse(api.CodeConflict, "connect again for a new one; what it printed is in 'gpusched logs "+name+"'",
+	return cli.Refuse(api.CodeConflict, "try again for a new one; what it printed is in 'gpusched logs "+name+"'",
 		"job %s has ended: %s", name, a.ResultOf(j))
 }
 
@@ -150,11 +150,11 @@ func (c *holder) find(ctx context.Context, a *cli.App) (found api.Job, latest jo
 	return found, latest, err
 }
 
-// requestKey returns the key for the next job of this name. Proxies that start at the same time use
-// the same key, so they queue one job (invariant 3).
-func requestKey(name string, latest job.ID) string {
+// requestKey returns the key for the next job of this name that a command queues. Proxies that
+// start at the same time use the same key, so they queue one job (invariant 3).
+func requestKey(command, name string, latest job.ID) string {
 	hash := sha256.Sum256([]byte(name))
-	return fmt.Sprintf("proxy-%x-%d", hash[:16], latest)
+	return fmt.Sprintf("%s-%x-%d", command, hash[:16], latest)
 }
 
 // A wait is the time until a job runs. The lock shows other proxies that somebody waits.

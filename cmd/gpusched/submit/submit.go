@@ -123,7 +123,10 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 
 // Queue queues a job that has these options and runs one of gpusched's own programs. A second call
 // with the same key returns the same job. Unless the options say otherwise, a reboot ends the job.
-func (c *JobOptions) Queue(ctx context.Context, a *cli.App, key string, argv []string) (api.Job, error) {
+// If check is not nil, it may refuse the request.
+func (c *JobOptions) Queue(
+	ctx context.Context, a *cli.App, key string, argv []string, check func(api.SubmitRequest) error,
+) (api.Job, error) {
 	this := *a
 	this.Words, c.Command = append(slices.Clone(a.Words), argv...), argv
 	req, err := c.request(ctx, &this)
@@ -132,6 +135,11 @@ func (c *JobOptions) Queue(ctx context.Context, a *cli.App, key string, argv []s
 	}
 	if err := c.CheckProgram(&this, &req); err != nil {
 		return api.Job{}, err
+	}
+	if check != nil && !c.Force {
+		if err := check(req); err != nil {
+			return api.Job{}, err
+		}
 	}
 	req.Key, req.Requeue = key, cmp.Or(req.Requeue, new(false))
 	a.RestoreLimits()

@@ -47,6 +47,7 @@ var bothLines = []struct {
 	{"exec ENDED -- true", 1, 1, "has ended"},
 	{"ssh-config gpubox", 0, 2, "not for Slurm"},
 	{"proxy </dev/null", -1, 2, "not for Slurm"},
+	{"jupyter", 2, 2, "not for Slurm"},
 	{"import /nowhere", 2, 2, "no such file"},
 	{"watch --help", 0, 0, ""},
 	{"watch /nowhere", -1, 2, "not for Slurm"},
