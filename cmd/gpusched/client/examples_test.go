@@ -125,6 +125,7 @@ func setUpExample(env *testscript.Env) error {
 // exampleFiles are the programs and files that the examples name.
 var exampleFiles = map[string]string{
 	"bin/jq": "#!/bin/sh\ncat >/dev/null\n", "bin/python": "#!/bin/sh\n", "bin/make": "#!/bin/sh\n", "bin/sudo": "#!/bin/sh\n",
+	"bin/apptainer": "#!/bin/sh\n", "env.sif": "",
 	"bin/torchrun": "#!/bin/sh\n", "bin/journalctl": "#!/bin/sh\n", "selftest": "#!/bin/sh\n", "collect-results.sh": "#!/bin/sh\n",
 	"run.sh": "#!/bin/sh\n", "train.sh": "#!/bin/sh\n", "fold.sh": "#!/bin/sh\n", "preprocess.sh": "#!/bin/sh\n",
 	"evaluate.sh": "#!/bin/sh\n", "long-run.sh": "#!/bin/sh\n", "job.sh": "#!/bin/sh\n#GPUSCHED -g 1\ntrue\n",
