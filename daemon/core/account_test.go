@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// withGPUs returns a core without units, on a machine with that many GPUs.
+// withGPUs returns a core without units, on a machine with the given number of GPUs.
 func withGPUs(p site.Policy, n int) *Core {
 	c, snap := startedCore(p, job.Restored{}), gpu.Snapshot{}
 	for i := range n {
@@ -22,8 +22,8 @@ func withGPUs(p site.Policy, n int) *Core {
 	return c
 }
 
-// A requeued job keeps its place, goes to the end, or starts afresh. Its run time counts as served,
-// not as waited.
+// A requeued job keeps its place, goes to the end of the queue, or begins as if it were new. The
+// time for which it ran never counts as waiting.
 func TestRequeuedJobsKeepOrLoseTheirPlace(t *testing.T) {
 	for how, want := range map[requeueAt]struct {
 		since  time.Time
@@ -73,7 +73,7 @@ func TestExpectedEnd(t *testing.T) {
 	}
 }
 
-// If no job of the same kind has ended, the only known end of a job is its limit.
+// If no job of the same kind has ended, a job's end is known only if it has a limit.
 func TestEndWithoutEstimateIsTheLimit(t *testing.T) {
 	core := New(site.Policy{}, "boot1", job.Restored{NextID: 2})
 	for limit, want := range map[time.Duration]time.Time{0: {}, time.Hour / 2: noon.Add(time.Hour / 2), 50 * time.Hour: noon.Add(50 * time.Hour)} {
@@ -112,7 +112,8 @@ func TestIDsFollowTheHighestOnRecord(t *testing.T) {
 	}
 }
 
-// A time moves with the clock, unless it has a monotonic reading.
+// When the clock is set, a recorded time moves by the same amount, unless it has a monotonic
+// reading.
 func TestTimesMoveWithTheClock(t *testing.T) {
 	steady := time.Now()
 	for name, c := range map[string]struct {
@@ -145,8 +146,8 @@ func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
 	}
 }
 
-// If the clock was set back while no daemon ran, a job's wait may begin in the future. Such a job
-// waits from now on.
+// If the clock was set back while no daemon ran, a job's wait may begin in the future. Such a wait
+// then begins now.
 func TestNoWaitFromTheFuture(t *testing.T) {
 	now := time.Now()
 	at := now.Add(time.Hour)

@@ -35,7 +35,8 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	return l
 }
 
-// chargePlaced counts a placed job's resources for its accounts and towards its array's limit.
+// chargePlaced charges a placed job's resources to its accounts, and counts the job towards its
+// array's limit.
 func (c *lifecycle) chargePlaced(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
 	if l.Throttle != nil {
@@ -43,7 +44,7 @@ func (c *lifecycle) chargePlaced(l *tracked.Job, now time.Time) {
 	}
 }
 
-// settle undoes charge at the end of an attempt. The next task of an array that was at its limit
+// settle undoes chargePlaced at the end of an attempt. If the array was at its limit, its next task
 // waits from now on.
 func (c *lifecycle) settle(l *tracked.Job, now time.Time) {
 	c.accounts.Settle(l, now)
@@ -108,7 +109,7 @@ func arrayResult(j *job.Job) job.Result {
 	return job.Result{Outcome: job.Completed}
 }
 
-// cancelTask cancels one task of an array, whether or not it has become a job.
+// cancelTask cancels one task of an array. The task need not have become a job.
 func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Time) *job.Refusal {
 	j, at := array.Job, -1
 	if j.Tasks != nil {
@@ -161,7 +162,7 @@ func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	c.endArray(array, now)
 }
 
-// arrayCommand applies a command to an array: to the tasks whose state allows the command, and to
+// arrayCommand applies a command to the tasks of an array whose state allows the command, and to
 // the array itself for the tasks that have not become jobs. Other tasks stay unchanged; 'gpusched
 // show' lists them.
 func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
@@ -201,15 +202,15 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 	if done { // at least one command succeeded
 		refusal = nil
 	}
-	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // hand the array over as well
+	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // the array itself is handed over too
 		c.hold(array, e, now)
 	}
 	return refusal
 }
 
 // waiter returns the job whose reasons explain why l waits, or nil if l does not wait. Usually that
-// is l itself. For an array whose tasks are all jobs, it is the first requeued task that nobody
-// holds, or else the first requeued task.
+// job is l itself. If l is an array whose tasks have all become jobs, it is the first requeued task
+// that nobody holds, or else the first requeued task.
 func (c *state) waiter(l *tracked.Job) *tracked.Job {
 	if l.State != job.Spawned {
 		if l.State == job.Queued || l.Action == tracked.InLine {

@@ -11,7 +11,7 @@ import (
 )
 
 // The wait of an array's next task does not include the time in which the array is held or a quota
-// keeps it from starting, even if both overlap.
+// keeps it from starting. Time in which both is true is left out only once.
 func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 	hour := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 	for name, c := range map[string]struct {

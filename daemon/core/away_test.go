@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job that started while no daemon ran is charged once for the time since its placement.
+// If a job started while no daemon ran, the time since its placement is charged only once.
 func TestChargedFromPlacement(t *testing.T) {
 	for _, away := range []time.Duration{10 * time.Minute, 50 * time.Second} {
 		t.Run(away.String(), func(t *testing.T) { chargedAfter(t, away) })
@@ -39,8 +39,8 @@ func chargedAfter(t *testing.T, away time.Duration) {
 	}
 }
 
-// A job that systemd could not start for a while is soon tried again. A clock that is set back by a
-// day while no daemon runs does not change that.
+// If systemd could not start a job for some time, the job is soon tried again, even if the clock is
+// set back by a day while no daemon runs.
 func TestStartAgainAfterClock(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
@@ -86,7 +86,7 @@ func TestChargedBeforeListing(t *testing.T) {
 	}
 }
 
-// If a job is cancelled before the units are listed, the use that is then recorded also covers its
+// If a job is cancelled before the units are listed, the recorded use of its owner also covers the
 // owner's other jobs. These jobs are charged once, even if the daemon dies right after that.
 func TestOthersAreChargedBeforeListing(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {

@@ -29,7 +29,7 @@ func nth(i int) job.Submission {
 	}
 }
 
-// fullWorld returns a machine of eight busy GPUs with that many jobs waiting.
+// fullWorld returns a machine with eight busy GPUs and the given number of waiting jobs.
 func fullWorld(b *testing.B, waiting int) *world {
 	w := newWorld(8, func(string, ...any) {})
 	w.step(w.listed(), -1)
@@ -86,9 +86,9 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmitDistinct is like BenchmarkSubmit, but 20 000 jobs wait, all with different requests.
-// The machine has the largest number of GPUs, one of them out of service. A listing and a sample
-// are timed as well.
+// BenchmarkSubmitDistinct is like BenchmarkSubmit, but 20 000 jobs wait, all with different
+// requests. The machine has as many GPUs as are supported, and one of them is out of service. A
+// listing and a sample are timed as well.
 func BenchmarkSubmitDistinct(b *testing.B) {
 	w := fullWorld(b, 0)
 	admin := job.Actor{Admin: true}

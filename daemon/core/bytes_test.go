@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The bytes that a user's live jobs take in the stored state are bounded. Bytes in memory count
-// eightfold. When a job ends, its bytes no longer count. After a restart, the count is the same.
-// Other users are not affected, and a change that makes a job smaller is always allowed.
+// The stored bytes of a user's live jobs are bounded. Those bytes that are also kept in memory
+// count eightfold. When a job ends, its bytes no longer count. After a restart, the count is the
+// same. Other users are not affected, and a change that makes a job smaller is always allowed.
 func TestBytesOfAUserAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	policy := w.policy

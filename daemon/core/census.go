@@ -42,8 +42,8 @@ func (c *state) Census(users int) job.Census {
 	return n
 }
 
-// mostFirst lists the given number of users, those with the most GPUs first, and sums up all others
-// as one.
+// mostFirst sorts users by their number of GPUs, the largest number first. It lists the first of
+// them, as many as asked for, and sums up all others as one.
 func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	list := make([]job.UserCensus, 0, len(of))
 	for _, u := range of {
@@ -62,11 +62,11 @@ func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	return append(list[:users], rest)
 }
 
-// maxKinds is the largest number of kinds of jobs that Hopeless checks. Checking that many takes
+// maxKinds is the largest number of kinds of jobs that Hopeless checks. To check that many takes
 // some milliseconds.
 const maxKinds = 5000
 
-// Hopeless sums up the queued jobs that can't start unless something changes.
+// Hopeless sums up queued jobs that can't start unless something changes.
 type Hopeless struct {
 	Jobs  int
 	First string // the name of the first such job, for people

@@ -10,7 +10,7 @@ import (
 )
 
 // If a unit's age is known by a monotonic clock, the start of a job that was read from disk is
-// computed from that age. So setting the clock does not move the start.
+// computed from that age. So the start stays right when the clock is set.
 func TestStartBySteadyClock(t *testing.T) {
 	steady := time.Now()
 	for name, c := range map[string]struct {

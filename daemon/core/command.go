@@ -96,7 +96,7 @@ func (c *Core) cancel(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	for _, r := range append(c.jobs.Tasks(l.ID), l) {
 		if task == nil || r.Task != nil && r.Task.Index == *task {
 			after := grace.Duration()
-			if r.Request.Screen { // SIGKILL also ends the process that removes a session of GNU screen after its last process
+			if r.Request.Screen { // SIGKILL would also end the process that removes the GNU screen session afterwards
 				after = max(after, time.Second)
 			}
 			c.killSooner(r, now.Add(after))
@@ -120,8 +120,8 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 
 // requestStop tells a live job to stop. If the job was told to stop before, the first cause
 // remains, with one exception: a cancel replaces any other cause, since the job must not run again.
-// A cancel also denies another attempt to a job that has ended by itself. A start that is under way
-// may finish, so that its unit is known.
+// A cancel also prevents the next attempt of a job that has ended by itself. A start that is under
+// way goes on, since only its answer shows the job's unit.
 func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
 	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
@@ -137,7 +137,7 @@ func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, 
 	case start != nil && start.Slow: // the job's user may have sent SIGSTOP again to delay the start
 		c.step.act(Hasten{Job: *l.Job, Again: true})
 	case l.State == job.Starting && c.systemd.listed():
-		c.inspect(l) // without a start under way, no answer would arrive
+		c.inspect(l) // no start is under way, so no answer of a start would arrive
 	}
 }
 
@@ -152,7 +152,7 @@ func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
 }
 
-// maxWalked is the largest number of jobs that the expensive commands of one step look at. Looking
+// maxWalked is the largest number of jobs that the expensive commands of one step look at. To look
 // at that many takes a fraction of a second.
 const maxWalked = 200_000
 

@@ -73,7 +73,7 @@ func New(p site.Policy, boot string, r job.Restored) *Core {
 func (c *Core) restoreAll(r *job.Restored) {
 	var pending []job.ID
 	for i := range r.Jobs {
-		j := r.Jobs[i] // a copy, so that a job that waits long does not keep the whole list in memory
+		j := r.Jobs[i] // a copy: one job that waits long must not keep the whole list in memory
 		l := c.restore(&j)
 		switch {
 		case j.State != job.Queued:
@@ -98,11 +98,11 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	}
 	if j.Task != nil {
 		if array := c.jobs.Get(j.Task.Array); array != nil {
-			j.Request.Array = array.Request.Array // not stored with each task; only a change of the array changes it
+			j.Request.Array = array.Request.Array // tasks are stored without it, and only a change of the array changes it
 		}
 	}
 	as := j
-	if j.Heir != nil { // the account counts under the name of the present holder of its number
+	if j.Heir != nil { // the account has the name of the present holder of its number
 		own := *j
 		as = &own
 		setName(as, *j.Heir)
@@ -141,12 +141,12 @@ func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 	return l
 }
 
-// Step handles one event and returns its effects. The effects belong to the caller.
+// Step handles one event and returns its effects. The caller may keep and change the effects.
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
 	c.prove(now)
-	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend; then another pass is needed
+	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend, and thus make another pass necessary
 		c.queue.noteChange()
 		c.schedule(now)
 		c.accounts.CountCapped(c.queue.Accounts(), now)
@@ -239,8 +239,8 @@ func (c *Core) finish(now time.Time) Effects {
 	return out
 }
 
-// answer fills in the jobs of a reply as they are after the step, without jobs that have ended.
-// Like a listing, it explains only the first waiting jobs.
+// answer fills in the jobs of a reply as they are after the step, except jobs that have ended. Like
+// a listing, it says only for the first waiting jobs why they wait.
 func (c *Core) answer(r *Reply, now time.Time) {
 	explained := 0
 	show := func(id job.ID) *job.JobView {
@@ -301,8 +301,8 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 }
 
-// editAttempt changes the current attempt. It replaces the attempt with a changed copy, because
-// records and views may share the old one.
+// editAttempt changes the current attempt. It makes a changed copy, because records and views may
+// share the old attempt.
 func (c *lifecycle) editAttempt(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()
 	a := *l.Attempt

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// printCourse describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m". Times
-// count from now, and "?" is an unknown time.
+// printCourse describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m": the
+// GPU, the kind of use, the job, its user, and times that count from now. An unknown time is "?".
 func (w *world) printCourse() string {
 	f := w.core.Prospect(w.now)
 	if other := w.core.Prospect(w.now); !w.closed() && other != f {
@@ -74,7 +74,7 @@ func TestCourse(t *testing.T) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: w.now.Add(2 * time.Hour), To: w.now.Add(3 * time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	do(job.Command{Kind: job.CommandReserve, Reservation: &res})
 	do(job.Command{Kind: job.CommandPauseGPU, GPU: 1, Until: w.now.Add(45 * time.Minute)})
-	// No job has a limit, so none starts before a reservation of its GPU.
+	// No job has a limit, so none starts before the reservation of its GPU.
 	expect("an administrator's wishes", "0 running 1 alice 0s..30m0s/30m0s, 0 reserved   2h0m0s..3h0m0s/3h0m0s, 0 planned 4 carol 3h0m0s..3h30m0s/3h30m0s, "+
 		"1 drained   0s..45m0s/45m0s, 1 running 2_3 bob 0s..30m0s/30m0s, 1 planned 2 bob 45m0s..1h15m0s/1h15m0s, 1 planned 2 bob 1h15m0s..1h45m0s/1h45m0s, 1 planned 4 carol 3h0m0s..3h30m0s/3h30m0s; 2 wait")
 	do(job.Command{Kind: job.CommandDrain})

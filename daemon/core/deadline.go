@@ -59,7 +59,7 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 	}
 }
 
-// stopDue stops a running job whose notice or time limit is over.
+// stopDue stops a running job whose time after a warning, or whose time limit, is over.
 func (c *lifecycle) stopDue(l *tracked.Job, now time.Time) {
 	if due := stopAt(l.Job); !due.IsZero() && !now.Before(due) {
 		c.teardown(l, now)
@@ -69,8 +69,8 @@ func (c *lifecycle) stopDue(l *tracked.Job, now time.Time) {
 	}
 }
 
-// limitAt returns when a running job reaches its time limit. It returns zero if the job has no
-// limit, or is suspended.
+// limitAt returns when a running job reaches its time limit. If the job has no limit or is
+// suspended, limitAt returns zero.
 func limitAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" || j.IsSuspended() {
 		return time.Time{}
@@ -78,8 +78,8 @@ func limitAt(j *job.Job) time.Time {
 	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration() + j.SuspendedTime)
 }
 
-// stopAt returns when a warned running job is to be stopped. It returns zero if no stop is planned,
-// or if the job is being stopped already.
+// stopAt returns when a warned running job is to be stopped. If no stop is planned, or if the job
+// is being stopped already, stopAt returns zero.
 func stopAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Stop == "" {
 		return time.Time{}
@@ -100,7 +100,7 @@ func (c *Core) endExpired(now time.Time) {
 	}
 }
 
-// Deadline returns when the next Tick is needed; zero: not until the next event.
+// Deadline returns when the next Tick is needed, or zero if none is needed before the next event.
 func (c *state) Deadline() time.Time {
 	var first time.Time
 	sooner := func(t time.Time) { first = job.Earlier(first, t) }

@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// commandBegan notes that the job's command runs and, if it is the first task of an array to run,
-// that the array has started. An attempt alone does not show that: systemd may have failed to start
-// the command.
+// commandBegan notes that the job's command runs. If the job is the first task of its array whose
+// command runs, the array has started as well. An attempt alone does not show that a command runs:
+// systemd may have failed to start it.
 func (c *lifecycle) commandBegan(l *tracked.Job, now time.Time) {
 	if !l.Began {
 		c.oweMessages(l, job.NotifyStart, now)
@@ -26,14 +26,14 @@ func (c *lifecycle) commandBegan(l *tracked.Job, now time.Time) {
 	}
 }
 
-// oweMessages records the messages that are now owed to the job's owner.
+// oweMessages records the messages that an event causes and that are now owed to the job's owner.
 func (c *lifecycle) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
 	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookInterval, now) {
 		c.step.record(job.Record{Notification: &n})
 	}
 }
 
-// pending returns the dependencies in a list that are not met yet.
+// pending returns those dependencies in a list that are not met yet.
 func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.Dependency, *job.Refusal) {
 	var open []job.Dependency
 	for _, d := range list {
@@ -57,9 +57,9 @@ func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.
 }
 
 // stillOpen returns the unmet dependencies of a waiting job on record. The record may also list
-// dependencies that are met: it is not rewritten when one is met, since the state of the other job
-// shows that. A dependency on a job that is no longer known is met: had it become impossible, the
-// waiting job would have ended in the same step.
+// dependencies that are met: a job's record is not rewritten when one is met, since the other job's
+// state shows that. If the other job is no longer known, the dependency is met. If it had become
+// impossible, the waiting job would have ended in the same step.
 func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
@@ -71,7 +71,7 @@ func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	return open
 }
 
-// updateFollowers informs the jobs that wait for l about its state.
+// updateFollowers updates the jobs that wait for l, according to l's state.
 func (c *lifecycle) updateFollowers(l *tracked.Job, now time.Time) {
 	j := l.Job
 	end := job.End{State: j.State, Started: j.Began}
@@ -83,8 +83,8 @@ func (c *lifecycle) updateFollowers(l *tracked.Job, now time.Time) {
 	}
 }
 
-// updateFollower updates a follower's dependencies on another job. It removes dependencies that are
-// met. If a dependency can no longer be met, it ends the follower.
+// updateFollower updates one job's dependencies on another job. It removes dependencies that are
+// met. If a dependency can no longer be met, it ends the job that waits.
 func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
 	if f == nil || f.State != job.Queued {
 		return // it was ended earlier in this step, because of another job
@@ -113,13 +113,13 @@ func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now t
 		c.deps.RemoveFollower(on, f.ID)
 	}
 	if len(open) == 0 {
-		c.step.markDirtyQuietly(f) // records of followers that still wait are not rewritten, see stillOpen
+		c.step.markDirtyQuietly(f) // the record of a follower that still waits is not rewritten, see stillOpen
 		c.queue.consider(f, now)
 	}
 }
 
 // endUnmet ends a job whose dependency can't be met. If the job is an array with tasks that have
-// not ended, these tasks go on, no others start, and the array ends after them.
+// not ended, these tasks go on. No others start, and the array ends when these have ended.
 func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	j := l.Job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
@@ -131,8 +131,9 @@ func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	c.move(l, job.Spawned, now)
 }
 
-// isCycle reports whether a job would wait for itself if it had these dependencies. A dependency on
-// an array is also one on each of its tasks, and on everything that these wait for.
+// isCycle reports whether a job would wait for itself if it had these dependencies. A job that
+// depends on an array also depends on each task of the array, and on all jobs for which the tasks
+// wait.
 func (c *state) isCycle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}
 	var todo []*tracked.Job

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The total number of unmet dependencies of one person's jobs is bounded. Those of other persons,
-// and met ones, do not count.
+// The total number of unmet dependencies of one person's jobs is bounded. Dependencies that are
+// met, and those of other persons, do not count.
 func TestOpenDependenciesAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)

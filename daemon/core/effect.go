@@ -14,23 +14,23 @@ type Effects struct {
 	Records []job.Record
 	Actions []Action
 	Replies []Reply
-	News    []job.Event // events that no record implies; they have no number and time yet
+	News    []job.Event // events that no record shows; their numbers and times are not set yet
 }
 
 // Action is something to do outside the core. An event answers most actions.
 type Action interface{ action() }
 
 // Start starts the unit of the job's current attempt. It is answered by Started or StartFailed.
-// SampledAt is the time at which the sample that the start relies on ended; zero: it relies on
-// none.
+// SampledAt is the time at which the sample on which the start relies ended. It is zero if the
+// start relies on no sample.
 type Start struct {
 	Job       job.Job
 	SampledAt time.Time
 }
 
 // Hasten finds out why a start takes long, and undoes what the job's user may have done to delay
-// it. The core asks for it when a start becomes slow, and again when its job is to be stopped. It
-// is answered by StartSlow if it finds the cause.
+// it. The core asks for it when a start becomes slow, and again when the job is to be stopped. If
+// it finds the cause, it is answered by StartSlow.
 type Hasten struct {
 	Job   job.Job
 	Again bool
@@ -46,9 +46,9 @@ type Whose struct {
 func whose(j *job.Job) Whose { return Whose{UID: j.Owner.UID, Invocation: j.Attempt.InvocationID} }
 
 // Stop ends every process of the job's unit and collects the unit. It is answered by Stopped.
-// InspectFirst is set if the end of the job's command is not known yet: the unit is then read
-// first, and left alone if it has ended by itself. A unit of that name that is not the job's is
-// left alone.
+// InspectFirst is set if the end of the job's command is not known yet. The unit is then read
+// first, and is left alone if it has ended by itself. Another unit that has the name of the job's
+// unit is left alone.
 type Stop struct {
 	Job     job.ID
 	Attempt int
@@ -59,8 +59,9 @@ type Stop struct {
 	Notice       NotifyOwner // sent before the stop, unless it is empty
 }
 
-// Inspect asks systemd about one unit. It is answered by Inspected. A unit of that name that is not
-// the job's counts as absent. Early means that the unit's start has not been answered yet.
+// Inspect asks systemd about the job's unit. It is answered by Inspected. If another unit has that
+// name, the job's unit counts as absent. Early means that the unit's start has not been answered
+// yet.
 type Inspect struct {
 	Job     job.ID
 	Attempt int
@@ -68,8 +69,8 @@ type Inspect struct {
 	Early   bool
 }
 
-// Signal sends a job's processes its warning signal, or SIGKILL. It is answered by Signalled. A
-// unit of that name that is not the job's gets no signal.
+// Signal sends a job's processes its warning signal, or SIGKILL. It is answered by Signalled.
+// Another unit that has the name of the job's unit gets no signal.
 type Signal struct {
 	Job     job.ID
 	Attempt int
@@ -78,7 +79,7 @@ type Signal struct {
 	Whose   Whose
 }
 
-// Freeze freezes or thaws a job's unit. It is not answered: if it gets lost, a later inspection
+// Freeze freezes or thaws a job's unit. It is not answered. If it was lost, a later inspection
 // shows that.
 type Freeze struct {
 	Job     job.ID
@@ -94,21 +95,21 @@ type Keep struct {
 }
 
 // NotifyOwner writes sentences for the job's owner into a running job's journal, one per line. It
-// is not answered, and may get lost: views show the same facts.
+// is not answered, and may be lost: views show the same facts.
 type NotifyOwner struct {
 	Job job.ID
 	UID int // the owner
 	Say []job.Message
 }
 
-// Deliver sends a message to the recipient that the job's owner chose; answered by Delivered.
+// Deliver sends a message to the recipient that the job's owner chose. It is answered by Delivered.
 type Deliver struct{ job.Notification }
 
 // Sample asks for a sample of the GPUs that begins now or later. It may begin before the records
 // are stored. It is answered by Sampled with this number or a higher one.
 type Sample struct{ Number uint64 }
 
-// Forget removes what was prepared for a job that no longer needs it. It is not answered.
+// Forget removes what was prepared for an attempt of a job that has ended. It is not answered.
 type Forget struct {
 	Job     job.ID
 	Attempt int
@@ -116,23 +117,23 @@ type Forget struct {
 
 // Collect makes systemd forget the unit of a job that has ended. It is not answered: the next
 // listing shows whether the unit is gone. Listings is the number of consecutive listings in which
-// an ended unit belonged to no live job. Such a unit is removed, with everything in it, if the end
-// of its job is on record. If Listings is 0, the job has just ended, and its unit is empty.
+// the unit had ended and belonged to no live job. Such a unit is removed, with everything in it, if
+// the end of its job is on record. If Listings is 0, the job has just ended, and its unit is empty.
 type Collect struct {
 	Job      job.ID
 	Listings int
 }
 
-// EndProcess signals one process outside its job's unit, or a foreign process (of job 0). It is not
-// answered: the next sample shows whether the process still exists.
+// EndProcess signals one process that left its job's unit, or a foreign process (the job is then
+// 0). It is not answered: the next sample shows whether the process still exists.
 type EndProcess gpus.StrayEnd
 
-// TellStranger tells a user, on all terminals, that the user's processes use GPUs of others' jobs. It
-// is not answered, and may get lost: views show the same facts.
+// TellStranger tells a user, on all the user's terminals, that processes of the user are on GPUs of
+// other users' jobs. It is not answered, and may be lost: views show the same facts.
 type TellStranger struct{ job.Strangers }
 
-// Prove tests a GPU with CUDA. It is answered by Proved. If an earlier daemon began such a test,
-// that test continues.
+// Prove tests a GPU with CUDA. It is answered by Proved. If an earlier daemon began such a test and
+// the test still runs, that test goes on.
 type Prove gpus.ProofWanted
 
 // Orphan reports a unit that has a job's name but belongs to no job on record. The unit is left
@@ -157,21 +158,22 @@ func (EndProcess) action()   {}
 func (TellStranger) action() {}
 func (Prove) action()        {}
 
-// Reboot asks for a reboot of the machine. It is answered by RebootRefused if that fails.
+// Reboot asks for a reboot of the machine. It is answered by RebootRefused if the reboot is
+// refused.
 type Reboot struct{ By string }
 
 func (Reboot) action() {}
 
-// Reply answers the event that has the same token. It contains a refusal, or the job as it is after
-// the step (nil for commands about a GPU).
+// Reply answers the event that has the same token. It contains a refusal, or else the job as it is
+// after the step.
 type Reply struct {
 	Token   Token
 	Refusal *job.Refusal
 	ID      job.ID
 	Job     *job.JobView // nil if the job has ended already, or if the reply is about no job
 	Known   bool         // the submission's request key was known already
-	brief   bool         // do not fill in why the job waits
+	brief   bool         // the reply does not say why the job waits
 
-	Each []job.Outcome // the outcomes of Commands, in order; commands beyond its end were not executed
+	Each []job.Outcome // the outcomes of Commands, in order; commands without an outcome were not executed
 	of   []job.ID      // the job of each outcome, only used until the end of the step
 }

@@ -17,8 +17,8 @@ func (c *lifecycle) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
 }
 
 // foundGone handles a job that was to be stopped, but whose unit was gone before any stop was sent.
-// It drops a cause such as exceeding a limit, since the job did not get to exceed it. A stop that
-// somebody asked for remains.
+// If the cause of the stop is a broken rule, such as a limit, foundGone removes the cause, since it
+// is not known that the job broke the rule. A stop that somebody asked for remains.
 func foundGone(l *tracked.Job) {
 	switch j := l.Job; j.Stop {
 	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
@@ -30,8 +30,8 @@ func foundGone(l *tracked.Job) {
 	}
 }
 
-// vanishedResult returns the result of a job whose unit is gone, so that nobody knows how it ended:
-// it was stopped, or it ended by itself and somebody made systemd forget it.
+// vanishedResult returns the result of a job whose unit is gone. Nobody knows how the job ended: it
+// was stopped, or it ended by itself and somebody made systemd forget the unit.
 func vanishedResult(l *tracked.Job) *job.Result {
 	l.Lifetime().Gone = true
 	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}
@@ -44,7 +44,7 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
-			r.PeakBytes = u.Used.PeakMemBytes // 0: unknown; samples show at most that the limit was reached
+			r.PeakBytes = u.Used.PeakMemBytes // 0 means unknown; samples show at most that the limit was reached
 			if r.PeakBytes == 0 && job.MemoryReached(a.PeakMemBytes, r.MemBytes) {
 				r.PeakBytes = a.PeakMemBytes
 			}
@@ -57,11 +57,11 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 const dockerEnded = "detail/docker"
 
 // resultOf translates the end of a unit's command into a result. If the machine prevented the
-// command from being executed, the job is retried, provided its command is known. If the command
-// ended while its unit was being stopped, the stop counts as the cause, whatever the exit status:
-// finalResult then determines whether the scheduler ordered that stop. The same is true if the job
-// ran out of memory during the stop, perhaps while it saved its work, unless it was stopped at its
-// time limit or by others.
+// command from being executed, and the command is known, the job is retried. If the command ended
+// while its unit was being stopped, the stop counts as the cause, whatever the exit status.
+// finalResult then determines whether the scheduler ordered that stop. If the job ran out of memory
+// during the stop, perhaps while it saved its work, the stop counts as the cause too, unless the
+// job was stopped at its time limit or by others.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
@@ -73,7 +73,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: j.Request.MemBytes}
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
-	// the SIGKILL of a cancel may reach the job before the stop does
+	// a cancel's SIGKILL may reach the job before its stop does
 	case e.Stopped, e.Signal == job.SIGKILL && j.Stop == job.StopCancel && !j.KillAt.IsZero():
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
 	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
@@ -96,7 +96,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	r := c.result(l.Job)
 	r.GPUError, r.Left = l.GPUError, job.Text(l.Left)
 	taken := r.Cause == job.StopTaken || r.Cause == job.StopPreempt || r.Cause == job.StopRequeue
-	if taken && l.Attempt.StartedAt.IsZero() { // this start neither worked nor failed: earlier failed starts still count
+	if taken && l.Attempt.StartedAt.IsZero() { // this start neither worked nor failed: failed starts before it still count
 		r.Tries = max(r.Tries, l.Tries)
 	}
 	place := c.nextPlace(l, &r, over)
@@ -129,7 +129,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	l.ChangedAt = over
 }
 
-// leftRunning says how many processes a command left running. They ended with its unit.
+// leftRunning says how many processes a command left running. They ended together with the unit.
 func leftRunning(n int) job.Message {
 	switch n {
 	case 0:
@@ -140,10 +140,10 @@ func leftRunning(n int) job.Message {
 	return job.Say("detail/left-running", n)
 }
 
-// nextPlace returns the place in the queue for another attempt, or nowhere. A job has another
-// attempt in these cases: it was preempted, somebody requeued it, it reached its time limit and
-// asked to be requeued then, a reboot or a restart of Docker took it, the machine prevented its
-// start, its GPU is at fault, or it failed and has retries left.
+// nextPlace returns the place in the queue of the next attempt, or nowhere if the job gets none. A
+// job gets another attempt in these cases: it was preempted, somebody requeued it, it reached its
+// time limit and asked for a requeue at the limit, a reboot or a restart of Docker ended it, the
+// machine prevented its start, its GPU is at fault, or it failed and has retries left.
 func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeueAt {
 	j := l.Job
 	switch {
@@ -185,7 +185,7 @@ func (c *lifecycle) backOff(l *tracked.Job, r *job.Result, place requeueAt, now 
 	}
 }
 
-// result is finalResult plus the name of the other job that the result mentions.
+// result returns finalResult with the name of the other job that the result mentions.
 func (c *state) result(j *job.Job) job.Result {
 	r := finalResult(j)
 	if name := c.jobs.Called(r.For); r.For != 0 && name != r.For.String() {

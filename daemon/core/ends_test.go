@@ -14,7 +14,7 @@ import (
 )
 
 // If a command ended while systemd was stopping its unit, the stop counts as the cause, whatever
-// the exit status. Any other end is the command's own, even if a stop may have been sent before.
+// the exit status. Otherwise the command ended by itself, even if a stop may have been sent before.
 func TestEndAfterAFailedStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		exit contract.Exit
@@ -46,8 +46,8 @@ func TestEndAfterAFailedStop(t *testing.T) {
 	}
 }
 
-// The result of a completed job says how many processes its command left running. They end with its
-// unit.
+// The result of a completed job says how many processes its command left running. They end together
+// with the unit.
 func TestProcessesLeftRunningAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, code int
@@ -91,8 +91,8 @@ func TestKilledBeforeItsStop(t *testing.T) {
 	}
 }
 
-// A job ends because of its stop while the daemon restarts. The result is the same as without the
-// restart, whatever the exit status.
+// A job ends because of its stop while the daemon restarts. Whatever the exit status, the result is
+// the same as without the restart.
 func TestEndFoundAfterARestart(t *testing.T) {
 	stop := func(kind job.CommandKind) func(*world) {
 		return func(w *world) {
@@ -132,9 +132,9 @@ func TestEndFoundAfterARestart(t *testing.T) {
 	}
 }
 
-// A job that runs out of memory after it was told to stop, while it saves its work, is cancelled or
-// requeued as if that had not happened. If it was stopped at its time limit or by others, its
-// result is out of memory.
+// If a job runs out of memory after it was told to stop, while it saves its work, it is cancelled
+// or requeued as if it had not run out of memory. If it was stopped at its time limit or by others,
+// its result is out of memory.
 func TestOutOfMemoryInTheGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  func(*world)
@@ -199,8 +199,8 @@ func TestGoneBeforeItsStop(t *testing.T) {
 	}
 }
 
-// A later attempt behaves as in TestGoneBeforeItsStop, whatever happened to the stop of an earlier
-// attempt.
+// The rule of TestGoneBeforeItsStop also holds for a later attempt, whatever happened to the stop
+// of an earlier attempt.
 func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
@@ -229,7 +229,7 @@ func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	}
 }
 
-// Another unit of the job's name is found: it is not the job's, so the job is lost.
+// If another unit with the name of the job's unit is found, the job is lost.
 func TestNewUnitOfTheNameIsNotTheJobs(t *testing.T) {
 	w := runningWorld(t, 1, nil)
 	w.units[1].Invocation = "another"
@@ -240,9 +240,9 @@ func TestNewUnitOfTheNameIsNotTheJobs(t *testing.T) {
 	}
 }
 
-// The scheduler learns run times from attempts that ended by themselves or at their limit. It adds
-// up all attempts of a job whose work was not lost. It learns nothing from failed launches and from
-// runs of a second.
+// The scheduler learns run times from attempts that ended by themselves or at their limit. If a
+// job's work was not lost between its attempts, the run times of all its attempts are added up. The
+// scheduler learns nothing from failed launches and from runs of a second.
 func TestRunTimesAreLearned(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration // the time between two ends; 0: 10 minutes

@@ -26,9 +26,9 @@ func (w *world) lastLesson() (last job.Prediction) {
 	return last
 }
 
-// A retried failure is not the end of the job. If it came early, the scheduler learns nothing; if
-// it came after hours, it learns that such jobs run longer. The next attempt's run time counts
-// afresh.
+// A retried failure is not the end of the job. If the job failed early, the scheduler learns
+// nothing; if it failed after hours, the scheduler learns that such jobs run longer. The run time
+// of the next attempt counts from zero.
 func TestRetriedFailure(t *testing.T) {
 	w := runningWorld(t, 1, func(r *job.Request) { r.Retries, r.Backoff = 2, job.Span(time.Second) })
 	after := func(d time.Duration) {
@@ -67,7 +67,7 @@ func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
 }
 
 // When a job outlasts its expected run time, the scheduler learns that once, and once more each
-// time the run time has doubled. A restart of the daemon does not repeat these lessons.
+// time the job's run time has doubled. A restart of the daemon does not repeat these lessons.
 func TestRestartTeachesNothingTwice(t *testing.T) {
 	w := runningWorld(t, 1, nil)
 	w.queue(nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// expectedAfter returns the expected run time of a waiting job after its user ran 25 jobs of 3 s
-// and one of the given length, which ended in the given way. Other users' jobs run as long as
-// expected.
+// expectedAfter returns the expected run time of a waiting job. Before, the job's user ran 25 jobs
+// of 3 s and one job of the given length, which ended in the given way. Other users' jobs ran as
+// long as expected.
 func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) time.Duration {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
@@ -81,8 +81,8 @@ func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.I
 	}
 }
 
-// If an owner ends a job after its expected run time, the scheduler learns as much from it as from
-// a job that ended by itself. Otherwise a user could make long jobs look short with many short
+// If an owner ends a job after its expected run time, the scheduler learns as much from the job as
+// from one that ended by itself. Otherwise a user could make long jobs look short with many short
 // runs. An administrator's cancel teaches nothing of that kind.
 func TestOwnersCancelTeachesRunTimes(t *testing.T) {
 	owner, admin := job.Actor{UID: 1001, User: "alice"}, job.Actor{User: "root", Admin: true}

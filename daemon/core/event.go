@@ -21,7 +21,7 @@ type Token uint64
 type Submit struct {
 	Token      Token
 	Submission job.Submission
-	Forgotten  job.ID // the completed job that --dedup found, but that has been removed from the record since; 0: none
+	Forgotten  job.ID // a completed job that --dedup found, and that was then removed from the record; 0: none
 }
 
 // Command is a request about a job or a GPU.
@@ -31,10 +31,9 @@ type Command struct {
 	What  job.Command
 }
 
-// Commands is a list of requests about several jobs. They are executed in order in one step, and
-// nothing is planned between them, so no job starts between two of them. The reply contains the
-// outcome of each request. If some are expensive, it may contain only the first outcomes: the
-// remaining requests were not executed.
+// Commands is a list of requests about several jobs. They are executed in order in one step, and no
+// job starts between two of them. The reply contains the outcome of each request. If some requests
+// are expensive, it may contain only the first outcomes: the remaining requests were not executed.
 type Commands struct {
 	Token Token
 	Who   job.Actor
@@ -60,17 +59,17 @@ type Unit struct {
 	Job        job.ID
 	Phase      Phase
 	Invocation string
-	Frozen     bool          // all its processes are frozen
-	Spent      bool          // in phase Exited: the unit has no processes left, and a stop of it would run nothing
+	Frozen     bool          // all processes of the unit are frozen
+	Spent      bool          // in phase Exited: the unit has no processes left, and to stop it would run no command
 	Unfiltered bool          // the launcher reported that the device filter is not active
 	Age        time.Duration // the time since the unit became active, by a clock that can't be set; 0: unknown
-	EndAge     time.Duration // the time since its main process ended, by the same clock; 0: unknown
-	Old        time.Duration // the age of this report
-	Exit       contract.Exit // in phase Exited: the end of the command, and what it used until then
+	EndAge     time.Duration // the time since the unit's main process ended, by the same clock; 0: unknown
+	Old        time.Duration // the time since systemd reported this state
+	Exit       contract.Exit // in phase Exited: how the command ended
 	Used       job.HostUse
 }
 
-// Started answers a Start action: the unit was started, and Unit is its state.
+// Started answers a Start action that worked. Unit is the state of the started unit.
 type Started struct {
 	Job     job.ID
 	Attempt int
@@ -81,15 +80,15 @@ type Started struct {
 type StartFailure int
 
 const (
-	StartUnsure  StartFailure = iota // the connection to the bus broke; the unit may exist or not
+	StartUnsure  StartFailure = iota // the connection to the bus broke; the unit may or may not exist
 	StartExists                      // a unit of that name exists already
-	StartTaken                       // a unit of that name exists and is not the job's; Detail says whose
+	StartTaken                       // another unit has the name of the job's unit; Detail says whose
 	StartRefused                     // systemd refuses to run the unit; Detail says why
 	StartLater                       // the start did not begin, for a temporary cause that Detail names
 	StartBarred                      // the job's user can't run anything; Detail says why
-	StartGone                        // another account, Heir, now has the number of the job's owner or person
+	StartGone                        // Heir, another account, now has the number of the job's owner or person
 	StartNamed                       // Heir is the job's owner or person, whose name was unknown at the submission
-	StartJoined                      // the job's person is in groups with a quota that the record lacks: see Enrolled
+	StartJoined                      // the job's person is in groups with a quota that are not on record: see Enrolled
 	StartStale                       // the sample of the GPUs is too old by now, so systemd was not asked
 )
 
@@ -110,18 +109,19 @@ type AccountGone struct {
 	Heir job.Account
 }
 
-// StartSlow says that the answer to a Start action is late. It gives the cause if that is known.
+// StartSlow says that the answer to a Start action is late, and why if the cause is known.
 type StartSlow struct {
 	Job     job.ID
 	Attempt int
 	Why     string
 }
 
-// Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
-// that is uncertain. If the action asked for it, the field Before has the state that the unit had
-// before the stop. If that unit had ended by itself, it was not stopped and still exists. Running
-// is the number of processes that the job's command had left running, if its end was known. Left is
-// a text for people about the processes that survived SIGKILL; "" if none are known.
+// Stopped answers a Stop action. If OK is set, the unit has no processes left and is collected;
+// otherwise that is uncertain. If the action asked for an inspection, the field Before has the
+// state of the unit before the stop. If that state says that the unit had ended by itself, the unit
+// was not stopped and still exists. Running is the number of processes that the job's command had
+// left running at its end, if that number is known. Left is a text for people about the processes
+// that survived SIGKILL; it is empty if none are known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int
@@ -131,8 +131,8 @@ type Stopped struct {
 	Left    string
 }
 
-// Inspected answers an Inspect action. OK is false if systemd could not be asked. Early is copied
-// from the action.
+// Inspected answers an Inspect action. OK is false if systemd could not be asked. Early has the
+// value that it has in the action.
 type Inspected struct {
 	Job     job.ID
 	Attempt int
@@ -144,9 +144,9 @@ type Inspected struct {
 // Changed says that something happened to a unit.
 type Changed struct{ Job job.ID }
 
-// Signalled answers a Signal action. OK means that the job got the signal. Refused means that
-// systemd answered that the job did not get it. Unsent means that nothing was sent, because systemd
-// did not say whose the unit is. If none of these is set, it is unknown whether the job got the
+// Signalled answers a Signal action. OK means that the job got the signal. Refused means that, by
+// systemd's answer, the job did not get it. Unsent means that no signal was sent, because systemd
+// did not say whose the unit is. If none of these is set, nobody knows whether the job got the
 // signal.
 type Signalled struct {
 	Job     job.ID
@@ -157,13 +157,14 @@ type Signalled struct {
 }
 
 // Listed is the list of all job units. It arrives at the daemon's start and from time to time.
-// Recovered are jobs that only their units show: they were never recorded, or the record is lost.
+// Recovered lists jobs that are known only from their units: they were never recorded, or the
+// record is lost.
 //
-// Taken lists the jobs on record whose units belong to somebody else.
+// Taken lists jobs on record. The unit that has such a job's name belongs to somebody else.
 //
-// Boot is the kernel's boot, which tells the GPU errors of different boots apart. Run is the run of
-// systemd that the units belong to: a soft reboot or the restart of a container begins another run
-// in the same boot. If Run is empty, Boot identifies the run.
+// Boot is the kernel's id of the boot, which tells the GPU errors of different boots apart. Run is
+// the run of systemd that started the units: a soft reboot or the restart of a container begins
+// another run in the same boot. If Run is empty, Boot identifies the run.
 type Listed struct {
 	Boot      string
 	Run       string
@@ -172,7 +173,7 @@ type Listed struct {
 	Taken     []Taken
 }
 
-// Taken says that the unit with a job's name belongs to somebody else, and to whom.
+// Taken says that the unit with a job's name belongs to somebody else, whom By names.
 type Taken struct {
 	Job job.ID
 	By  string
@@ -182,11 +183,11 @@ type Taken struct {
 type Closing struct{}
 
 // Leaving says that systemd stops everything for a shutdown or a reboot of any kind. If the field
-// Not is set, systemd no longer does that.
+// Not is set, systemd no longer does so.
 type Leaving struct{ Not bool }
 
-// Planned says that a shutdown or reboot of the machine is scheduled. A zero time means that none
-// is scheduled (any more).
+// Planned says that a shutdown or reboot of the machine is scheduled. If its time is zero, none is
+// scheduled, or it was called off.
 type Planned struct{ End job.Shutdown }
 
 // RebootRefused answers a Reboot action that failed.
@@ -209,10 +210,10 @@ type Faulted gpus.ErrorReport
 // Proved answers a Prove action.
 type Proved gpus.ProofEnded
 
-// Tick says that a deadline may have passed, or that failed actions should be retried.
+// Tick says that something may be due, or that failed actions should be retried.
 type Tick struct {
 	Retry bool
-	Clock time.Duration // how far the wall clock was set; 0: it was not
+	Clock time.Duration // the amount by which the wall clock was set; 0: it was not set
 }
 
 // Delivered answers Deliver.
@@ -221,7 +222,7 @@ type Delivered outbox.Report
 // Configured is a new policy.
 type Configured struct{ Policy site.Policy }
 
-// Enrolled says that some accounts were found to belong to further groups with a quota.
+// Enrolled says that some accounts were found to be in further groups with a quota.
 type Enrolled struct{ Members []accounts.Member }
 
 func (Submit) event()        {}

@@ -8,16 +8,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxAhead is the largest number of jobs that an explanation names as ahead of another.
+// maxAhead is the largest number of jobs that the explanation of a waiting job names as ahead of
+// it.
 const maxAhead = 10
 
-// Explained lists the jobs that go before a waiting job. It reports false if the job is not in the
-// queue.
+// Explained lists the jobs that go before a waiting job. If the job is not in the queue, it returns
+// false.
 func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bool) {
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.queue.placements(now) // recompute for which jobs GPUs are kept: other uses of the queue discard that
+	c.queue.placements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite them
 	kept := c.queue.Kept()
 	list, all := c.queue.Ahead(c.queue.snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asker is a machine and a client that asks why jobs wait. Jobs run until their limit, or for an
-// hour.
+// asker is a machine with a client that asks why jobs wait. Jobs run until their limit. Jobs
+// without a limit run for an hour.
 type asker struct {
 	*testing.T
 	*world
@@ -128,8 +128,8 @@ func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	}
 }
 
-// The causes are class, number, share, wait and length, in the order in which the planner compares
-// jobs.
+// The causes are class, number, share, wait and length. Their order is that in which the planner
+// compares jobs.
 func TestAheadByTheOrder(t *testing.T) {
 	a := newAsker(t, 1, func(p *site.Policy) {
 		p.Predict = func(id job.ID) time.Duration { return time.Duration(id) * time.Hour }
@@ -155,7 +155,7 @@ func TestAheadByTheOrder(t *testing.T) {
 	}
 }
 
-// Sooner lists exactly the changes that make a job start sooner, by the planner's own forecast.
+// Sooner lists exactly the changes with which the planner's own forecast starts a job sooner.
 func TestSooner(t *testing.T) {
 	a := newAsker(t, 4, nil)
 	limit := func(d time.Duration) func(*job.Submission) {
@@ -169,7 +169,7 @@ func TestSooner(t *testing.T) {
 	a.submit("ann", whole(2)) // ends after 2 h
 	wide := a.submit("bob", whole(4))
 	a.want("a wide job", a.printSooner(wide), "--gpus 1 +0s, --gpus 2 +57m0s of 4")
-	// A job behind the job with the backfill reservation must end before that job starts.
+	// A job behind the one with the backfill reservation must end before the reserved start.
 	long := a.submit("cat", whole(1), limit(12*time.Hour))
 	a.want("behind one for which GPUs are kept", a.printSooner(long), "--time 1h57m +0s, --preemptible +0s of 3")
 	b := newAsker(t, 2, nil)
@@ -189,14 +189,14 @@ func TestSoonerIsAllowed(t *testing.T) {
 		id := a.submit("bob", job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib, MemBytes: 2 * gib})
 		a.want("a whole GPU beside a part", a.printSooner(id), want)
 	}
-	// Half of a GPU with all of its memory counts as a whole GPU in quotas.
+	// In quotas, half of a GPU with all of its memory counts as a whole GPU.
 	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{GPUMilli: 1000} })
 	a.submit("ann", whole(1))
 	id := a.submit("ann", whole(1))
 	a.want("at a quota", a.printSooner(id), " of 3")
 }
 
-// A job that states how long it takes can start before a reservation.
+// With a time limit, a job can start before a reservation.
 func TestSoonerThanReserved(t *testing.T) {
 	a := newAsker(t, 1, nil)
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(3 * time.Hour), To: a.now.Add(9 * time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
@@ -205,7 +205,7 @@ func TestSoonerThanReserved(t *testing.T) {
 	a.want("without a limit", a.printSooner(id), "--time 2h59m +0s of 3")
 }
 
-// An array is tried as a whole.
+// A change of an array is tried for all its tasks together.
 func TestSoonerOfArrays(t *testing.T) {
 	a := newAsker(t, 2, nil)
 	a.submit("ann", whole(1))

@@ -10,11 +10,11 @@ import (
 )
 
 // The planner relies on the ends of running jobs: some of these jobs started early only because
-// they were expected to end before the planned start of another job. So a job's owner may not
-// postpone its end if that would delay the planned start of another user's job.
+// they were expected to end before the planned start of another job. So owners may not postpone the
+// ends of their jobs if that would delay the planned start of another user's job.
 
-// latestEnd returns when a running job reaches its time limit if it is not suspended from now on.
-// If it has no limit, latestEnd returns its expected end.
+// latestEnd returns when a running job will reach its time limit if it is not suspended before. If
+// the job has no limit, latestEnd returns its expected end.
 func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	limit := l.Request.TimeLimit
 	if limit == 0 {
@@ -23,8 +23,8 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	return sched.At(now).Add(max(0, limit.Duration()-ranSoFar(l.Job, now)))
 }
 
-// delaysOthers returns a waiting job of another user whose planned start would be later if the
-// running job ended at newEnd instead of oldEnd.
+// delaysOthers returns a waiting job of another user whose planned start becomes later if the
+// running job l ends at newEnd instead of oldEnd.
 func (q *queue) delaysOthers(
 	l *tracked.Job, oldEnd, newEnd sched.Instant, now time.Time,
 ) (sched.BackfillReservation, bool) {
@@ -42,12 +42,12 @@ func (q *queue) delaysOthers(
 	return sched.BackfillReservation{}, false
 }
 
-// planWork is the cost of planning an empty queue: the number of jobs that could be searched in the
-// same time.
+// planWork is the cost of planning with an empty queue, counted in jobs that could be searched in
+// the same time.
 const planWork = 5000
 
 // plannedStarts returns the planned starts if l ends at the given time and all other jobs end as
-// expected; suspended jobs are assumed to resume first. The list is valid until the planner's next
+// expected. It assumes that suspended jobs resume first. The list is valid until the planner's next
 // pass.
 func (q *queue) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
 	s := q.snapshot(now)

@@ -40,8 +40,8 @@ func (c *Core) applyFindings(now time.Time) {
 	}
 }
 
-// stopFor stops a job because of a finding, unless it is being stopped already. If the GPU is lost
-// before the job has begun to start, the job is not at fault, and returns to the queue.
+// stopFor stops a job because of a finding, unless the job is being stopped already. If the GPU is
+// lost before the job's start has been sent, the job is not at fault and returns to the queue.
 func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	l := c.jobs.Active(f.Job)
 	if l == nil || l.Stop != "" || l.State == job.Ending {
@@ -60,8 +60,8 @@ func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	c.requestStop(l, f.Cause, "", now)
 }
 
-// applySample handles a sample of the GPUs. The findings about one GPU are applied before the next
-// GPU is looked at.
+// applySample handles a sample of the GPUs. It applies the findings about one GPU before it looks
+// at the next GPU.
 func (c *Core) applySample(e *gpus.Sample, now time.Time) {
 	c.step.replan()
 	c.gpus.Sampled(e, now)
@@ -80,8 +80,8 @@ func (c *Core) applySample(e *gpus.Sample, now time.Time) {
 	c.applyFindings(now)
 }
 
-// strangersFound tells a user about foreign processes on GPUs of others' jobs, unless the processes
-// are already being ended. In both cases it announces what happens.
+// strangersFound tells a user about the user's foreign processes on GPUs of others' jobs, unless
+// the scheduler already ends these processes. In both cases it announces what happens.
 func (c *Core) strangersFound(f *gpus.StrangersFound) {
 	e := job.Event{Kind: job.EventStrangerTold, UID: new(f.UID), User: strconv.Itoa(f.UID), Why: f.Say()}
 	if f.Ended {
@@ -112,7 +112,8 @@ func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 	c.step.notifyOwner(l, job.Say("notice/gpu-error", e))
 }
 
-// xidRemoved is the number of an error that follows another error and says less.
+// xidRemoved is the number of an error that only follows another error, and says less than that
+// one.
 const xidRemoved = 45
 
 // addLeftover adds to the result of an ended attempt what the attempt left behind.
@@ -130,8 +131,8 @@ func (c *lifecycle) addLeftover(f job.Leftover) {
 	}
 }
 
-// recordSurvivors records the processes of an ending job that survive SIGKILL. The owner learns of
-// them only from the result: nothing can be written into the journal of a unit that is stopping.
+// recordSurvivors records the processes of an ending job that survive SIGKILL. The owner sees them
+// only in the result: nothing can be written into the journal of a unit that is stopping.
 func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) {
 	if left == "" || left == l.Left || now.Sub(l.ChangedAt) <= c.policy.CleaningTimeout {
 		return

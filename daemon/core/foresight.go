@@ -44,15 +44,15 @@ func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresi
 	return f
 }
 
-// foreseeAlone makes a forecast that is used for one request only. It may include an extra job,
-// which is only tried.
+// foreseeAlone makes a forecast and does not keep it. The forecast may include an extra job, which
+// is only tried.
 func (q *queue) foreseeAlone(now time.Time, extra *tracked.Job) *foresight.Foresight {
 	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(extra))
 	return &foresight.Foresight{Forecast: made}
 }
 
-// estimateOf returns a function that estimates the run times of jobs, including an extra job that
-// is only tried (nil: none).
+// estimateOf returns a function that estimates the run times of jobs. One of them may be an extra
+// job, which is only tried; nil means none.
 func (q *queue) estimateOf(extra *tracked.Job) func(job.ID) *predict.Estimate {
 	return func(id job.ID) *predict.Estimate {
 		if extra != nil && id == extra.ID {
@@ -62,12 +62,12 @@ func (q *queue) estimateOf(extra *tracked.Job) func(job.ID) *predict.Estimate {
 	}
 }
 
-// noteChange notes that the next forecast may differ, because a step has planned or has changed a
-// record.
+// noteChange notes that a step has planned or has changed a record, so the next forecast may
+// differ.
 func (q *queue) noteChange() { q.ahead.changes++ }
 
-// Prospect is Foresee with the data for a course of the GPUs. While all starts are held back, it
-// covers only running jobs.
+// Prospect returns what Foresee returns, with the data for a course of the GPUs. While all starts
+// are held back, it covers only running jobs.
 func (c *state) Prospect(now time.Time) *foresight.Foresight {
 	f := c.Foresee(now)
 	if f == nil {
@@ -102,7 +102,7 @@ func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
 	return s
 }
 
-// otherStays returns the spans of time in which a GPU is not available to ordinary jobs.
+// otherStays returns the spans of time in which a GPU is closed to ordinary jobs.
 func (q *queue) otherStays(at int, v *job.GPUView, all *job.GPUControl, now time.Time) (list []job.Stay) {
 	add := func(s job.Stay) {
 		s.Milli = job.WholeGPU

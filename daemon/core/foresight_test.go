@@ -66,8 +66,8 @@ func crowd(b *testing.B) *world {
 	return w
 }
 
-// BenchmarkAsk measures what the core's loop does when 96 clients ask at once why a job waits, and
-// the computation that all of them wait for.
+// BenchmarkAsk measures what the core's loop does when 96 clients ask at once why a job waits. With
+// "foretold=true" it includes the forecast, which is computed once for all of them.
 func BenchmarkAsk(b *testing.B) {
 	w := crowd(b)
 	const clients = 96

@@ -11,7 +11,7 @@ import (
 const heldByScheduler = "the scheduler"
 
 // accountGone handles a start that failed because another account now has the number of the job's
-// owner or person. It holds all jobs of the lost account, and returns the reason.
+// owner or person. It holds all jobs of the lost account, and returns the reason for that.
 func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why job.Message) {
 	was := l.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {
@@ -36,7 +36,7 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 }
 
 // keepFrom holds a job that would now run as another account. If somebody holds the job already,
-// that hold remains.
+// this hold remains.
 func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	if l.Heir = &heir; l.Held == "" {
 		l.Held, l.HeldOver = heldByScheduler, true
@@ -45,8 +45,8 @@ func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	c.step.markDirty(l)
 }
 
-// WaitingAccounts returns the accounts that have waiting jobs among the jobs of a query. Each has
-// the name that its first job has on record: if the account was renamed since, that is its old
+// WaitingAccounts returns the accounts of waiting jobs that match a query. Each account has the
+// name that its first such job has on record. If the account was renamed later, that is its old
 // name.
 func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
 	first := map[int]*tracked.Job{}
@@ -58,7 +58,7 @@ func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account)
 		}
 	}
 	for _, l := range first {
-		if l.Heir == nil { // if Heir is set, the change is known already
+		if l.Heir == nil { // if Heir is set, the core knows already that another account has the number
 			list = append(list, job.Account{UID: l.Owner.UID, User: l.Owner.User})
 		}
 		if l.Heir == nil && l.Principal != nil {
@@ -68,8 +68,8 @@ func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account)
 	return list
 }
 
-// accountNamed sets an account's name in those of its jobs that were submitted while the name could
-// not be looked up.
+// accountNamed sets an account's name in those of its jobs that were submitted while nobody could
+// look the name up.
 func (c *Core) accountNamed(named job.Account) {
 	for _, o := range c.jobs.Sorted(tracked.AnyJob) {
 		if name := o.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.IsSubordinate(named.UID) {
@@ -83,9 +83,9 @@ func (c *Core) accountNamed(named job.Account) {
 	}
 }
 
-// handOver gives a job that an administrator releases to the account that now has the number. From
-// then on the job counts towards that account's quota. It reports whether somebody else still holds
-// the job.
+// handOver gives a job that an administrator releases to the account that now has the number of the
+// job's account. From then on the job counts towards that account's quota. handOver reports whether
+// somebody else still holds the job.
 func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	if j.Heir == nil {
 		return false

@@ -9,17 +9,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// If the GPU memory of a command is known from earlier runs, a job gets that amount plus a margin,
-// in whole steps. A job that was stopped for using more than it was promised had not reached its
-// peak, so its next attempt gets the larger margin.
+// A job may ask for as much GPU memory as its command took in earlier runs. It then gets that
+// amount plus a margin, in whole steps. If it is stopped for using more than that, its peak is not
+// known yet, so the next attempt gets the larger margin.
 const (
 	autoMarginPercent = 15
 	autoStep          = 256 << 20
 	overMarginPercent = 50
 )
 
-// fillGPUMem sets the GPU memory of a submission that asks for what earlier runs took: 0 if no run
-// is known.
+// fillGPUMem sets the GPU memory of a submission that asks for what earlier runs took. If no run is
+// known, it sets 0.
 func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 	r := &s.Request
 	if r.GPUMemBytes != job.AutoGPUMem {
@@ -32,7 +32,7 @@ func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 }
 
 // withMargin returns a peak plus a margin, in whole steps. The result is at most the largest memory
-// that a GPU allowed by the request has for jobs.
+// that jobs can use on one of the GPUs allowed by the request.
 func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) int64 {
 	amount := (peak + peak/100*percent + autoStep - 1) / autoStep * autoStep
 	s := q.snapshot(now)
@@ -42,7 +42,7 @@ func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) i
 	return min(amount, max(0, sched.MostUsable(s, r)/autoStep*autoStep))
 }
 
-// settleMemory sets the share of a GPU's memory for which a job counts, if the job was submitted
+// settleMemory sets the share of a GPU's memory that a job counts for, if the job was submitted
 // before the GPUs were known. It reports whether it changed the job.
 func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	r := &l.Request
@@ -63,7 +63,7 @@ func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 }
 
 // learnMemory learns from an ended attempt how much GPU memory its command takes. If the attempt
-// used more than it was promised, the next one gets more.
+// used more than was promised to it, the next attempt gets more.
 func (c *lifecycle) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
 	j, peak := l.Job, c.estimates.LearnMemory(l, r.Outcome == job.Completed, now)
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {

@@ -8,11 +8,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Members returns all accounts that have submitted jobs, by uid, with the groups for which their
-// jobs count.
+// Members returns all accounts that have submitted jobs, sorted by uid. Each account has the groups
+// for which its jobs count.
 func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
-// enroll adds to each account the groups that it was found to be in, and records the groups with
+// enroll adds to each account the groups that it was found to be in, and records these groups with
 // all jobs of the account.
 func (c *Core) enroll(e Enrolled, now time.Time) {
 	found := map[*sched.Account]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// systemd took too long to start a unit, and a restarted daemon finds that. Nothing was executed,
-// so the job is tried again. It does not count as stopped at its time limit.
+// systemd took too long to start a unit, and a restarted daemon finds out. Nothing was executed, so
+// the job is tried again. It does not count as stopped at its time limit.
 func TestStartTimeoutIsTriedAgain(t *testing.T) {
 	j := &job.Job{Request: job.Request{TimeLimit: job.Span(time.Hour)}}
 	if r := resultOf(contract.Exit{Signal: 15, Launch: contract.StepUnit}, j, 2); r.Outcome != job.Lost || r.Tries != 3 || r.Limit != 0 {

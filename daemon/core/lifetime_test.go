@@ -37,7 +37,7 @@ func (w *world) waitAndSample(after time.Duration) {
 	w.settle()
 }
 
-// startUnanswered starts a job and returns the answer of systemd, which the core has not got yet.
+// startUnanswered starts a job and returns systemd's answer, which it does not give to the core.
 func (w *world) startUnanswered() core.Event {
 	for {
 		if _, is := w.pending[0].(core.Start); is {
@@ -47,14 +47,14 @@ func (w *world) startUnanswered() core.Event {
 	}
 }
 
-// A process that began before the job ended is a stray of the job, and one that began later is not,
-// no matter when the scheduler learns of the end. If the time of the end is unknown, the process
-// keeps the GPU out of service and is not signalled.
+// A process that began before the job ended is a stray of the job, and a process that began later
+// is not, no matter when the scheduler learns of the end. If the time of the end is unknown, the
+// process keeps the GPU out of service and is not signalled.
 func TestStraysAreDatedByTheEnd(t *testing.T) {
 	const during, after = 7, 8
 	for _, c := range []struct {
 		name        string
-		away, spent bool // away: no daemon ran when the command ended; spent: the unit then had no processes
+		away, spent bool // away: the command ended while no daemon ran; spent: no process was left in its unit
 		gone        bool // the unit is gone when the daemon looks for it
 		dated       bool // the unit shows when its command ended
 		during      bool // a process that began before the end is signalled
@@ -115,8 +115,8 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 	}
 }
 
-// A job that is being stopped runs until the stop has finished. A process that begins during its
-// grace belongs to the job.
+// A job that is being stopped runs until the stop has finished. A process that begins in the time
+// between SIGTERM and SIGKILL belongs to the job.
 func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	w := runningWorld(t, 1, nil)
 	w.now = w.now.Add(time.Hour)
@@ -128,7 +128,7 @@ func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	if !is || !ok {
 		t.Fatal("it is not stopped")
 	}
-	stopped.Before.Old = 20 * time.Second // the unit was read before the grace
+	stopped.Before.Old = 20 * time.Second // the unit was read before SIGTERM was sent
 	w.step(stopped, -1)
 	for range 6 {
 		w.waitAndSample(time.Second)
@@ -138,8 +138,8 @@ func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	}
 }
 
-// If a start is not answered, its unit is inspected when something happens to it and at each
-// listing: the job has begun, and may have ended. The answer may still arrive.
+// While a start has not been answered, its unit is inspected at each listing, and when something
+// happens to the unit: the job may have begun, and even ended. The answer may still arrive.
 func TestUnansweredStartIsInspected(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		w := newWorld(1, t.Logf)
@@ -177,7 +177,7 @@ func TestUnansweredStartIsInspected(t *testing.T) {
 }
 
 // Two jobs of one user share a GPU, and neither start has been answered. When one job has ended,
-// the other's processes do not count as its strays.
+// the other job's processes do not count as strays of the ended job.
 func TestUnansweredSharerIsNotAStray(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = 500 }
 	w := runningWorld(t, 1, half)
@@ -185,7 +185,7 @@ func TestUnansweredSharerIsNotAStray(t *testing.T) {
 	late := w.startUnanswered()
 	w.now = w.now.Add(10 * time.Second)
 	w.clear(w.units[2])
-	delete(w.units, 2) // the core does not notice its end
+	delete(w.units, 2) // the core does not learn that the unit is gone
 	w.now = w.now.Add(10 * time.Second)
 	w.addOutside(7, 5*time.Second)
 	exitNow(w, contract.Exit{})

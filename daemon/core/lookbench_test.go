@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BenchmarkLook measures the work of the core's loop, and of its clients, for one listing after
-// each change.
+// BenchmarkLook measures the work of the core's loop, and of its clients, if jobs are listed once
+// after each change.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		w := fullWorld(b, n)

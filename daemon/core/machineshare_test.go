@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job with half of the host's memory starts before the GPUs are known. Once they are known, it is
-// charged for half of them.
+// A job with half of the host's memory starts before the GPUs are known. Once they are known, the
+// job is charged for half of the GPUs.
 func TestChargedBeforeTheGPUsAreKnown(t *testing.T) {
 	w := newWorld(8, t.Logf)
 	w.policy.HostMemBytes = 512 * gib

@@ -10,14 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The bounds are measured values plus a fifth.
+// Each bound is a measured value plus a fifth of it.
 const (
 	bytesPerJob  = 2160
 	allocsPerJob = 7
 )
 
-// A waiting job takes little of the daemon's memory in a long queue, and few allocations when it
-// starts.
+// A waiting job in a long queue takes little of the daemon's memory. To restore it when the daemon
+// starts takes few allocations.
 func TestWaitingJobsAreSmall(t *testing.T) {
 	const n = 10_000
 	r := job.Restored{NextID: n + 1}

@@ -9,14 +9,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// If a power cut or a shutdown takes a job, its end is the time at which the machine was last seen
-// on. Nobody is charged for the time in which the machine was off. The job's state does not matter,
-// and neither does a second death of the daemon while it handles this.
+// If a power cut or a shutdown ends a job, its recorded end is the time at which the machine was
+// last seen on. Nobody is charged for the time in which the machine was off. That holds in each
+// state of the job, and even if the daemon dies again while it handles the end.
 func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 	const weekend = 60 * time.Hour
 	for name, c := range map[string]struct {
 		last core.Event    // the last event before the machine goes off; nil: none
-		ran  time.Duration // how much of the two minutes the job ran
+		ran  time.Duration // for how much of the two minutes the job ran
 		upTo func(w *world)
 	}{
 		"power cut": {nil, time.Minute, nil},
@@ -65,9 +65,9 @@ func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 	}
 }
 
-// A job's unit was stopped, or reset after its end, while no daemon ran. Nobody knows how and when
-// the job ended. So it is lost, is retried like any lost job, and its run time ends when it was
-// last known to run.
+// A job's unit was stopped, or its end was removed from systemd, while no daemon ran. Nobody knows
+// how and when the job ended. So the job is lost, and is retried like any lost job. Its run time
+// ends when the job was last known to run.
 func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	for _, stop := range []job.Request{{}, {TimeLimit: job.Span(time.Hour)}, {Retries: 1}} {
 		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })
@@ -95,13 +95,14 @@ func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	}
 }
 
-// The recorded end of a job is the time at which it ended, not the time at which that was noticed.
-// The time in between is not learned as run time. If no daemon ran then, nobody is charged for it.
+// The recorded end of a job is the time at which it ended, not the time at which the daemon
+// noticed. The time in between is not learned as run time. If no daemon ran in that time, nobody is
+// charged for it.
 func TestEndWhileNoDaemonRan(t *testing.T) {
 	const weekend = 60 * time.Hour
 	outOfBus := func(w *world) { w.busDown = true }
 	for name, c := range map[string]struct {
-		away    func(w *world) // happens instead of a restart
+		away    func(w *world) // what happens instead of a restart
 		exit    contract.Exit
 		retries int
 		want    job.State

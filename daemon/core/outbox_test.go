@@ -31,8 +31,8 @@ func (w *world) keepMessage(n job.Notification) {
 	w.messages = append(slices.DeleteFunc(w.messages, same), n)
 }
 
-// send begins the delivery of a message. One message of each user, and eight in all, may be under
-// way at a time.
+// send begins the delivery of a message. At any time, at most one message of each user and eight
+// messages of all users are being delivered.
 func (w *world) send(a core.Deliver) {
 	w.log("send message %s", messageName(&a.Notification))
 	owed := func(m job.Notification) bool {
@@ -54,12 +54,12 @@ func (w *world) endDelivery(e core.Delivered) {
 	})
 }
 
-// postOffice is a world in which jobs without a GPU end at once and leave messages to be sent.
+// postOffice is a world whose jobs have no GPU and end at once. Their messages are then to be sent.
 type postOffice struct {
 	*world
 	t    *testing.T
 	next job.ID
-	wish []job.Notify // the notification requests of the next jobs; nil: mail at the end
+	wish []job.Notify // the messages that the next jobs ask for; nil: mail at the end
 }
 
 func newPostOffice(t *testing.T) *postOffice {
@@ -69,7 +69,7 @@ func newPostOffice(t *testing.T) *postOffice {
 	return &postOffice{world: w, t: t, next: 1}
 }
 
-// oweMessages ends jobs of a user, so that messages are owed, and returns the jobs' ids.
+// oweMessages runs jobs of a user until they end and messages are owed, and returns the jobs' ids.
 func (p *postOffice) oweMessages(uid, jobs int) (list []job.ID) {
 	for range jobs {
 		p.token++
@@ -116,9 +116,9 @@ func (p *postOffice) done() {
 	}
 }
 
-// The rate of one user's messages to the site's webhooks is limited, since others read them too.
-// The next message says how many were left out. Other users' messages, and the user's own messages
-// to other recipients, are not limited.
+// The rate of one user's messages to the site's webhooks is limited, since other people read these
+// webhooks too. The next message says how many were left out. Other users' messages are not
+// limited. Neither are the user's own messages to other recipients.
 func TestSiteWebhooksAreRateLimited(t *testing.T) {
 	p := newPostOffice(t)
 	p.policy.WebhookInterval = 30 * time.Second
@@ -150,15 +150,15 @@ func TestSiteWebhooksAreRateLimited(t *testing.T) {
 	check("by mail", p.oweMessages(1002, 5), 0, 0)
 }
 
-// However many users have slow deliveries, their messages take at most half of the places. So the
-// message of any other user is sent at once. A user whose deliveries are not yet known to be slow
-// gets one try.
+// However many users have slow deliveries, the messages of these users take at most half of the
+// places. So the message of any other user is sent at once. A user whose deliveries are not yet
+// known to be slow gets one try.
 func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 12 {
 		p.oweMessages(2000+uid, 20)
 	}
-	for i := range 8 { // every user is known to be slow, though each second try is fast
+	for i := range 8 { // then all users are known to be slow, though each second delivery is fast
 		p.now = p.now.Add([]time.Duration{time.Second, 30 * time.Second}[i%2])
 		p.answerAll(true)
 	}
@@ -181,8 +181,8 @@ func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p.done()
 }
 
-// Users take turns, even after a restart. The number of a user's waiting messages and their age do
-// not matter.
+// Users take turns, even after a restart. Neither the number of a user's waiting messages nor the
+// age of the messages matters.
 func TestUsersTakeTurns(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		p := newPostOffice(t)
@@ -211,9 +211,9 @@ func TestUsersTakeTurns(t *testing.T) {
 	}
 }
 
-// At most a hundred messages of each user, and two thousand of all, may wait. Beyond that the user
-// with the most messages loses the newest, and a user with few loses none. Each loss is on record
-// with its reason.
+// At most a hundred messages of each user, and two thousand messages in all, may wait. If there are
+// more, the user with the most messages loses the newest ones, and a user with few messages loses
+// none. Each loss is on record with its reason.
 func TestMessagesBeyondTheBoundAreGivenUp(t *testing.T) {
 	p := newPostOffice(t)
 	closed := func(code job.Code) (uids map[int]int) {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// snapshotWithEfforts is a snapshot that includes the jobs' efforts. They are expensive to compute,
-// and only preemption needs them.
+// snapshotWithEfforts returns a snapshot with the efforts of the jobs. The efforts are expensive to
+// compute, and only preemption needs them.
 func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	s := q.snapshot(now)
 	for i := range s.Running {
@@ -22,8 +22,8 @@ func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// snapshot returns the core's state in the form that placement reads. It is valid until the next
-// call.
+// snapshot returns the core's state in the form that placement reads. The result is valid until the
+// next call.
 func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // reuse the memory of both slices
 	s := &q.snap
@@ -49,8 +49,8 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// runningJob returns an active job in the form that placement reads, and adds the job's parts to
-// the GPUs.
+// runningJob returns an active job in the form that placement reads, and adds what the job holds to
+// the GPUs of the snapshot.
 func (q *queue) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
 	j := l.Job
 	since := j.Attempt.PlacedAt
@@ -100,14 +100,14 @@ func (q *queue) plan(now time.Time) *sched.Plan {
 	return q.Plan(q.snapshotWithEfforts(now), q.Queue)
 }
 
-// placements decides which jobs start, but not which are preempted. That suffices to explain why
-// the other jobs wait.
+// placements decides which jobs start, but not which jobs are preempted. That suffices to explain
+// why the other jobs wait.
 func (q *queue) placements(now time.Time) []sched.Placement {
 	return q.Placements(q.snapshot(now), q.Queue)
 }
 
-// schedule makes a plan and carries it out. If a placement relies on free GPU memory, it waits for
-// a fresh sample, and so do all placements after it.
+// schedule makes a plan and carries it out. A placement that relies on free GPU memory waits for a
+// fresh sample, and so do all placements after it.
 func (c *Core) schedule(now time.Time) {
 	c.queue.setReplanAt(time.Time{})
 	if !c.systemd.listed() || c.systemd.leaving() {
@@ -126,7 +126,7 @@ func (c *Core) schedule(now time.Time) {
 	if p.Wake != sched.Never {
 		c.queue.replanBy(p.Wake.Time())
 	}
-	defer func() { // a job may be on trial now
+	defer func() { // a placement may have put a job on trial
 		_, at := c.troubles.HoldBack(now)
 		c.queue.replanBy(at)
 	}()
@@ -159,8 +159,8 @@ func (c *Core) schedule(now time.Time) {
 }
 
 // markOwed gives a job precedence over all jobs of its class and priority number until it starts,
-// because other jobs are stopped for it. Otherwise another job could take what they gave up. An
-// array never gets this precedence, since all of its tasks would have it.
+// because other jobs are stopped for it. Otherwise a third job could take the GPUs that these give
+// up. An array never gets this precedence, since all of its tasks would have it.
 func (q *queue) markOwed(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return
@@ -192,7 +192,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	l.Charge = c.accounts.LargestShare(l.Job)
 	l.StopOrder, l.Suspension = job.StopOrder{}, job.Suspension{}
 	l.GPUError, l.Left = nil, ""
-	l.NotBefore = time.Time{} // otherwise, if the clock is set back, an expired back-off would count again
+	l.NotBefore = time.Time{} // otherwise an expired back-off would count again if the clock is set back
 	l.Guarded = p.Guarded
 	l.Unasked = true
 	l.RecordGroups()
@@ -203,7 +203,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 }
 
 // eligibleAt returns the time since which a job has waited for its current placement. The result is
-// never before the end of its last attempt, and never in the future, even if the clock was set
+// not before the end of the job's last attempt, and never in the future, even if the clock was set
 // back.
 func eligibleAt(j *job.Job, now time.Time) time.Time {
 	since := j.QueuedAt
@@ -216,19 +216,20 @@ func eligibleAt(j *job.Job, now time.Time) time.Time {
 	return since
 }
 
-// recordLast records the end of an attempt if the next attempt begins in the same step.
+// recordLast records the end of the last attempt if the next one begins in the same step.
 func (c *lifecycle) recordLast(l *tracked.Job, now time.Time) {
-	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt itself may have ended earlier, when the machine went off
+	if l.ChangedAt.Equal(now) && l.Dirty { // if the machine went off, the attempt itself ended earlier
 		j := *l.Job
 		c.step.record(job.Record{Job: &j})
 	}
 }
 
-// reestimatedAtOnce is the number of waiting jobs whose expected run times one pass updates.
+// reestimatedAtOnce is the largest number of waiting jobs whose expected run times one pass
+// updates.
 const reestimatedAtOnce = 256
 
-// reestimate updates the expected run times of the waiting jobs that were updated least recently,
-// and moves these jobs in the queue.
+// reestimate updates the expected run times of some waiting jobs, those updated least recently, and
+// moves these jobs in the queue.
 func (q *queue) reestimate() {
 	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // the scheduler has learned run times
 		q.stale, q.staleFor = q.IDs(q.stale), g

@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// mayAwaitProof reports whether the end of an attempt with this result may have to wait for a test.
+// mayAwaitProof reports whether the end of an attempt with this result may have to wait for a test
+// of its GPUs.
 func (c *lifecycle) mayAwaitProof(l *tracked.Job, r *job.Result) bool {
 	return c.policy.Prove && r.Outcome == job.Failed && len(l.Attempt.GPUs) > 0
 }
@@ -31,7 +32,7 @@ func (c *lifecycle) awaitProof(l *tracked.Job, over, now time.Time) bool {
 // prove ends the jobs that no longer wait for a test, and begins the tests that are due.
 func (c *Core) prove(now time.Time) {
 	waiting := c.unproved
-	c.unproved = nil // a job may come to wait for another test
+	c.unproved = nil // closeAttempt below may add a job that waits for another test
 	for _, id := range waiting {
 		l := c.jobs.Active(id)
 		if !c.systemd.leaving() && c.gpus.Awaits(id, now) {

@@ -50,7 +50,7 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	return c
 }
 
-// restart restarts the daemon after its death.
+// restart starts a new daemon after the death of the old one.
 func (c *chaos) restart() {
 	c.trail = append(c.trail, "restart")
 	c.old = nil
@@ -62,7 +62,7 @@ func (c *chaos) restart() {
 	c.feed(c.sample(0))
 }
 
-// feed gives an event to the core; with a small chance the daemon dies at a random point of the
+// feed gives an event to the core. With a small chance, the daemon dies while it carries out the
 // effects.
 func (c *chaos) feed(ev core.Event) {
 	death := -1
@@ -89,11 +89,11 @@ func (c *chaos) sameAfterReplay() {
 	slices.SortFunc(live.Jobs, byID)
 	slices.SortFunc(replayed.Jobs, byID)
 	for i := range live.Jobs {
-		if live.Jobs[i].State == job.Queued { // new estimates reach the queued jobs only gradually
+		if live.Jobs[i].State == job.Queued { // queued jobs get new estimates only gradually
 			replayed.Jobs[i].Expected = live.Jobs[i].Expected
 		}
 		if r := &replayed.Jobs[i]; r.State == job.Starting && live.Jobs[i].State == job.Queued {
-			r.State = job.Queued // the job waits for a place to start in, which is not on record
+			r.State = job.Queued // the job waits for its user's turn at starting units, and the record does not show that
 		}
 		if !reflect.DeepEqual(live.Jobs[i].Job, replayed.Jobs[i].Job) {
 			c.fault("job %d differs after replay: %+v, %+v", live.Jobs[i].ID, live.Jobs[i].Job, replayed.Jobs[i].Job)
@@ -103,7 +103,7 @@ func (c *chaos) sameAfterReplay() {
 
 func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
 
-// drawOwner draws a user. The user's groups with a quota, as the kernel reports them, may change
+// drawOwner draws a user. The groups with a quota in which the kernel says the user is may change
 // from job to job.
 func (c *chaos) drawOwner() job.Owner {
 	return job.Owner{
@@ -305,7 +305,7 @@ func (c *chaos) act() {
 	}
 }
 
-// list feeds a listing: a new one, or an older one that arrives late.
+// list feeds a new listing, or an older one that arrives late.
 func (c *chaos) list() {
 	if c.old != nil {
 		c.feed(c.old)
@@ -329,7 +329,7 @@ func (c *chaos) recover() {
 		c.leaving = false
 		c.step(core.Leaving{Not: true}, -1)
 	}
-	const ahead = 30 * 24 * time.Hour // later than every begin time, even one by a wrong clock
+	const ahead = 30 * 24 * time.Hour // all begin times are earlier than that, even those by a wrong clock
 	c.now, c.set = c.now.Add(ahead), c.set+ahead
 	c.step(core.Tick{Clock: ahead}, -1)
 	c.tidy()
@@ -372,10 +372,10 @@ func (c *chaos) check() {
 	}
 }
 
-// TestChaos checks invariants 1 to 9. Check and launch verify capacity, and that a job gets all its
-// GPUs or none. launch verifies that each attempt starts exactly once. launch and reply verify that
-// records are on disk before actions and replies. The test also checks replay, and that every
-// acknowledged job ends exactly once after the faults stop.
+// TestChaos checks invariants 1 to 9. Check and launch verify the capacity, and that a job gets all
+// its GPUs or none. launch verifies that each attempt starts exactly once. launch and reply verify
+// that records are on disk before actions and replies. The test also makes cores from the records,
+// and verifies that every acknowledged job ends exactly once after the faults stop.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(0, 4).Draw(t, "machine"))

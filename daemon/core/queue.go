@@ -14,7 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// queue holds the jobs that may start as soon as they fit, and decides when and where they start.
+// queue holds the jobs that may start as soon as GPUs are free for them, and decides when and where
+// they start.
 type queue struct {
 	*sched.Queue
 	*sched.Planner
@@ -26,12 +27,12 @@ type queue struct {
 	accounts  *accounts.Book
 	estimates *estimates.Book
 
-	stale      []job.ID // waiting jobs whose expected run time is to be updated, the last of the list first
-	staleFor   uint64   // the generation of the estimates for which stale was filled
+	stale      []job.ID // waiting jobs whose expected run times are still to be updated; the end of the list comes first
+	staleFor   uint64   // the generation of the estimates at which stale was filled
 	ahead      foresights
 	snap       sched.Snapshot // the snapshot of the last pass; its memory is reused
-	replanTime time.Time      // when to plan again even if nothing happens
-	passes     uint64         // number of planning passes so far
+	replanTime time.Time      // when to plan again even if nothing happens before
+	passes     uint64         // the number of planning passes so far
 }
 
 // Passes returns how many times the queue has been planned.
@@ -40,12 +41,13 @@ func (c *state) Passes() uint64 { return c.queue.passesMade() }
 func (q *queue) countPass()         { q.passes++ }
 func (q *queue) passesMade() uint64 { return q.passes }
 
-// replanAt returns when to plan again even if nothing happens before; zero: never.
+// replanAt returns when to plan again even if nothing happens before. Zero means that no time is
+// set.
 func (q *queue) replanAt() time.Time { return q.replanTime }
 
 func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 
-// replanBy makes the next pass happen at a given time at the latest. The zero time changes nothing.
+// replanBy makes the next pass happen at the given time at the latest. A zero time changes nothing.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
 
 // enqueue counts a job as queued and calls consider for it.
@@ -63,9 +65,9 @@ func (q *queue) dequeue(l *tracked.Job, now time.Time) {
 	l.AwayAt = time.Time{}
 }
 
-// consider puts a queued job where it belongs. A job that may start as soon as it fits goes into
-// the queue, and a job that waits for a time goes among the timers. A job that is held or waits for
-// another job goes nowhere. If now is zero, no time counts as passed.
+// consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
+// or among the timers if it waits for a time. A job that is held or waits for another job is in
+// neither. If now is zero, no time counts as passed.
 func (q *queue) consider(l *tracked.Job, now time.Time) {
 	j := l.Job
 	q.Remove(j.ID)
@@ -94,8 +96,8 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 // with too many failures.
 func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
-// countWait counts a queued job's wait only while the job could be placed. It does nothing if now
-// is zero.
+// countWait makes a queued job's wait include only the time in which the job could be placed. If
+// now is zero, countWait does nothing.
 func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {
@@ -111,15 +113,15 @@ func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 }
 
 // markCapped notes, when a queued job begins to wait, how long its account has been at its quotas
-// so far.
+// in all.
 func (q *queue) markCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
 		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
 	}
 }
 
-// settleCapped shortens a queued job's wait by the time that its account was at its quotas since
-// markCapped.
+// settleCapped shortens a queued job's wait by the time for which its account was at its quotas
+// since markCapped.
 func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
@@ -128,8 +130,8 @@ func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	}
 }
 
-// shortenWait moves the start of a job's wait later by some time. The start of the wait of an
-// array's next task moves as well, but not beyond now.
+// shortenWait moves the start of a job's wait to a later time. If the job is an array, the wait of
+// its next task also begins later, but not after now.
 func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.QueuedAt = j.QueuedAt.Add(by)
 	if j.Tasks == nil || j.Tasks.TurnAt.IsZero() {
@@ -142,9 +144,9 @@ func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.Tasks = &counts
 }
 
-// waitStart returns the start of the counted wait of a job, or of an array's next task. Unless the
-// site uses strict order, a task's wait begins when the task before it starts. Otherwise an array
-// would go before all other jobs until its last task starts.
+// waitStart returns the start of the wait that counts for a job, or for an array's next task.
+// Unless the site uses strict order, a task's wait begins when the task before it starts. Otherwise
+// all tasks of an old array would go before all younger jobs.
 func (q *queue) waitStart(j *job.Job) time.Time {
 	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
@@ -166,7 +168,7 @@ func (q *queue) restartWait(array *tracked.Job, now time.Time) {
 	}
 }
 
-// waitingJob returns the job in the form that the queue takes.
+// waitingJob returns the job in the form that sched.Queue takes.
 func (q *queue) waitingJob(l *tracked.Job) sched.Waiting {
 	j := l.Job
 	w := sched.Waiting{
@@ -183,9 +185,9 @@ func (q *queue) waitingJob(l *tracked.Job) sched.Waiting {
 	return w
 }
 
-// batchOf returns the name of a job's batch, or "" for none. An array without a batch name is a
-// batch of its own, together with its requeued tasks. Its batch name contains NUL, unlike any name
-// that users choose.
+// batchOf returns the name of a job's batch, or "" if the job has none. An array without a batch
+// name is a batch of its own, together with its requeued tasks. That batch's name contains NUL,
+// unlike any name that users choose.
 func batchOf(j *job.Job) string {
 	switch {
 	case j.Request.Objective != job.Makespan:
@@ -207,18 +209,18 @@ func (q *queue) considerDue(now time.Time) {
 	}
 }
 
-// requeueAt is the place to which a job returns in the queue after an attempt.
+// requeueAt says where a job goes in the queue after an attempt.
 type requeueAt int
 
 const (
-	nowhere   requeueAt = iota // the job has ended
-	samePlace                  // the job keeps its waited time
+	nowhere   requeueAt = iota // nowhere, since the job has ended
+	samePlace                  // the job keeps the time for which it has waited
 	tail                       // the job waits from now on
-	fresh                      // like tail, but the job's run time so far does not count
+	fresh                      // like tail, but the time for which the job ran so far does not count
 )
 
-// requeueAfter returns a job to the queue after an attempt. If the attempt never began, that does
-// not count as a requeue.
+// requeueAfter returns a job to the queue after an attempt. If the attempt never began, this return
+// does not count as a requeue.
 func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	j := l.Job
 	ran := tracked.RanFor(j, j.Attempt.EndedAt)
@@ -228,7 +230,7 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	}
 	j.Expected = 0
 	j.QueuedAt = j.QueuedAt.Add(ran + j.SuspendedFor(now))
-	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while no daemon ran
+	if how != samePlace || j.QueuedAt.After(now) { // the clock may have been set back while no daemon ran
 		j.QueuedAt = now
 	}
 	if how == fresh {
@@ -238,13 +240,13 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	c.move(l, job.Queued, now)
 }
 
-// clampBackoffs repairs the times of queued jobs after the clock was set back while no daemon ran.
-// Back-offs then end no later than intended, and no job waits from a future time.
+// clampBackoffs corrects the times of queued jobs if the clock was set back while no daemon ran.
+// Then back-offs end no later than intended, and no job's wait begins in the future.
 func (q *queue) clampBackoffs(now time.Time) {
 	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
 	for _, l := range q.jobs.Sorted(queued) {
 		late := l.QueuedAt.After(now)
-		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // the time at quotas was reset
+		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // the time at its quotas was reset
 		if late {
 			l.QueuedAt = now
 		}

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	rebootAgain = time.Minute      // delay until a reboot is asked for again
-	forcedAfter = 10 * time.Minute // time after the hour of a forced reboot in which jobs may still end
+	rebootAgain = time.Minute      // the time until the daemon asks for a reboot again
+	forcedAfter = 10 * time.Minute // after the hour of a forced reboot, jobs may take this long to end
 )
 
-// rebooting is what the daemon knows about its requests for a reboot.
+// rebooting contains the times and results of the daemon's requests for a reboot.
 type rebooting struct {
-	next    time.Time // the next request comes no earlier; zero: at any time
-	refused string    // why the last request failed; "": it did not
+	next    time.Time // no request is sent before; zero: at any time
+	refused string    // why the last request failed; "": it did not fail
 }
 
-// rebooted ends a drain for a reboot if systemd runs anew: the machine was rebooted, no matter by
-// whom. rebooted is called once the run of systemd is known. So nothing has to be remembered about
-// the request for the reboot itself: in the same run it is safe to ask once more.
+// rebooted ends a drain for a reboot if this is another run of systemd: the machine was rebooted,
+// no matter by whom. rebooted is called once the run is known. That a reboot was already asked for
+// need not be remembered, since it is safe to ask again in the same run.
 func rebooted(c *lifecycle, now time.Time) {
 	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
@@ -38,7 +38,7 @@ func rebooted(c *lifecycle, now time.Time) {
 	}
 }
 
-// setReboot changes the drain for a reboot, or ends it if r is nil.
+// setReboot changes the drain for a reboot. If r is nil, setReboot ends the drain.
 func setReboot(c *lifecycle, r *job.Reboot, now time.Time) {
 	g := gpus.SetReboot(&c.gpus, r, now)
 	c.step.record(job.Record{GPU: &g})
@@ -70,12 +70,12 @@ func reboot(c *lifecycle, now time.Time) {
 	}
 }
 
-// mayReturn reports whether a job waits again if it is stopped for a reboot.
+// mayReturn reports whether a job that is stopped for a reboot waits again.
 func mayReturn(l *tracked.Job) bool {
 	return !l.Recovered && (l.Request.Preemptible || l.Request.MayRequeue())
 }
 
-// holdReboot returns the jobs that hold up a reboot.
+// holdReboot returns the jobs for which a reboot still waits.
 func holdReboot(c *state, r *job.Reboot, now time.Time) (list []*tracked.Job) {
 	forced := r.Force && !now.Before(r.By)
 	if forced && !now.Before(r.By.Add(forcedAfter)) {
@@ -89,8 +89,8 @@ func holdReboot(c *state, r *job.Reboot, now time.Time) (list []*tracked.Job) {
 	return list
 }
 
-// rebootRefused notes that a reboot was refused. Until the hour of the reboot, jobs may start
-// again.
+// rebootRefused notes that a reboot was refused. Jobs may start again until the hour by which the
+// machine has to reboot.
 func rebootRefused(c *lifecycle, why string, now time.Time) {
 	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
@@ -104,11 +104,11 @@ func rebootRefused(c *lifecycle, why string, now time.Time) {
 	}
 }
 
-// PlannedReboot is a drain for a reboot, and what holds the reboot up.
+// PlannedReboot is a drain for a reboot, with the jobs for which the reboot waits.
 type PlannedReboot struct {
 	Order   job.GPUControl
 	Jobs    []job.Name // the jobs that have to end first
-	Refused string     // why the machine did not reboot when it was asked to; "": it was not
+	Refused string     // why the last request for the reboot failed; "": it did not fail
 }
 
 // PlannedReboot returns the reboot for which the machine is drained, or nil.

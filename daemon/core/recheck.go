@@ -7,10 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A sample may be seconds old, and a foreign process may use a GPU by now. So a job that needs
-// whole GPUs without foreign processes is first placed, which reserves the GPUs. Its unit starts
-// only when a sample requested after that shows them free. If they are not free, the job returns to
-// the queue without having run. If a sample has just arrived, no second one is needed.
+// A sample may be seconds old, and a foreign process may have begun to use a GPU since. So a job
+// that needs whole GPUs without foreign processes is first placed, which reserves the GPUs. Its
+// unit starts only when a sample that was requested later shows the GPUs free. If they are not
+// free, the job returns to the queue without an attempt. If a sample arrived in the same step, no
+// second one is needed.
 
 // needsSample reports whether a job's start relies on a sample of its GPUs.
 func (c *state) needsSample(l *tracked.Job) bool {

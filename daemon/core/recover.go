@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// recoverAll adds the jobs that only their units show. It handles running jobs first: the unit of
-// an ended job may still exist, and name GPUs that other jobs have by now.
+// recoverAll adds the jobs that are known only from their units. It handles running jobs first: the
+// unit of an ended job may still exist, and may name GPUs that other jobs now hold.
 func (c *Core) recoverAll(e *Listed, now time.Time) {
 	units := map[job.ID]Unit{}
 	for _, u := range e.Units {
@@ -19,7 +19,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	for i := range e.Recovered {
 		c.endOutdated(&e.Recovered[i], now)
 	}
-	unrecorded := func(found job.Job) bool { // the attempt that a unit reports is not on record
+	unrecorded := func(found job.Job) bool { // says whether the attempt that a unit reports is not on record
 		l := c.jobs.Get(found.ID)
 		return l == nil || l.Attempt == nil || l.Attempt.Number < found.Attempt.Number
 	}
@@ -36,7 +36,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 }
 
 // unplace requeues the placed jobs that have no unit. The records are an older copy, so other jobs
-// may have got the GPUs, CPUs and memory of these jobs since.
+// may hold the GPUs, CPUs and memory of these jobs now.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
@@ -45,8 +45,8 @@ func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	}
 }
 
-// recover adds a running job that only its unit shows. The job holds its GPUs and can end like any
-// other, but can't start again, because its command is unknown.
+// recover adds a running job that is known only from its unit. The job holds its GPUs and can end
+// like any other job. It can't start again, because its command is unknown.
 func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	if l := c.jobs.Get(j.ID); l != nil {
 		c.reclaim(l, &j, units, now)
@@ -68,9 +68,9 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	c.step.markDirty(l)
 }
 
-// rejoin counts a recovered task among the tasks of its array. The array is from an older copy of
-// the state file, in which the task has not become a job yet. If the array is missing, or counts
-// the task already, the task becomes a job without an array.
+// rejoin counts a recovered task among the tasks of its array. The record of the array is an older
+// copy, in which the task has not become a job yet. If the array is missing or counts the task
+// already, the task becomes a job without an array.
 func (c *Core) rejoin(j *job.Job, now time.Time) {
 	t := j.Task
 	j.Task = nil
@@ -103,7 +103,7 @@ func (c *Core) endOutdated(found *job.Job, now time.Time) {
 		return
 	}
 	l.StopOrder = job.StopOrder{}
-	l.Unasked = true // before the later attempt began, its GPUs were checked already
+	l.Unasked = true // the GPUs of the recorded attempt were checked before the later attempt began
 	taken := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}
 	c.editAttempt(l, func(a *job.Attempt) { a.Result = &taken })
 	if l.State != job.Ending {
@@ -114,8 +114,8 @@ func (c *Core) endOutdated(found *job.Job, now time.Time) {
 	l.GPUError, l.Left = nil, ""
 }
 
-// reclaim handles a job that waits according to the records, but whose unit belongs to a later
-// attempt than any on record: an older copy of the state file was put back. The job goes on, on the
+// reclaim handles a job that is waiting by the records, but whose unit belongs to a later attempt
+// than any on record: an older copy of the state file was put back. The job continues to run on the
 // GPUs that its unit reports.
 func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, now time.Time) {
 	j := l.Job
@@ -152,9 +152,9 @@ func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *j
 	return &a
 }
 
-// endGone ends jobs that, by the records, hold a GPU that a running unit needs, if their commands
-// no longer run. The records are an older copy: the unit got its part of the GPU after these jobs
-// had gone.
+// endGone frees a GPU that a running unit needs. By the records, other jobs hold that GPU. endGone
+// ends those of them whose commands no longer run: the records are an older copy, and the unit got
+// its part of the GPU after these jobs had ended.
 func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Time) {
 	if c.jobs.ShareHeld(part.UUID)+part.Share() <= job.WholeGPU {
 		return
@@ -180,8 +180,8 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	}
 }
 
-// Unknown returns the jobs whose units are not on record. Before the first listing, a unit whose
-// invocation differs from the recorded one counts as well.
+// Unknown returns the jobs that have a unit but no record of it. Before the first listing, a unit
+// whose invocation differs from the recorded one counts as not on record.
 func (c *state) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
 	for _, u := range units {

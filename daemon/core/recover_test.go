@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lostFile returns a world in which a job runs on one of two GPUs. Its record is lost: the disk is
-// empty, and only its unit reports the job.
+// lostFile returns a world in which a job runs on one of two GPUs. The disk is empty, so the job's
+// record is lost and only its unit reports it.
 func lostFile(t *testing.T) (*world, job.Job) {
 	w := newWorld(2, t.Logf)
 	w.revive()
@@ -33,7 +33,7 @@ func lostFile(t *testing.T) (*world, job.Job) {
 	return w, ran
 }
 
-// listUnknown feeds the core a listing of the units, in which one unit reports a job that is not on
+// listUnknown feeds the core a listing of the units. One of them belongs to a job that is not on
 // record.
 func listUnknown(w *world, j job.Job) {
 	ev := w.listed().(core.Listed)
@@ -44,7 +44,7 @@ func listUnknown(w *world, j job.Job) {
 	w.settle()
 }
 
-// If a job is lost from the records and only its unit shows it, the job is recorded again. It holds
+// If a job's record is lost and the job is known only from its unit, it is recorded again. It holds
 // its GPU and can end, and its id is not used for another job.
 func TestRecoveredJobGoesOn(t *testing.T) {
 	w, ran := lostFile(t)
@@ -73,8 +73,8 @@ func TestRecoveredJobGoesOn(t *testing.T) {
 	}
 }
 
-// Listing a recovered job again changes nothing. Neither does a death of the daemon at any point
-// while it handles the listing.
+// If a recovered job is listed again, nothing changes. Nor does anything change if the daemon dies
+// at any point while it handles the listing.
 func TestRecoveryIsRepeated(t *testing.T) {
 	for death := range 4 {
 		w, ran := lostFile(t)
@@ -108,8 +108,8 @@ func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	}
 }
 
-// The unit of an ended job may still exist after its record is lost, while another job runs on its
-// GPU. The GPU belongs to the other job.
+// The unit of an ended job may still exist after the job's record is lost, while another job runs
+// on the GPU that the unit names. That other job keeps the GPU.
 func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 	w, ran := lostFile(t)
 	ended := ran
@@ -134,7 +134,7 @@ func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 
 // The state file is an older copy. It says that a job waits, but the job's unit belongs to a later
 // attempt: the job goes on as its unit shows. If the unit belongs to a recorded attempt, or to
-// another job, the job still waits.
+// another job, the job continues to wait.
 func TestUnitOfAWaitingJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(onRecord, found *job.Job)
@@ -190,7 +190,7 @@ func laterJob(w *world, ran job.Job) job.Job {
 }
 
 // The state file is an older copy. It says that a job holds a GPU, but the job has ended since.
-// Another job runs on that GPU by now, and keeps all of it.
+// Another job now runs on that GPU, and keeps all of it.
 func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
 		for _, left := range []bool{false, true} { // whether the unit of the ended job still exists
@@ -233,8 +233,9 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
-// The state file is an older copy. It says that a job is placed, but the job has no unit. If jobs
-// run that the copy does not contain, this job is requeued: the others may have got its CPUs.
+// The state file is an older copy. It says that a job is placed, but the job has no unit. If other
+// jobs run that the copy does not contain, the placed job is requeued: the others may have got its
+// CPUs.
 func TestOldPlacementIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran
@@ -281,8 +282,8 @@ func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 	}
 }
 
-// A job runs in a later attempt than an older copy of the state file shows, maybe on another GPU.
-// It goes on there, and ends as that attempt does.
+// A job runs in a later attempt than the one in an older copy of the state file, maybe on another
+// GPU. The job goes on there, and ends when the later attempt ends.
 func TestOldCopyOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
 		for at := range 2 {
@@ -329,8 +330,8 @@ func TestOldCopyOfARunningJob(t *testing.T) {
 	}
 }
 
-// Two jobs swapped GPUs after the copy of the state file was made. Each keeps the GPU on which it
-// runs.
+// After the copy of the state file was made, two jobs swapped GPUs. Each job keeps the GPU on which
+// it runs.
 func TestOldCopyOfTwoJobsThatSwappedGPUs(t *testing.T) {
 	w, ran := lostFile(t)
 	ev := core.Listed{}
@@ -371,8 +372,9 @@ func TestOldCopyOfTwoJobsThatSwappedGPUs(t *testing.T) {
 	}
 }
 
-// An array from an older copy of the state file makes no second job of a running task, and counts
-// its running tasks. Tasks that ended after the copy was made wait again.
+// An older copy of the state file contains an array, but not all tasks that run now. No second job
+// is made of a running task, and the array counts its running tasks. Tasks that ended after the
+// copy was made wait again.
 func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 	for name, over := range map[string]bool{"all run": false, "the first is over": true} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // Each of these tests reproduces a bug that daemon/dst found, in as few steps as possible.
 
-// runningWorld returns a world in which one job runs. The argument change may alter the job's
+// runningWorld returns a world in which one job runs. The function change may alter the job's
 // request.
 func runningWorld(t *testing.T, gpus int, change func(*job.Request)) *world {
 	w := newWorld(gpus, t.Logf)
@@ -37,7 +37,7 @@ func (w *world) queue(change func(*job.Request)) {
 	w.step(core.Submit{Token: w.token, Submission: s}, -1)
 }
 
-// next removes and returns the pending action of type A.
+// next removes the first pending action of type A, and returns it.
 func next[A core.Action](t *testing.T, w *world) A {
 	t.Helper()
 	for i, a := range w.pending {
@@ -51,8 +51,8 @@ func next[A core.Action](t *testing.T, w *world) A {
 	return none
 }
 
-// A job leaves its GPU after a restart, before a sample has shown that GPU. A dead process stays on
-// it.
+// After a restart, a job leaves its GPU before a sample has shown that GPU. A dead process of the
+// job stays on it.
 func TestUnsampledGPUIsCleaned(t *testing.T) {
 	for name, leave := range map[string]func(*world){
 		"after the restart":  func(w *world) { w.revive() },
@@ -78,8 +78,8 @@ func TestUnsampledGPUIsCleaned(t *testing.T) {
 	}
 }
 
-// The machine was off for longer than a running job's limit. The shutdown ended the job, not its
-// limit.
+// The machine was off for longer than a running job's limit. The job was ended by the shutdown, not
+// by its limit.
 func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
 	w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 	w.now = w.now.Add(time.Hour)
@@ -113,8 +113,8 @@ func TestCancelOfAnEndingJob(t *testing.T) {
 	}
 }
 
-// A stop is decided for a job that has just ended by itself. Its end is on record before its unit
-// is collected.
+// A job ends by itself just before a stop that was decided already. The end is on record before the
+// unit is collected.
 func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	w := runningWorld(t, 1, nil)
 	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
@@ -150,7 +150,7 @@ func TestBackoffEndsInTimeWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// The site withdraws a GPU while a job holds a part of it. No job gets the rest.
+// The site withdraws a GPU while a job holds a part of it. No job gets the rest of the GPU.
 func TestSharedGPUIsWithdrawn(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = job.WholeGPU / 2 }
 	w := runningWorld(t, 2, half)
@@ -171,8 +171,8 @@ func TestSharedGPUIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A GPU that is not clean is withdrawn and offered again. It is still not clean, even if only
-// memory without a process is left.
+// A GPU that is not clean is withdrawn and offered again. The GPU is still not clean, even if all
+// that is left on it is memory without a process.
 func TestWithdrawnGPUStaysUnclean(t *testing.T) {
 	w := runningWorld(t, 2, nil)
 	at := w.jobs[1].Attempt.GPUs[0].Index
@@ -202,8 +202,8 @@ func TestWithdrawnGPUStaysUnclean(t *testing.T) {
 }
 
 // A dead process of an unknown job is on a GPU when the daemon starts. It does not affect a job
-// that holds the whole GPU, and the daemon invents no job for it. If the GPU is shared, no further
-// parts of it are assigned.
+// that holds the whole GPU, and the daemon makes up no job for it. If the GPU is shared, jobs get
+// no further parts of the GPU.
 func TestDeadProcessAtTheDaemonsStart(t *testing.T) {
 	t.Run("whole", func(t *testing.T) { deadAtTheStart(t, nil, "busy") })
 	t.Run("shared", func(t *testing.T) {
@@ -234,7 +234,7 @@ func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState)
 }
 
 // A job returns to the queue before its unit began. Processes of an older unit of the same name
-// survive the stop for a while. Once they are gone, the job's GPU is in service again.
+// survive the stop for some time. Once they are gone, the job's GPU is in service again.
 func TestReturnedJobWithSurvivors(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.policy.MaxForeignBytes = gib
@@ -262,8 +262,8 @@ func TestReturnedJobWithSurvivors(t *testing.T) {
 	}
 }
 
-// Jobs are charged for the time that passed, even if the clock is set meanwhile. A small step, such
-// as a correction, does not cause a record of every job.
+// Jobs are charged for the time that passed, even if the clock is set meanwhile. If the clock is
+// set by less than a minute, as for a correction, no job is recorded.
 func TestSettingTheClockChargesNobody(t *testing.T) {
 	for _, by := range []time.Duration{-30 * time.Hour, -40 * time.Second, 40 * time.Second, 30 * time.Hour} {
 		w := runningWorld(t, 1, nil)
@@ -285,7 +285,7 @@ func TestSettingTheClockChargesNobody(t *testing.T) {
 }
 
 // If the sample for a start has become too old, the start waits for another sample, and nothing is
-// recorded. If the GPU is in use by then, the job returns to the queue.
+// recorded. If the new sample shows the GPU in use, the job returns to the queue.
 func TestStaleStartSamplesAgain(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		w := newWorld(1, t.Logf)

@@ -75,7 +75,7 @@ func (q *queue) endReservation() (r sched.AdvanceReservation) {
 }
 
 // reservations returns the reservations in the form that placement reads. A user counts as a member
-// of a group if the user was in it at the last submission.
+// of a group if the user was in the group at the user's last submission.
 func (q *queue) reservations() []sched.AdvanceReservation {
 	var list []sched.AdvanceReservation
 	for _, r := range q.gpus.Reservations.All() {

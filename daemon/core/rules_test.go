@@ -26,7 +26,7 @@ func asks(change func(*job.Request)) job.Submission {
 	return s
 }
 
-// Each of the site's rules is tested at its limit and beyond.
+// Each of the site's rules is tested at its limit and beyond the limit.
 func TestSiteRules(t *testing.T) {
 	hours := func(n int) func(*job.Request) {
 		return func(r *job.Request) { r.TimeLimit = job.Span(n) * job.Span(time.Hour) }
@@ -68,7 +68,7 @@ func TestSiteRules(t *testing.T) {
 	}
 }
 
-// A job that asks for no number of retries gets the site's default. A job may also ask for none.
+// A job that names no number of retries gets the site's default. A job may also ask for no retries.
 func TestDefaultRetries(t *testing.T) {
 	for asked, want := range map[int]int{0: 2, job.NoRetries: 0, 1: 1, 3: 3} {
 		s := asks(func(r *job.Request) { r.Retries = asked })
@@ -79,7 +79,7 @@ func TestDefaultRetries(t *testing.T) {
 	}
 }
 
-// Options that a job leaves open get the site's defaults, and these never exceed the site's rules.
+// Options that a job leaves open get the site's defaults. Defaults never exceed the site's rules.
 func TestDefaultsKeepToTheRules(t *testing.T) {
 	perGPU := func(milli, gpus int) int64 { return int64(milli / job.WholeGPU * 10) }
 	for name, c := range map[string]struct {
@@ -109,8 +109,8 @@ func TestDefaultsKeepToTheRules(t *testing.T) {
 	}
 }
 
-// A submission is refused if too many jobs wait, of all users or of its own, or if these jobs
-// together are too large.
+// A submission is refused if too many jobs of all users, or of the submitter, wait already. It is
+// also refused if the submitter's jobs together are too large.
 func TestFullQueues(t *testing.T) {
 	held := func(id job.ID, uid int, user string, groups ...string) job.Job {
 		o := job.Owner{UID: uid, User: user, Groups: groups}
@@ -138,8 +138,8 @@ func TestFullQueues(t *testing.T) {
 	}
 }
 
-// A dry run reports whether the job would start, wait or be refused. A real submission does the
-// same.
+// A dry run reports whether the job would start, wait or be refused. A real submission then gets
+// the same result.
 func TestTryReportsWhatWouldHappen(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
 	c := startedCore(site.Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
@@ -164,7 +164,7 @@ func TestTryReportsWhatWouldHappen(t *testing.T) {
 	}
 }
 
-// No limit counts as the largest limit, so no change makes the request of a job without a limit
+// No limit counts as the largest limit, so no change makes the request of a job without any limits
 // larger. (A job that asks for more begins its wait anew.)
 func TestLargerRequests(t *testing.T) {
 	for _, c := range []struct {

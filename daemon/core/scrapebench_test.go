@@ -9,7 +9,8 @@ import (
 )
 
 // BenchmarkScrape measures one request of a monitoring system on a machine with 64 GPUs and a
-// thousand running jobs: the part in the core's loop, and the page that is made from it.
+// thousand running jobs. It measures the work of the core's loop, and how long it takes to write
+// the page.
 func BenchmarkScrape(b *testing.B) {
 	w := newWorld(64, func(string, ...any) {})
 	w.step(w.listed(), -1)

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write what the scripts print into testdata; read the difference before committing it")
 
 // TestScripts runs the scripts testdata/*.txt. Each block has commands, a line "----" and then
-// everything that follows from the commands. Actions are answered at once unless a command says
+// everything that results from the commands. Actions are answered at once unless a command says
 // otherwise.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -66,16 +66,16 @@ func runScript(t *testing.T, file string) {
 	s.judge()
 }
 
-// script is one running script.
+// script is the state of a script that runs.
 type script struct {
 	t    *testing.T
 	w    *world
 	out  strings.Builder
 	args map[string]string
-	read map[string]bool // the words of the line that the command has read
+	read map[string]bool // those words of the line that the command has used
 }
 
-// judge fails the script if the world has seen a breach.
+// judge fails the test if the world has seen a breach.
 func (s *script) judge() {
 	if s.w == nil {
 		return
@@ -117,8 +117,8 @@ func (s *script) run(line string) {
 	}
 }
 
-// feed gives an event to the core and, unless told otherwise, answers all actions that follow from
-// it.
+// feed gives an event to the core. Unless the line has the word "hold", feed also answers all
+// actions that follow.
 func (s *script) feed(ev core.Event) {
 	s.w.step(ev, s.num("die", -1))
 	if !s.has("hold") {
@@ -127,8 +127,8 @@ func (s *script) feed(ev core.Event) {
 }
 
 var verbs = map[string]func(*script){
-	// machine gpus=N: a machine that has been listed and sampled. Without max-foreign=SIZE, jobs
-	// start even on GPUs with foreign processes, and without a check.
+	// machine gpus=N: a machine whose units are listed and whose GPUs are sampled. Without
+	// max-foreign=SIZE, jobs start without a check, even on GPUs with foreign processes.
 	"machine": func(s *script) {
 		s.judge()
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
@@ -173,7 +173,7 @@ var verbs = map[string]func(*script){
 		s.w.log = s.log
 	},
 	"submit": (*script).submit,
-	// cancel job=N task=INDEX: cancel a job, or this task of the array N; unawaited: only if no job
+	// cancel job=N task=INDEX: cancel job N, or this task of array N; unawaited: only if no job
 	// waits for it.
 	"cancel": func(s *script) {
 		what := job.Command{Kind: job.CommandCancel, Job: s.id()}
@@ -207,7 +207,7 @@ var verbs = map[string]func(*script){
 	},
 	// no-reboot why=TEXT: the reboot was refused.
 	"no-reboot": func(s *script) { s.feed(core.RebootRefused{Why: s.text("why")}) },
-	// holders: print which jobs hold up the reboot.
+	// holders: print the jobs for which the reboot waits.
 	"holders": func(s *script) {
 		p := s.w.core.PlannedReboot(s.w.now)
 		if p == nil {
@@ -233,31 +233,33 @@ var verbs = map[string]func(*script){
 	"unreserve": func(s *script) {
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})
 	},
-	// exit job=N code= signal= oom stopped launch= peak=: the command ends; stopped: while its unit
-	// was being stopped; spent: no process is left; quiet: systemd's signal does not arrive.
+	// exit job=N code= signal= oom stopped launch= peak=: the command ends; stopped: it ends while
+	// its unit is being stopped; spent: no process is left; quiet: systemd's signal does not
+	// arrive.
 	"exit": (*script).exit,
-	// vanish job=N: somebody else stopped the unit.
+	// vanish job=N: somebody else has stopped the unit.
 	"vanish": func(s *script) {
 		s.w.sweep(s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
-	// stuck job=N: from now on the job's processes survive SIGKILL; no: no longer.
+	// stuck job=N: from now on the job's processes survive SIGKILL; no: from now on they do not.
 	"stuck": func(s *script) {
 		no := s.has("no")
 		s.w.stuck[s.id()] = !no
 	},
-	// hangs job=N: the job's unit is neither active nor ended, and stays so.
+	// hangs job=N: the job's unit goes on activating, and neither becomes active nor ends.
 	"hangs": func(s *script) { s.w.units[s.id()].Phase = core.Activating },
-	// stray job=N: a unit with the job's name that somebody else made; spent: the unit has ended.
+	// stray job=N: somebody else makes a unit with the name of the job's unit; spent: that unit has
+	// ended.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
 		if s.has("spent") {
 			s.w.units[s.id()].Phase, s.w.units[s.id()].Spent = core.Exited, true
 		}
 	},
-	// uses job=N gpu=N mem=SIZE: the job's process uses that much GPU memory. pid=N: a foreign
-	// process uses it; dead: the process has ended; start=N: the tick at which it began;
-	// mem=unknown: its use is unknown; mem=none: it is gone.
+	// uses job=N gpu=N mem=SIZE: a process of the job uses this much GPU memory. pid=N: the process
+	// is a foreign one; dead: the process has ended; start=N: the tick at which the process began;
+	// mem=unknown: its use is unknown; mem=none: the process is gone.
 	"uses": func(s *script) {
 		pid, unit := 1000+int(s.id()), fmt.Sprintf("gpujob-%d.service", s.id())
 		if s.has("pid") {
@@ -272,15 +274,16 @@ var verbs = map[string]func(*script){
 		}
 	},
 	"computes": func(s *script) { s.w.gpus[s.num("gpu", 0)].UtilGPUPercent = s.num("util", 0) },
-	// samples n=N every=TIME: feed that many samples, as the daemon does.
+	// samples n=N every=TIME: feed the core N samples at this interval, as the daemon does.
 	"samples": func(s *script) {
 		for range s.num("n", 1) {
 			s.w.now = s.w.now.Add(s.duration("every"))
 			s.feed(s.w.sample(0))
 		}
 	},
-	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=: the policy
-	// about use of GPUs; down: it is in force from the next start on.
+	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=: set the
+	// policy about the use of GPUs; down: the policy is in force only after the next start of the
+	// daemon.
 	"watch": func(s *script) {
 		words := map[string]site.Response{"": site.Ignore, "warn": site.Warn, "stop": site.WarnAndStop}
 		s.w.policy.Usage = site.UsagePolicy{
@@ -291,7 +294,8 @@ var verbs = map[string]func(*script){
 			s.feed(core.Configured{Policy: s.w.policy})
 		}
 	},
-	// gpumem job=N: the job's recorded use.
+	// gpumem job=N: print the GPU memory that the job asks for, and the memory known from earlier
+	// runs.
 	"gpumem": func(s *script) {
 		for _, v := range s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs {
 			s.log("job %d asks %s of GPU memory, %s is known", v.ID, job.FormatSize(v.Request.GPUMemBytes), job.FormatSize(v.MemKnown))
@@ -304,7 +308,7 @@ var verbs = map[string]func(*script){
 		}
 	},
 	// sent job=N event=start|end which=N: the message was sent; why=WORD: it was not sent, for this
-	// cause; again: another try may succeed.
+	// reason; again: another try may succeed.
 	"sent": func(s *script) {
 		e := core.Delivered{Job: s.id(), Event: job.NotifyEnd, Which: s.num("which", 0), Sent: s.text("why") == "", Why: job.Text(s.text("why"))}
 		if s.has("event") {
@@ -314,7 +318,7 @@ var verbs = map[string]func(*script){
 		s.w.endDelivery(e)
 		s.feed(e)
 	},
-	// answer job=N: answer this job's pending start, or without job= the first pending action.
+	// answer job=N: answer this job's pending start. Without job=, answer the first pending action.
 	"answer": func(s *script) {
 		at := slices.IndexFunc(s.w.pending, func(a core.Action) bool {
 			start, is := a.(core.Start)
@@ -322,14 +326,14 @@ var verbs = map[string]func(*script){
 		})
 		s.feed(s.w.answer(at))
 	},
-	// slow job=N why=WORD: the job's start is slow, for this cause.
+	// slow job=N why=WORD: the job's start is slow for this reason.
 	"slow": func(s *script) {
 		s.feed(core.StartSlow{Job: s.id(), Attempt: s.w.jobs[s.id()].Attempt.Number, Why: s.text("why")})
 		if slow := s.w.core.SlowStart(s.w.now); slow != nil {
 			s.log("the start of job %d is long: %s", slow.Job.ID, slow.Why)
 		}
 	},
-	// sample late=TIME: feed a sample that was read that long ago.
+	// sample late=TIME: feed a sample that was read this long ago.
 	"sample": func(s *script) {
 		ev := s.w.sample(^uint64(0)).(core.Sampled)
 		if late := s.duration("late"); late > 0 {
@@ -343,28 +347,28 @@ var verbs = map[string]func(*script){
 		s.w.now = s.w.now.Add(s.duration("for"))
 		s.feed(core.Tick{})
 	},
-	// clock by=TIME: somebody sets the clock, forward or back; down: while no daemon runs.
+	// clock by=TIME: somebody sets the clock forward or back; down: while no daemon runs.
 	"clock": func(s *script) {
 		s.w.now, s.w.set = s.w.now.Add(s.duration("by")), s.w.set+s.duration("by")
 		if !s.has("down") {
 			s.feed(core.Tick{Clock: s.duration("by")})
 		}
 	},
-	// began job=N: print how long ago the job began, by the present clock.
+	// began job=N: print how long ago the job began, by the clock as it is set now.
 	"began": func(s *script) {
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0]
 		s.log("job %d began %s ago", s.id(), job.FormatDuration(s.w.now.Sub(j.Attempt.StartedAt)))
 	},
 	"bus": func(s *script) { s.w.busDown = s.text("is") == "down" },
-	// driver problem=WORD: the driver has a problem; installed=VERSION loaded=VERSION: its
-	// versions, as far as they are known.
+	// driver problem=WORD: the driver has a problem; installed=VERSION loaded=VERSION: those
+	// versions of the driver that are known.
 	"driver": func(s *script) {
 		s.w.problem = gpu.Problem(s.text("problem"))
 		s.w.driver = gpu.DriverVersions{Installed: s.text("installed"), Loaded: s.text("loaded")}
 		s.feed(s.w.sample(0))
 	},
-	// cuda gpu=N says=WORD text=WORD: what tests of the GPU with CUDA say from now on; says=none: they are
-	// not answered.
+	// cuda gpu=N says=WORD text=WORD: from now on, tests of the GPU with CUDA give this answer;
+	// says=none: no answer.
 	"cuda": func(s *script) {
 		if s.w.cuda == nil {
 			s.w.cuda = map[string]core.Proved{}
@@ -372,7 +376,8 @@ var verbs = map[string]func(*script){
 		s.w.cuda[s.w.gpus[s.num("gpu", 0)].UUID] = core.Proved{Says: gpu.Proof(s.text("says")), Text: strings.ReplaceAll(s.text("text"), "_", " ")}
 	},
 	"gpu": (*script).changeGPU,
-	// pull gpu=N: the GPU disappears, and the GPUs after it get other indexes; push: it is back.
+	// pull gpu=N: the GPU disappears, and the GPUs after it get other indexes; push: the GPU is
+	// back.
 	"pull": func(s *script) {
 		s.w.gpus, s.w.pulled = slices.Delete(slices.Clone(s.w.gpus), s.num("gpu", 0), s.num("gpu", 0)+1), s.w.gpus
 		s.w.renumber()
@@ -383,10 +388,11 @@ var verbs = map[string]func(*script){
 		s.w.renumber()
 		s.feed(s.w.sample(0))
 	},
-	// slices gpu=N of=LIST: the GPU in MIG mode has slices of these types instead; "of=" alone: none.
+	// slices gpu=N of=LIST: from now on the GPU in MIG mode has slices of these types; "of=" alone:
+	// none.
 	"slices": (*script).slices,
-	// silent name=WORD: the driver lists a GPU but can read nothing except its name, if one is
-	// given; answers: the driver can read it again.
+	// silent gpu=N name=WORD: the driver lists the GPU, but can read at most the given name of it;
+	// answers: the driver can read the GPU again.
 	"silent": func(s *script) {
 		g := gpu.Device{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}
 		if g.Name = s.text("name"); g.Name != "" {
@@ -395,8 +401,8 @@ var verbs = map[string]func(*script){
 		s.w.gpus = []gpu.Device{g}
 	},
 	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
-	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: the process is in that
-	// job's control group.
+	// xid gpu=N code=N pid=N text=WORD: the driver reports an error of this process; job=N: the
+	// process is in that job's control group.
 	"xid": func(s *script) {
 		rest := s.text("code")
 		if pid, ok := s.value("pid"); ok {
@@ -406,30 +412,30 @@ var verbs = map[string]func(*script){
 		ev.Job = s.id()
 		s.feed(ev)
 	},
-	// plug cpus=N: from now on that many CPUs are left for jobs.
+	// plug cpus=N: from now on, jobs may use N CPUs.
 	"plug": func(s *script) {
 		s.w.policy.HostCPUs = s.num("cpus", 0)
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// strays are=end|keep|tell: the policy about strays from now on.
+	// strays are=end|keep|tell: set the policy about strays.
 	"strays": func(s *script) {
 		s.w.policy.Strays = map[string]site.Strays{"end": site.EndStrays, "keep": site.KeepStrays, "tell": site.TellStrays}[s.text("are")]
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// strangers are=show|tell|end after=TIME: the policy about strangers from now on.
+	// strangers are=show|tell|end after=TIME: set the policy about strangers.
 	"strangers": func(s *script) {
 		s.w.policy.Strangers = map[string]site.Strangers{"show": site.ShowStrangers, "tell": site.TellStrangers, "end": site.EndStrangers}[s.text("are")]
 		s.w.policy.StrangersAfter, s.w.policy.FirstUID = s.duration("after"), 1000
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// troubles: print what keeps jobs from being started.
+	// troubles: print the reasons why jobs are not started.
 	"troubles": func(s *script) {
 		for _, t := range s.w.core.StartTroubles(s.w.now) {
 			s.log("%d starts of %q failed: %v, next %s, nobody's since: %t", t.Starts, t.User, t.Why, t.Next.Format("15:04:05"), t.All)
 		}
 	},
-	// person uid=N of=N: from now on the first uid belongs to the second; unsure: that is
-	// uncertain.
+	// person uid=N of=N: from now on the first account (uid) belongs to the second (of); unsure:
+	// nobody knows that for certain.
 	"person": func(s *script) {
 		unsure := s.has("unsure")
 		s.w.persons[s.num("uid", 0)] = gpus.Person{UID: s.num("of", 0), Unsure: unsure}
@@ -440,7 +446,7 @@ var verbs = map[string]func(*script){
 			s.log("process %d: job %d, stray %t", p.PID, p.Job, p.Stray)
 		}
 	},
-	// die after=TIME: the daemon is killed, and is restarted after that time.
+	// die after=TIME: the daemon is killed, and is started again after this time.
 	"die": func(s *script) {
 		s.w.now = s.w.now.Add(s.duration("after"))
 		s.w.revive()
@@ -465,7 +471,7 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
-	// soft-reboot: systemd runs anew under the same kernel.
+	// soft-reboot: systemd is started anew under the same kernel.
 	"soft-reboot": func(s *script) {
 		s.w.soft++
 		s.w.userspace()
@@ -476,13 +482,13 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
-	// leaving: systemd stops everything from now on; no: it no longer does.
+	// leaving: from now on systemd stops everything; no: it no longer does.
 	"leaving": func(s *script) {
 		no := s.has("no")
 		s.w.leaving = !no
 		s.feed(core.Leaving{Not: no})
 	},
-	// planned in=TIME how=HOW: logind has scheduled a shutdown or reboot; none: it no longer has.
+	// planned in=TIME how=HOW: logind has scheduled a shutdown or reboot; none: it is called off.
 	"planned": func(s *script) {
 		if s.has("none") {
 			s.feed(core.Planned{})
@@ -501,11 +507,11 @@ var verbs = map[string]func(*script){
 		no := s.has("no")
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
-	// heir uid=N user=NAME: another account has the number now; ?: its name is unknown; none: the
-	// account on record has it again.
+	// heir uid=N user=NAME: from now on another account has the number; ?: its name is unknown;
+	// none: the account on record has the number again.
 	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.text("user") },
-	// find-renamed: a release of jobs makes the daemon look up the present names of the accounts of
-	// waiting jobs.
+	// find-renamed: the daemon looks up the present names of the accounts of waiting jobs, as at a
+	// release of jobs.
 	"find-renamed": func(s *script) {
 		for _, a := range s.w.core.WaitingAccounts(job.Query{}, s.w.now) {
 			if name := s.w.heirs[a.UID]; name != "" && name != a.User {
@@ -539,7 +545,7 @@ var verbs = map[string]func(*script){
 		r := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Request
 		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, r.Backoff)
 	},
-	// count job=N: print the part of the machine for which the job counts.
+	// count job=N: print the part of the machine as which the job counts.
 	"count": func(s *script) {
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Job
 		s.log("job %d counts for %s", s.id(), job.CPUs(j.CPUs()))

@@ -2,7 +2,7 @@ package core_test
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// stand job=N: print the states of those tasks of an array that are jobs.
+// stand job=N: print the states of the tasks of an array that have become jobs.
 func (s *script) stand() {
 	v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].LiveTasks
 	s.log("array %d: %v wait again, %d of them held, %v run", s.id(), v.Waiting, v.Held, v.Running)

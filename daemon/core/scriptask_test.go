@@ -58,8 +58,8 @@ func (s *script) submit() {
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
 }
 
-// group uids=1001,1002 name=lab: put accounts into a group; told: the daemon looks that up, as at a
-// reload; quota=N: from now on the group may have that many GPUs.
+// group uids=1001,1002 name=lab: put these accounts into a group; told: the daemon finds that out,
+// as at a reload; quota=N: instead, allow the group N GPUs from now on.
 func (s *script) group() {
 	if s.has("quota") {
 		s.w.policy.Quotas.Groups = map[string]job.Quota{s.text("name"): {GPUMilli: s.num("quota", 0) * job.WholeGPU}}
@@ -76,7 +76,7 @@ func (s *script) group() {
 	}
 }
 
-// pauseEnd returns the end of a pause that has the length given in the line.
+// pauseEnd returns the end of a pause whose length the line gives.
 func (s *script) pauseEnd() time.Time {
 	if d := s.duration("until"); d > 0 {
 		return s.w.now.Add(d)
@@ -136,8 +136,7 @@ func notifyOf(text string) (list []job.Notify) {
 	return list
 }
 
-// readDependencies reads at most one dependency of each kind: after= after-ok= after-fail=
-// after-any=.
+// readDependencies reads the words after= after-ok= after-fail= after-any=, each at most once.
 func (s *script) readDependencies() (list []job.Dependency) {
 	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
 		if on := s.num(string(kind), 0); on > 0 {
@@ -214,7 +213,7 @@ func (s *script) command(c job.Command) {
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}
-	if name, ok := s.value("as"); ok { // the present name of the account; admin: the account is in the admin group
+	if name, ok := s.value("as"); ok { // as: the present name of the account; admin: the account is in the admin group
 		who.User = name
 	}
 	if s.has("admin") {

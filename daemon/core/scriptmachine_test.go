@@ -1,6 +1,6 @@
 package core_test
 
-// These commands change the machine itself: job commands end, and GPUs change.
+// These commands change the machine itself: commands of jobs end, and GPUs change.
 
 import (
 	"slices"

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// value returns the value of a word of the line, and whether the line has it.
+// value returns the value of a key in the line, and whether the line has that key.
 func (s *script) value(key string) (string, bool) {
 	s.read[key] = true
 	text, ok := s.args[key]
@@ -42,7 +42,7 @@ func (s *script) size(key string) int64 {
 	return mustParse(s, job.ParseSize, text)
 }
 
-// mustParse parses the value of a word, and ends the script if the value is invalid.
+// mustParse parses the value of a key, and ends the script if the value is invalid.
 func mustParse[T any](s *script, parse func(string) (T, error), text string) T {
 	v, err := parse(text)
 	if err != nil {

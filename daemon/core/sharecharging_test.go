@@ -41,8 +41,8 @@ func (w *world) cancel(id job.ID) {
 	w.settle()
 }
 
-// Jobs that hold a hundredth of each GPU keep whole GPUs from others. While somebody waits for a
-// whole GPU, these jobs are charged as if they held the GPUs as a whole, even if the daemon
+// Jobs that hold a hundredth of each GPU prevent other jobs from getting whole GPUs. While some job
+// waits for a whole GPU, these jobs are charged as if they held whole GPUs, even if the daemon
 // restarts meanwhile (invariant 12).
 func TestSharersPayForTheWholeGPU(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
@@ -50,7 +50,7 @@ func TestSharersPayForTheWholeGPU(t *testing.T) {
 			w := runningWorld(t, 2, askForPart(10, 0))
 			w.queue(askForPart(10, 1))
 			w.settle()
-			w.waitAndTick(5 * time.Hour) // nobody waits
+			w.waitAndTick(5 * time.Hour) // no job waits
 			w.queue(nil)
 			w.settle()
 			w.waitAndTick(time.Minute)
@@ -78,7 +78,7 @@ func TestSharersPayForTheWholeGPU(t *testing.T) {
 	}
 }
 
-// Jobs on a shared GPU together pay for one GPU, in proportion to their parts.
+// All jobs on a shared GPU together pay for one GPU, in proportion to their parts.
 func TestSharersDivideTheGPU(t *testing.T) {
 	w := runningWorld(t, 1, askForPart(100, 0))
 	w.queue(askForPart(300, 0))
@@ -96,7 +96,8 @@ func TestSharersDivideTheGPU(t *testing.T) {
 	}
 }
 
-// Jobs that a quota keeps from starting do not count as waiting for a whole GPU.
+// A job that a quota keeps from starting does not count as waiting for a whole GPU. Nor does a job
+// that waits for anything else than the shared GPU as a whole.
 func TestSharersPayNothingForJobsUnderQuota(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"a quota":      func(w *world) { w.policy.Quotas.Default.GPUMilli = job.WholeGPU },

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// runTimes runs a command to its end several times. Each run has the given length and memory.
+// runTimes runs a command to its end several times. Each run has the given length and peak of host
+// memory.
 func (a *asker) runTimes(command string, times int, d time.Duration, mem int64) {
 	a.Helper()
 	for range times {
@@ -30,7 +31,7 @@ func (a *asker) runTimes(command string, times int, d time.Duration, mem int64) 
 
 var real = job.Derived{Shape: "real"}
 
-// reserveFor reserves all GPUs for another user, beginning after some time.
+// reserveFor reserves all GPUs for another user. The reservation begins after the given time.
 func (a *asker) reserveFor(in time.Duration) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(in), To: a.now.Add(in + 9*time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.token++
@@ -49,7 +50,7 @@ func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		past  []past
 		limit time.Duration
-		gap   time.Duration // from now to the reservation
+		gap   time.Duration // the time from now to the reservation
 		want  string
 	}{
 		"never run":                    {nil, 3 * time.Hour, 30 * time.Minute, "--time 29m +0s of 3"},
@@ -80,7 +81,7 @@ func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 	}
 }
 
-// A run that is still going on counts with the time that it has lasted so far.
+// A run that has not ended counts with its length so far.
 func TestSuggestedLimitsExceedPresentRuns(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Predict = nil })
 	a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{1}, Derived: real})
@@ -90,7 +91,7 @@ func TestSuggestedLimitsExceedPresentRuns(t *testing.T) {
 	a.want("beside one that runs", a.printSooner(id), " of 3")
 }
 
-// Less memory is suggested if five runs of the command did not need more.
+// Less memory is suggested if the command has run at least five times and no run needed more.
 func TestSoonerWithProvenMemory(t *testing.T) {
 	const all = 64 * gib
 	for name, c := range map[string]struct {

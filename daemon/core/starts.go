@@ -12,7 +12,7 @@ import (
 )
 
 // startUnit starts the unit of the current attempt as soon as Policy.StartsInFlight allows it. The
-// attempt is on record, or among the records of this step.
+// attempt is on record already, or is recorded in this step.
 func (c *lifecycle) startUnit(l *tracked.Job, now time.Time) {
 	var looked time.Time
 	if c.needsSample(l) {
@@ -23,7 +23,7 @@ func (c *lifecycle) startUnit(l *tracked.Job, now time.Time) {
 	c.barSlow(p, now)
 }
 
-// beginStarts begins as many starts as there are free places.
+// beginStarts begins as many starts as there are free places for starts.
 func (c *lifecycle) beginStarts(now time.Time) {
 	for w, ok := c.starts.Begin(c.policy.StartsInFlight, now); ok; w, ok = c.starts.Begin(c.policy.StartsInFlight, now) {
 		w.Of.Action, w.Of.Unasked = tracked.Starting, false
@@ -32,7 +32,8 @@ func (c *lifecycle) beginStarts(now time.Time) {
 	}
 }
 
-// startFinished notes that a start has succeeded or failed, and gives its place to the next start.
+// startFinished notes that a start has succeeded or failed, and gives the place of that start to
+// the next one.
 func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStart) {
 	if s = c.starts.End(id); s == nil {
 		return nil
@@ -48,8 +49,8 @@ func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStar
 	return s
 }
 
-// freeSlow frees the place of a slow start, unless that has happened already. The argument cause is
-// "" if it is unknown.
+// freeSlow frees the place of a slow start, unless the place is free already. If the cause is
+// unknown, the argument cause is "".
 func (c *lifecycle) freeSlow(s *starts.BegunStart, cause string, now time.Time) {
 	s.Why = cmp.Or(s.Why, cause)
 	if !s.Slow {
@@ -61,7 +62,7 @@ func (c *lifecycle) freeSlow(s *starts.BegunStart, cause string, now time.Time) 
 }
 
 // barSlow acts if too many of a person's starts are slow. It then keeps the person's other jobs in
-// the queue, so that other users can have the GPUs meanwhile.
+// the queue, so that other users can have GPUs meanwhile.
 func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	if p.Slow < starts.MaxSlowStarts {
 		return
@@ -75,13 +76,13 @@ func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	}
 }
 
-// returnUnstarted returns a job to the queue that has been placed but whose start has not begun.
+// returnUnstarted returns a placed job to the queue if its start has not begun.
 func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Time) {
 	c.starts.Leave(l)
 	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.Unasked {
 		c.abandonAttempt(l, r, now)
-	} else { // an earlier daemon may have asked for the unit, so the unit may still appear
+	} else { // an earlier daemon may have sent the start, so the unit may still appear
 		c.endAttempt(l, r, now)
 	}
 }
@@ -102,7 +103,7 @@ func (c *Core) noteShutdown(down bool, now time.Time) {
 	}
 }
 
-// slowMessage says why no other starts of a person begin.
+// slowMessage explains why no other start of a person begins.
 func (c *state) slowMessage(p *starts.Starter) string {
 	var names []string
 	why := ""
@@ -120,10 +121,11 @@ func (c *state) slowMessage(p *starts.Starter) string {
 type SlowStart struct {
 	Job   job.Job
 	Since time.Time
-	Why   string // "": unknown
+	Why   string // "" means unknown
 }
 
-// SlowStart returns the start that has taken longest, or nil if none takes very long.
+// SlowStart returns the start that has taken longest so far. If no start takes very long, it
+// returns nil.
 func (c *state) SlowStart(now time.Time) *SlowStart {
 	for _, s := range c.starts.Since(now.Add(-starts.LongStart)) {
 		return &SlowStart{Job: *s.Of.Job, Since: s.Since, Why: s.Why}
@@ -137,13 +139,14 @@ func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
 	case c.systemd.leaving():
 	case r.Tries == 0 && r.Launch == "" && r.Outcome != job.Lost && !l.Attempt.StartedAt.IsZero():
 		c.troubles.StartWorked(l, now)
-	case r.Tries > 0 && r.Launch != "": // without Launch, the job's user can't run anything
+	case r.Tries > 0 && r.Launch != "": // without Launch, the failure is that the job's user can't run anything
 		c.troubles.StartFailed(l, r.Detail, now)
 		c.step.replan()
 	}
 }
 
-// tryNow ends the back-offs of jobs that could not be started: those of one account, or all.
+// tryNow ends the back-offs of jobs that could not be started. These are the jobs of one account,
+// or of all accounts if a is nil.
 func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	c.step.replan()
 	failed := func(l *tracked.Job) bool {
@@ -156,8 +159,8 @@ func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	}
 }
 
-// NoStarts reports whether several jobs could not be started, no job has been started since, and
-// some of them still wait.
+// NoStarts reports whether several jobs could not be started, no job was started after them, and
+// some of these jobs still wait.
 func (c *state) NoStarts(now time.Time) bool { return c.troubles.NoStarts(now) }
 
 // StartTroubles returns the present troubles with starts.

@@ -11,7 +11,7 @@ import (
 )
 
 // The daemon restarts while a guarded job runs, and has not seen the GPUs yet. The account of
-// guarded jobs (the lane) owes nothing for the time before.
+// guarded jobs (the lane) owes nothing for the time before the restart.
 func TestLaneAfterARestart(t *testing.T) {
 	now := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
 	began := now.Add(-72 * time.Hour)
@@ -30,7 +30,7 @@ func TestLaneAfterARestart(t *testing.T) {
 		if s := c.queue.snapshot(now); !s.GuardOpen {
 			t.Fatal("the lane is closed")
 		}
-		if err := c.Check(); err != nil { // checks the sums over the lane's jobs
+		if err := c.Check(); err != nil { // also checks the sums over the lane's jobs
 			t.Fatal(err)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 type stepBuffer struct {
 	out          Effects
 	dirty        []*tracked.Job         // jobs to record, in the order of their first change
-	unlogged     map[job.ID]bool        // the jobs in dirty whose change is not logged
-	updated      map[job.ID]*job.Update // the changes of options and labels, by job
+	unlogged     map[job.ID]bool        // those jobs in dirty whose change is not logged
+	updated      map[job.ID]*job.Update // by job: the changes of its options and labels
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it
-	sampled      bool // the event of this step is a sample
+	sampled      bool // the step handles a sample
 }
 
 func newStepBuffer() stepBuffer {
@@ -29,7 +29,7 @@ func (s *stepBuffer) begin(ev Event) {
 func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
 func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// addReply answers a request. The method Core.finish fills in the job that the reply names by id.
+// addReply adds the answer to a request. Core.finish fills in the job whose id is in the reply.
 func (s *stepBuffer) addReply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
 // replan asks for another pass of the planner before the step ends.
@@ -42,10 +42,10 @@ func (s *stepBuffer) takeReplan() bool {
 	return needed
 }
 
-// hasSample reports whether the event of this step is a sample.
+// hasSample reports whether this step handles a sample.
 func (s *stepBuffer) hasSample() bool { return s.sampled }
 
-// markDirty makes the step record the job at its end.
+// markDirty makes the step record the job when the step ends.
 func (s *stepBuffer) markDirty(l *tracked.Job) {
 	if !l.Dirty { // a flag in the job makes this fast even if a step touches every job
 		l.Dirty = true
@@ -54,18 +54,18 @@ func (s *stepBuffer) markDirty(l *tracked.Job) {
 	delete(s.unlogged, l.ID)
 }
 
-// markUpdated is markDirty for a job whose options somebody changed. The argument oldOptions has
-// the options before the change.
+// markUpdated does what markDirty does, for a job whose options somebody changed. The argument
+// oldOptions has the options before the change.
 func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, oldOptions []job.Ask) {
 	s.markDirty(l)
 	now := job.Asked(&l.Label, &l.Request)
 	s.updated[l.ID] = &job.Update{By: by.User, Edits: job.Edits(oldOptions, now)}
 }
 
-// announce adds an event that no record implies.
+// announce adds an event that no record shows.
 func (s *stepBuffer) announce(e job.Event) { s.out.News = append(s.out.News, e) }
 
-// markDirtyQuietly is markDirty, but the change is not logged.
+// markDirtyQuietly does what markDirty does, but the change is not logged.
 func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	if !l.Dirty {
 		l.Dirty = true
@@ -74,7 +74,7 @@ func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	}
 }
 
-// storePayload records the payload of a new job when the job is recorded.
+// storePayload makes the step record the payload of a new job together with the job.
 func (s *stepBuffer) storePayload(id job.ID, p *job.Payload) { s.payload[id] = p }
 
 // notifyOwner puts a sentence for the owner into the job's journal. All sentences of one step are
@@ -94,7 +94,7 @@ func (s *stepBuffer) notifyOwner(l *tracked.Job, say job.Message) {
 	s.act(NotifyOwner{Job: l.ID, UID: l.Owner.UID, Say: []job.Message{say}})
 }
 
-// end turns the changed jobs into records. It returns the effects and the jobs that have ended.
+// end turns the changed jobs into records. It returns the effects, and the jobs that have ended.
 func (s *stepBuffer) end() (out Effects, over []*tracked.Job) {
 	for _, l := range s.dirty {
 		l.Dirty = false

@@ -15,8 +15,8 @@ import (
 )
 
 // checkJustified checks invariant 10: a job is stopped for its use of GPUs only if the last sample
-// shows the reason, and only after a warning. A stop for GPU memory also requires that another job
-// lacks memory that it was promised.
+// shows the reason, and only after a warning. If the reason is GPU memory, another job must also
+// lack memory that was promised to that job.
 func (w *world) checkJustified(j *job.Job) {
 	switch j.Stop {
 	case job.StopGPUMem:
@@ -38,7 +38,7 @@ func (w *world) shown(uuid string) *gpu.Device {
 	return &w.sampled.Devices[i]
 }
 
-// useOf returns a job's use of a GPU in the last sample; -1: unknown.
+// useOf returns what a job uses of a GPU by the last sample. If the memory is unknown, bytes is -1.
 func useOf(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	for _, p := range d.Processes {
 		if p.Unit == fmt.Sprintf("gpujob-%d.service", id) {
@@ -51,7 +51,8 @@ func useOf(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	return bytes, processes
 }
 
-// noteSample notes the last sample, and counts the shortages and excesses that it shows.
+// noteSample notes the last sample. It counts the samples in a row that show a GPU short of memory,
+// or a job over its budget.
 func (w *world) noteSample(s gpu.Snapshot) {
 	w.sampled = s
 	for _, g := range w.gpus {
@@ -106,7 +107,7 @@ func (w *world) noBreach(j *job.Job) string {
 	return ""
 }
 
-// owedMemory returns the memory that the jobs on a GPU were promised and do not use.
+// owedMemory returns the memory that was promised to the jobs on a GPU and that they do not use.
 func (w *world) owedMemory(d *gpu.Device) (owed int64) {
 	for id, j := range w.jobs {
 		if !j.State.Live() {
@@ -141,10 +142,10 @@ func (w *world) notIdle(j *job.Job) string {
 	return ""
 }
 
-// jumps are the possible changes of the clock between two samples.
+// jumps are the times by which the clock may move between two samples.
 var jumps = []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 15 * time.Second, 0, 10 * time.Minute, -30 * time.Second}
 
-// occupy lets a job or a foreign process use memory or compute on a GPU.
+// occupy makes a job or a foreign process use memory of a GPU, or compute on a GPU.
 func (c *chaos) occupy() {
 	if len(c.gpus) == 0 {
 		return
@@ -164,8 +165,8 @@ func (c *chaos) occupy() {
 	}
 }
 
-// TestStopsAreJustified lets jobs that share GPUs, and foreign processes, use random amounts of
-// memory, with faults in between. checkJustified checks each stop.
+// TestStopsAreJustified runs jobs that share GPUs, and foreign processes. They use random amounts
+// of memory, and faults happen meanwhile. checkJustified checks each stop.
 func TestStopsAreJustified(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {

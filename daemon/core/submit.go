@@ -51,7 +51,7 @@ func (c *state) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal
 	return c.deps.EdgesQuota(j, len(j.Pending), 0)
 }
 
-// newJob returns the job of a submission, without an id and without dependencies.
+// newJob makes the job of a submission. The job has no id and no dependencies yet.
 func newJob(s *job.Submission, now time.Time) job.Job {
 	j := job.Job{
 		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
@@ -67,9 +67,9 @@ func newJob(s *job.Submission, now time.Time) job.Job {
 	return j
 }
 
-// Try returns what would become of a submission, and changes nothing. It returns the job as it
-// would be queued, with the reasons why it would wait (none: it would start) and a forecast. If the
-// submission would be refused, it returns the refusal.
+// Try finds out what would become of a submission, and changes nothing. It returns the job as it
+// would be queued, the reasons why it would wait, and a forecast. Without a reason, the job would
+// start. If the submission would be refused, Try returns the refusal.
 func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Foresight, *job.Refusal) {
 	j, refusal := c.admit(&s, now)
 	if refusal == nil {
@@ -97,7 +97,7 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	return v, c.queue.foreseeAlone(now, l), nil
 }
 
-// admit fills in the site's defaults. It makes the job if the site's rules allow that.
+// admit fills in the site's defaults. If the site's rules allow the job, admit makes it.
 func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
 	c.accounts.Enroll(s.Owner, s.Principal, now)
 	c.queue.fillGPUMem(s, now)
@@ -120,8 +120,8 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// checkRules checks a request against the site's rules. The argument mayRaise says that the
-// priority may be raised: the submitter may do that, or an administrator did it before.
+// checkRules checks a request against the site's rules. If mayRaise is true, the priority may be
+// raised even if the submitter may not raise it.
 func (c *state) checkRules(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {
@@ -175,7 +175,7 @@ func memLimit(n int64) job.Message {
 	return job.Say("detail/memory", job.Size(n))
 }
 
-// applyDefaults fills in what the submitter left to the site.
+// applyDefaults fills in the options that the submitter did not set.
 func (c *state) applyDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.TimeLimit == 0 {
@@ -216,8 +216,8 @@ func (c *state) applyDerivedDefaults(s *job.Submission) {
 	r.Preemptible = r.Preemptible || r.ImpliedStop
 }
 
-// defaultMem returns the host memory of an account's job that does not name any; 0 means no limit.
-// It never exceeds what such a job can get.
+// defaultMem returns the host memory of an account's job that does not name any. It never exceeds
+// the memory that such a job can get. 0 means that the memory has no limit.
 func (c *state) defaultMem(gpuMilli int, a *sched.Account) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {

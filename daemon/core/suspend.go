@@ -11,9 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// suspend suspends or resumes a running job. A suspended job keeps its GPUs and memory, and its
-// suspended time does not count towards its limit. Only administrators can resume a job that an
-// administrator suspended. A job that its owner suspended also resumes by itself after some time.
+// suspend suspends or resumes a running job. A suspended job keeps its GPUs and memory, and the
+// time for which it is suspended does not count towards its limit. Only administrators can resume a
+// job that an administrator suspended. A job that its owner suspended also resumes by itself after
+// some time.
 func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j := l.Job
 	on := e.What.Kind == job.CommandSuspend
@@ -55,8 +56,8 @@ func (c *lifecycle) resumeJob(l *tracked.Job, now time.Time) {
 	c.step.replan()
 }
 
-// maySuspend refuses a suspension by the owner if it would end at once, or would delay others who
-// wait for the job's GPUs.
+// maySuspend refuses a suspension by the job's owner if it would end at once, or if it would delay
+// jobs of others that wait for the job's GPUs.
 func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
@@ -79,11 +80,11 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 }
 
 const (
-	demandGrace = 5 * time.Minute // how long others wait for a job suspended by its owner before it resumes
+	demandGrace = 5 * time.Minute // a job that its owner suspended resumes after others have waited for it this long
 	demandEvery = time.Minute     // how often the scheduler checks whether others wait for the job
 )
 
-// resumesAt returns when a suspended job resumes by itself; zero: never.
+// resumesAt returns when a suspended job resumes by itself, or zero if it never does.
 func (q *queue) resumesAt(l *tracked.Job) time.Time {
 	if !resumesByItself(l.Job) {
 		return time.Time{}
@@ -100,7 +101,8 @@ func resumesByItself(j *job.Job) bool {
 	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
 }
 
-// demandCheckAt returns when to check whether others wait for a suspended job; zero: never.
+// demandCheckAt returns when to check whether others wait for a suspended job, or zero if there is
+// nothing to check.
 func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
 	if !resumesByItself(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
@@ -111,7 +113,7 @@ func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
 	return l.Suspended.Checked.Add(demandEvery)
 }
 
-// checkDemand notes whether a suspended job makes others wait longer than if it resumed now.
+// checkDemand notes whether others wait longer for a suspended job than if the job resumed now.
 func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.queue.latestEnd(l, now)
 	if until, _ := c.queue.suspendedUntil(l.Job); !until.IsZero() {
@@ -123,14 +125,15 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 		l.Suspended.Since = time.Time{}
 	case l.Suspended.Since.IsZero():
 		l.Suspended.Since = now
-		c.step.replan() // the job will resume sooner, so the plan changes
+		c.step.replan() // the job will resume earlier than planned
 	}
 }
 
-// suspendedUntil returns the time until which an owner may leave a job suspended; zero: for ever.
-// The site limits the total suspended time of an attempt. The job must also be able to end, by its
-// time limit or as expected, before a reservation of its GPUs for others begins. If a reservation
-// sets the time, suspendedUntil returns it, too.
+// suspendedUntil returns the time until which an owner may leave a job suspended, or zero if there
+// is no such time. The site limits the total suspended time of an attempt. Moreover, when the job
+// resumes, enough time must be left before a reservation of its GPUs for others: the rest of the
+// job's time limit, or of its expected run time. If a reservation sets the time, suspendedUntil
+// also returns the reservation.
 func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
 	if most := q.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.SuspendedTime))
@@ -147,15 +150,15 @@ func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservat
 	return until, nil
 }
 
-// storeKept stores the facts about a running job that its unit does not report, outside the state
-// file.
+// storeKept stores some facts about a running job outside the state file. The job's unit does not
+// report these facts.
 func (c *lifecycle) storeKept(l *tracked.Job) {
 	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
-// changeLimit handles a change of a job that has a unit: only the time limit may change. Ordinary
-// users must stay within the site's limits.
+// changeLimit changes the time limit of a job that has a unit, and refuses all other changes. Users
+// other than administrators must stay within the site's limits.
 func (c *Core) changeLimit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j, ch := l.Job, e.What.Change
 	if ch == nil {
@@ -187,7 +190,7 @@ func (c *Core) changeLimit(l *tracked.Job, e Command, now time.Time) *job.Refusa
 			return refusal
 		}
 	}
-	if !e.Who.Admin && longer { // a job without a limit gets one: that delays nobody
+	if !e.Who.Admin && longer { // to shorten a limit, or to set a first one, delays nobody
 		if refusal := c.mayProlong(l, &s.Request, now); refusal != nil {
 			return refusal
 		}
@@ -205,7 +208,7 @@ func (c *Core) changeLimit(l *tracked.Job, e Command, now time.Time) *job.Refusa
 	return nil
 }
 
-// ranSoFar returns how much of its time limit a job has used.
+// ranSoFar returns how much of its time limit a job has used up.
 func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil || j.Attempt.StartedAt.IsZero() {
 		return 0
@@ -213,8 +216,8 @@ func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.StartedAt)-j.SuspendedFor(now))
 }
 
-// mayProlong refuses the owner a new time limit for a running job if it would delay others who wait
-// for the job's GPUs.
+// mayProlong refuses an owner's longer time limit for a running job if it would delay jobs of
+// others that wait for the job's GPUs.
 func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
 	j, end := l.Job, sched.Never
 	if r.TimeLimit > 0 {
@@ -230,7 +233,8 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 }
 
 // firstReserved returns the first reservation that begins after the given time and keeps one of the
-// job's GPUs for other users, or nil. A reservation that has begun does not affect running jobs.
+// job's GPUs for other users. If there is none, it returns nil. A reservation that has begun does
+// not affect running jobs.
 func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
 	list, of := q.gpus.Reservations.All(), q.reservations()
 	for i := range list {

@@ -17,7 +17,7 @@ type systemd struct {
 	end       job.Shutdown       // the shutdown or reboot that logind has scheduled; zero: none
 	reboots   rebooting          // the reboot for which the machine is drained
 	wasListed bool               // the units have been listed since New
-	seen      time.Time          // when an earlier daemon last saw the machine on; zero: unknown
+	seen      time.Time          // when an earlier daemon last saw that the machine was on; zero: unknown
 	orphans   map[job.ID]int     // for each unit without a job, the number of consecutive listings that contained it
 	warnings  map[job.ID]warning // warnings that may not have arrived
 }
@@ -26,7 +26,7 @@ func newSystemd(boot string, seen time.Time) systemd {
 	return systemd{boot: boot, seen: seen, warnings: map[job.ID]warning{}}
 }
 
-// shift adjusts the times in s after the clock was set.
+// shift adjusts the recorded times after the clock was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &s.seen, &s.reboots.next)
 	for id, w := range s.warnings {
@@ -49,13 +49,13 @@ func (s *systemd) asksReboot(next time.Time)  { s.reboots.next = next }
 func (s *systemd) refuseReboot(why string)    { s.reboots.refused = why }
 func (s *systemd) setListed()                 { s.wasListed = true }
 
-// noteRun records the boot and the run of systemd that the units belong to.
+// noteRun records the boot, and the run of systemd in which the units were started.
 func (s *systemd) noteRun(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
-// isRebooted reports whether a reboot of any kind has ended the unit of an attempt.
+// isRebooted reports whether the unit of an attempt was ended by a reboot of any kind.
 func (s *systemd) isRebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
-// wasOff is like isRebooted, but can't detect a soft reboot before the first listing. Until then it
+// wasOff is like isRebooted, but before the first listing it can't detect a soft reboot, and
 // returns false for attempts of this boot.
 func (s *systemd) wasOff(a *job.Attempt) bool {
 	if boot, _, _ := strings.Cut(a.BootID, "."); s.run == "" {
@@ -64,8 +64,8 @@ func (s *systemd) wasOff(a *job.Attempt) bool {
 	return s.isRebooted(a)
 }
 
-// ReportedAt is the number of consecutive listings after which a unit without a job is reported. A
-// unit that is just being collected is gone by then.
+// ReportedAt is the number of consecutive listings after which a unit without a job is reported. If
+// a unit is only about to be collected, it is gone by then.
 const ReportedAt = 2
 
 // noteOrphans records the units of a listing that have no job. It yields each of them with the

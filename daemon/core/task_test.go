@@ -7,8 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The record of an array stays small: the number of separate runs of cancelled tasks is bounded. At
-// the bound, neighbours of cancelled tasks and the whole array can still be cancelled.
+// The record of an array stays small. It lists the cancelled tasks as ranges, and the number of
+// ranges is bounded. At the bound, neighbours of cancelled tasks and the whole array can still be
+// cancelled.
 func TestCancelledTasksAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	s := job.Submission{
@@ -36,7 +37,7 @@ func TestCancelledTasksAreBounded(t *testing.T) {
 	}
 }
 
-// A task's record lacks the parts that the task shares with its array. A restart restores them.
+// A task's record leaves out what the task shares with its array. A restart restores that.
 func TestRestoredTaskGetsItsArray(t *testing.T) {
 	a := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 1, Params: []job.Param{{Name: "p", Values: []string{"a", "b", "c", "d"}}}}
 	owner := job.Owner{UID: 1001, User: "alice"}

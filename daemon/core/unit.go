@@ -12,7 +12,7 @@ import (
 func (c *Core) started(e Started, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil || l.Action != tracked.Starting {
-		return // an early inspection has already shown the start
+		return // an early inspection has shown already that the unit was started
 	}
 	c.unitMade(l, e.Unit, now)
 }
@@ -26,8 +26,8 @@ func (c *lifecycle) unitMade(l *tracked.Job, u Unit, now time.Time) {
 	c.reinspect(l)
 }
 
-// reinspect inspects a unit that changed while another action was under way: that action's answer
-// may be older than the change.
+// reinspect inspects a unit that changed while another action was under way. The answer to that
+// action may be older than the change.
 func (c *lifecycle) reinspect(l *tracked.Job) {
 	if l.Recheck && l.Action == tracked.NoAction && !l.State.Terminal() {
 		l.Recheck = false
@@ -46,7 +46,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	switch e.How {
 	case StartUnsure: // the next listing or retry will show whether the unit exists
 		return
-	case StartExists, StartStale: // if the unit does not exist, the core tries again
+	case StartExists, StartStale: // the core inspects the unit, and tries again if there is none
 		c.inspect(l)
 		return
 	case StartTaken:
@@ -55,7 +55,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
-		if start != nil && start.Slow { // the start only delays other starts of the same person, see barSlow
+		if start != nil && start.Slow { // then only other starts of the same person wait, see barSlow
 			r.Launch, r.Detail = "", job.Text(cmp.Or(start.Why, e.Detail))
 		}
 	case StartNamed:
@@ -68,15 +68,15 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// abandonAttempt ends an attempt that has no unit. If a unit of another job has the name that the
-// attempt's unit would have, that unit is left alone.
+// abandonAttempt ends an attempt that has no unit. If another unit has the name that the attempt's
+// unit would have, that other unit is left alone.
 func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.editAttempt(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)
 	c.closeAttempt(l, now)
 }
 
-// teardown brings an attempt to its end: it stops every process of the unit and collects the unit.
+// teardown ends an attempt: it stops every process of the unit and collects the unit.
 func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
@@ -93,8 +93,8 @@ func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	}
 }
 
-// stopNotice returns the reason why a job is stopped, for its owner, unless the owner asked for the
-// stop.
+// stopNotice returns the message that tells a job's owner why the job is stopped. If the owner
+// asked for the stop, the message is empty.
 func (c *state) stopNotice(j *job.Job) NotifyOwner {
 	t := NotifyOwner{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
@@ -132,16 +132,17 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 }
 
-// unitChanged handles a hint that something happened to a unit. A start or an inspection that is
-// under way may have read the unit before that, so the unit is inspected again afterwards. A stop
-// that is under way needs no further inspection: it reads the unit last.
+// unitChanged handles a hint that something happened to a unit. If a start or an inspection is
+// under way, it may have read the unit before the change, so the unit is inspected again
+// afterwards. If a stop is under way, no further inspection is needed: the stop reads the unit
+// last.
 func (c *Core) unitChanged(e Changed, now time.Time) {
 	l := c.jobs.Active(e.Job)
 	switch {
 	case l == nil || l.State == job.Ending:
 		return
 	case !c.systemd.listed():
-		l.Recheck = true // the first listing is under way
+		l.Recheck = true // the first listing, which is under way, may be older
 		return
 	}
 	l.Recheck = l.Action == tracked.Inspecting || l.Action == tracked.Starting
@@ -168,7 +169,7 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 		}
 		return
 	case l.Action != tracked.Inspecting:
-		return // a stop began meanwhile
+		return // a stop began during the inspection
 	}
 	l.Action = tracked.NoAction
 	if e.OK {
@@ -232,8 +233,8 @@ func (c *Core) reconcile(e Listed, now time.Time) {
 }
 
 // reconcileUnit applies what systemd reports about a job's unit while no action of the core is
-// under way. Only a fresh answer proves that there is no unit: an answer to a question that was
-// asked after the last change of the job.
+// under way. Only a fresh answer proves that there is no unit. An answer is fresh if the core asked
+// for it after the job's last change.
 func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	a := l.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
@@ -260,8 +261,8 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 	}
 }
 
-// launch starts the current attempt. If the start needs a sample of its GPUs, launch asks for that
-// first.
+// launch starts the current attempt. If the start relies on a sample of the GPUs, launch first asks
+// for the sample.
 func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	if !c.step.hasSample() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
@@ -270,21 +271,21 @@ func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	}
 }
 
-// applyUnitState applies the state of a unit that exists. If the state is not fresh, the unit may
-// have got processes since.
+// applyUnitState applies the state of a unit that exists. If the state is not fresh, new processes
+// may have begun in the unit since.
 func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
-	if u.Phase == Activating { // somebody else, or an earlier start, started the unit
+	if u.Phase == Activating { // somebody else, or an earlier start, made the unit
 		if isToStop(l.Job, now) {
 			c.teardown(l, now)
 		}
 		return
 	}
 	if l.State == job.Starting {
-		// A launch that failed because of the machine is retried. After any other failure the
-		// command counts as begun.
+		// If the launch failed because of the machine, the job is retried. After any other failure,
+		// the command counts as begun.
 		if failed := (job.Result{Launch: u.Exit.Launch, Errno: u.Exit.Errno}); !failed.OfMachine() {
 			c.commandBegan(l, now)
 			c.move(l, job.Running, now)
@@ -294,7 +295,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		}
 		c.editAttempt(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
-			if u.Age > tracked.StartSlack { // no daemon saw the start: the difference does not mean that the clock was set
+			if u.Age > tracked.StartSlack { // no daemon saw the start; the clock need not have been set
 				a.StartedAt = now.Add(-u.Age)
 			}
 			if a.PlacedAt.After(a.StartedAt) {
@@ -311,14 +312,14 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		c.release(l, fresh && u.Spent, now)
 	case isToStop(l.Job, now):
 		c.teardown(l, now)
-	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a freeze or thaw was lost
+	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a Freeze action was lost
 		c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !l.IsSuspended()})
 	}
 }
 
-// release ends a job whose command has ended. The job ends at once if its unit has no processes
-// left, and if no further attempt needs a unit of the same name. Its unit is then collected while
-// its GPUs already go to the next job.
+// release ends a job whose command has ended. If the unit has no processes left, and no further
+// attempt needs a unit of the same name, the job ends at once. The job's GPUs then go to the next
+// job while the unit is still being collected.
 func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	r := c.result(l.Job)
 	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere || c.mayAwaitProof(l, &r) {
@@ -330,7 +331,7 @@ func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	c.step.act(Collect{Job: l.ID})
 }
 
-// keepPeaks keeps the peak use of running jobs, which is recorded with their results.
+// keepPeaks notes the peak use of running jobs, so that it is recorded with their results.
 func (c *lifecycle) keepPeaks(e Measured) {
 	for _, u := range e.Usage {
 		l := c.jobs.Active(u.Job)
@@ -343,11 +344,10 @@ func (c *lifecycle) keepPeaks(e Measured) {
 	}
 }
 
-// Whether a process on a GPU began during its job or after it depends on the end of the job's
-// command. systemd knows when the command ended. The scheduler learns it later, sometimes much
-// later.
+// Whether a process on a GPU began during its job or later depends on when the job's command ended.
+// systemd knows that time. The scheduler learns it later, sometimes much later.
 
-// observeUnit notes what a unit shows about the time in which its command ran.
+// observeUnit notes what a unit's state shows about the time in which its command ran.
 func observeUnit(l *tracked.Job, u *Unit, now time.Time) {
 	switch t, read := l.Lifetime(), now.Add(-u.Old); {
 	case u.Phase == Active:
@@ -357,11 +357,11 @@ func observeUnit(l *tracked.Job, u *Unit, now time.Time) {
 	}
 }
 
-// startPatience is how long a start may stay unanswered. After that its unit is inspected at each
-// listing and whenever something happens to it, because the answer may be lost.
+// startPatience is how long a start may stay unanswered. After that the answer may be lost, so the
+// unit is inspected at each listing and whenever something happens to it.
 const startPatience = time.Second
 
-// inspectEarly inspects the unit of a start whose answer is late (startPatience).
+// inspectEarly inspects the unit of a start that has been unanswered for longer than startPatience.
 func (c *lifecycle) inspectEarly(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.Starting && now.Sub(l.Lifetime().Asked) > startPatience {
 		w := whose(l.Job)
@@ -370,8 +370,9 @@ func (c *lifecycle) inspectEarly(l *tracked.Job, now time.Time) {
 	}
 }
 
-// noteAlive records that the machine is on. If a reboot or a power cut ends jobs, this shows until
-// when they ran. While such jobs are not handled yet, noteAlive does not replace the record.
+// noteAlive records that the machine is on. If a reboot or a power cut ends jobs, the record shows
+// until when they ran. As long as some of these jobs are not handled, noteAlive leaves that record
+// as it is.
 func (c *lifecycle) noteAlive(now time.Time) {
 	for l := range c.jobs.Live() {
 		if c.systemd.wasOff(l.Attempt) {
@@ -383,9 +384,9 @@ func (c *lifecycle) noteAlive(now time.Time) {
 	}
 }
 
-// ranUntil returns the time until which an attempt without EndedAt ran. That is now, or the end of
-// its command if the command left no processes. If a reboot ended the attempt, or its unit vanished
-// while no daemon ran, it is the time at which the machine was last known to be on.
+// ranUntil returns the time until which an attempt without EndedAt ran. Usually that is now. If the
+// command left no processes, it is the end of the command. If a reboot ended the attempt, or its
+// unit vanished while no daemon ran, it is the time at which the machine was last known to be on.
 func (c *state) ranUntil(l *tracked.Job, now time.Time) time.Time {
 	at := now
 	switch {

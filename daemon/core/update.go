@@ -10,10 +10,10 @@ import (
 )
 
 // hold holds or releases a queued job. If an administrator holds the job, only administrators can
-// release it, even if its owner holds it as well.
+// release it, even if the job's owner asked for a hold as well.
 func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	if l.Action == tracked.InLine && e.What.Kind == job.CommandRelease {
-		return nil // nobody holds it
+		return nil // nobody holds the job
 	}
 	c.backInQueue(l, now)
 	j := l.Job
@@ -25,7 +25,7 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		if !c.handOver(j, now) {
 			j.Held, j.HeldOver = "", false
 		}
-		if j.Tasks != nil && j.Tasks.Failures > 0 { // after a release, the array may have as many failures again
+		if j.Tasks != nil && j.Tasks.Failures > 0 { // from now on, the array may have as many failures again
 			counts := *j.Tasks
 			counts.Failures = 0
 			j.Tasks = &counts
@@ -40,9 +40,9 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 }
 
 // canHold reports whether a hold or a release applies to a job that is not queued. A hold applies
-// to a placed job that waits for its turn to start, and a release to such a job that was held. The
-// job returns to the queue as held, though its unit may have to be stopped first, which can take a
-// while.
+// to a placed job that waits for its turn to start. The job then returns to the queue as held, but
+// its unit may have to be stopped first, which can take some time. Meanwhile, a release applies to
+// it.
 func canHold(l *tracked.Job, e *Command) bool {
 	switch e.What.Kind {
 	case job.CommandHold:
@@ -53,8 +53,8 @@ func canHold(l *tracked.Job, e *Command) bool {
 	return false
 }
 
-// backInQueue returns a placed job that waits for its turn to start to the queue. Views show such a
-// job as queued.
+// backInQueue returns a placed job that waits for its turn to start to the queue. Such a job is
+// shown as queued anyway.
 func (c *Core) backInQueue(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.InLine {
 		c.returnUnstarted(l, job.Say("detail/changed"), now)
@@ -73,22 +73,22 @@ func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
 	return nil
 }
 
-// changedJob is a job together with its new options, which were found to be permitted.
+// changedJob is a job with its new options, after they were found to be permitted.
 type changedJob struct {
 	l    *tracked.Job
 	asks job.Submission
-	open []job.Dependency // unmet dependencies
-	more bool             // options other than the label change
+	open []job.Dependency // the dependencies that are not met yet
+	more bool             // whether more than the label changes
 }
 
-// update changes queued jobs: one job, or some tasks of an array and then the array itself. It
-// changes all of them, or none if it refuses one of the changes.
+// update changes queued jobs: one job, or some tasks of an array and then the array itself. If it
+// refuses one of the changes, it changes none of the jobs.
 func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusal {
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.queue.snapshot(now)                                // made once, since there may be thousands of tasks
-	all, edges, bytes := make([]changedJob, len(list)), 0, int64(0) // sums of the changes so far
+	machine := c.queue.snapshot(now)                                // only once, since there may be thousands of tasks
+	all, edges, bytes := make([]changedJob, len(list)), 0, int64(0) // edges and bytes are sums over the changes so far
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
 		if refusal == nil {
@@ -108,7 +108,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 		l := all[i].l
 		before := job.Asked(&l.Label, &l.Request)
 		l.Label = all[i].asks.Label
-		if all[i].more { // if only the label changes, the job keeps its place and its charge
+		if all[i].more { // otherwise only the label changes, and the job keeps its place and its charge
 			c.backInQueue(l, now)
 			c.change(&all[i], now)
 		}
@@ -134,7 +134,7 @@ func (c *state) changedAs(
 		own := *s.Request.Array
 		own.Ranges, own.Params = slices.Clone(own.Ranges), slices.Clone(own.Params)
 		s.Request.Array = &own
-	case e.What.Job != l.ID: // the change is for the job's array
+	case e.What.Job != l.ID: // the change was sent for the job's array
 		own := *ch
 		own.ArrayLimit, own.MaxFailures = nil, nil
 		ch = &own
@@ -153,7 +153,7 @@ func (c *state) changedAs(
 		s.Request.MemBytes = 0 // the default is computed anew from the changed request
 	}
 	c.applyDerivedDefaults(s)
-	if ch.After != nil && l.Shown() == job.Queued { // an array whose tasks are all jobs waits for no other job
+	if ch.After != nil && l.Shown() == job.Queued { // once all of its tasks are jobs, an array waits for no other job
 		if out.open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return out, refusal
 		}
@@ -182,8 +182,8 @@ func isLarger(old, now *job.Request) bool {
 		more(int64(old.TimeLimit), int64(now.TimeLimit))
 }
 
-// admitChange is like admit, but without the limits on waiting jobs. A raised priority may remain
-// if the change does not touch it.
+// admitChange does what admit does, but without the limits on waiting jobs. If the change leaves a
+// raised priority as it is, mayRaise is true and the priority may remain.
 func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snapshot) *job.Refusal {
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
@@ -195,15 +195,15 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 	return sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &s.Request)
 }
 
-// change replaces a job's request. The job loses the precedence that markOwed gave it. An array
-// whose tasks are all jobs is not in the queue, so its place does not change.
+// change replaces a job's request. The job loses the precedence that markOwed gave it. If the job
+// is an array whose tasks are all jobs, it is not in the queue, so no place changes.
 func (c *Core) change(to *changedJob, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
 		c.queue.settleCapped(l, now)
-		if isLarger(&l.Request, &s.Request) { // so that nobody queues a small request early and enlarges it later
+		if isLarger(&l.Request, &s.Request) { // otherwise users could queue small requests early and enlarge them later
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
 		}
@@ -223,7 +223,7 @@ func (c *Core) change(to *changedJob, now time.Time) {
 	}
 }
 
-// resetThrottle applies an array's new limit to the array and its tasks.
+// resetThrottle applies an array's new limit on running tasks to the array and its tasks.
 func (c *Core) resetThrottle(l *tracked.Job) {
 	id, limit := l.ID, l.Request.Array.Limit
 	c.jobs.DropThrottle(id)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job's use of GPUs is on record when it has ended, and survives a restart. A job without GPUs
-// has none.
+// When a job has ended, its use of GPUs is on record, and stays so after a restart. A job without
+// GPUs has no such record.
 func TestUseIsOnRecord(t *testing.T) {
 	for milli, want := range map[int]map[string]int64{1500: {"u1001": (90 * time.Minute).Microseconds()}, 0: {}} {
 		w := runningWorld(t, 2, func(r *job.Request) { r.GPUMilli = milli })
@@ -31,8 +31,9 @@ func TestUseIsOnRecord(t *testing.T) {
 	}
 }
 
-// The energy of a job is its part of what the driver's counter shows. If the driver has no counter,
-// it is power times time. Time without good samples, or without a known power, adds nothing.
+// The energy of a job is its part of the difference that the driver's counter shows. If the driver
+// has no counter, the energy is power times time. Time without good samples, or without a known
+// power, adds nothing.
 func TestEnergyIsOnRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli   int
@@ -68,8 +69,8 @@ func TestEnergyIsOnRecord(t *testing.T) {
 	}
 }
 
-// If two jobs use a GPU one after the other, each gets only its own energy, no matter when the
-// driver updates its counter.
+// If two jobs use a GPU one after the other, each is given only the energy that it used, no matter
+// when the driver updates its counter.
 func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 	w := runningWorld(t, 1, nil)
 	look := func(after time.Duration, counter uint64, milliW int64) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// BenchmarkSample handles a sample of 8 GPUs, each shared by four jobs, with a given number of
-// processes on each GPU: most belong to the jobs, some to none.
+// BenchmarkSample handles a sample of 8 GPUs. Four jobs share each GPU. The number of processes on
+// each GPU is given; most processes belong to the jobs, and some belong to no job.
 func BenchmarkSample(b *testing.B) {
 	for _, processes := range []int{4, 100} {
 		b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) {

@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxExplained is the number of jobs, from the head of the queue, for which one listing explains a
-// lack of room, so that a listing of a hundred thousand jobs delays nobody. Other reasons are
-// cheap, and are always explained.
+// maxExplained is the number of jobs at the head of the queue for which one listing explains what
+// they lack. Without this bound, a listing of a hundred thousand jobs would delay everybody. Other
+// reasons are cheap, and are always explained.
 const maxExplained = 1000
 
-// View returns the GPUs and the jobs that the query selects and that have not ended.
+// View returns the GPUs, and those of the query's jobs that have not ended.
 func (c *state) View(q job.Query, now time.Time) job.View {
 	v, ahead := c.ViewAndForesight(q, now)
 	for i := range v.Jobs {
@@ -23,8 +23,9 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 	return v
 }
 
-// ViewAndForesight is View without the expected starts. It also returns the forecast from which
-// they can be filled in, or nil if the query does not ask for reasons.
+// ViewAndForesight is like View, but does not fill in the expected starts. Instead it returns a
+// forecast from which the caller can fill them in. If the query does not ask for reasons, the
+// forecast is nil.
 func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
@@ -49,20 +50,20 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 	inQueue := 0
 	for _, l := range list {
 		jv, has, w := c.show(l, now), c.queue.Has(l.ID), c.waiter(l)
-		again := w != nil && w != l // w is then a requeued task whose reasons also explain its array
+		again := w != nil && w != l // if so, w is a requeued task whose reasons also explain its array
 		if has || again {
 			inQueue++
 		}
 		switch {
 		case has:
-			jv.Expected = c.queue.Expected(l.ID) // computing the estimate again would be expensive for many jobs
+			jv.Expected = c.queue.Expected(l.ID) // to compute the estimate again would be expensive for many jobs
 		case l.State == job.Queued:
 			jv.Expected = c.estimates.ExpectedRun(l)
 		}
 		if q.IDs != nil {
 			jv.MemKnown = c.estimates.Memory(l.Kind())
 			if !c.estimates.Of(l).Known {
-				jv.Expected = 0 // an unknown run time has only the planner's default
+				jv.Expected = 0 // the run time is unknown, so this is only the planner's default
 			}
 		}
 		if q.Reasons && w != nil && (inQueue <= maxExplained || !has && !again) {
@@ -79,7 +80,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 	if q.For != "" {
 		list = slices.DeleteFunc(list, func(l *tracked.Job) bool { return !q.For.Takes(l.Seen()) })
 	}
-	if q.For == job.CommandCancel { // the last in the queue first, so that no cancel starts a job to be cancelled
+	if q.For == job.CommandCancel { // the last job first, so that no cancel starts a job of the list
 		slices.Reverse(list)
 		slices.SortStableFunc(list, func(x, y *tracked.Job) int { return y.State.ListRank() - x.State.ListRank() })
 	}
@@ -99,9 +100,10 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 	return v
 }
 
-// selectJobs returns first the jobs with a unit by id, then the queue in its order, then the jobs
-// that wait for something other than room, by id. A query by ids gets only these jobs. A query for
-// the first waiting jobs also gets the number of waiting jobs that were left out.
+// selectJobs returns the jobs in three groups: first those with a unit, by id, then the queue in
+// its order, then those that wait for something other than room, by id. A query by ids selects only
+// the jobs with these ids. For a query that asks for the first waiting jobs, beyond is the number
+// of waiting jobs that were left out.
 func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
@@ -155,9 +157,9 @@ func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, be
 	return list, beyond
 }
 
-// jobsWithoutUnit returns the jobs that have no unit and are not in the queue, by id. If many of
-// them are held or wait for something other than room, it returns only the given number of those,
-// and counts the rest.
+// jobsWithoutUnit returns, by id, the jobs that have no unit and are not in the queue. If more than
+// the given number of them are held or wait for something other than room, it leaves out the rest
+// and returns the number of those left out.
 func (c *state) jobsWithoutUnit(most int) (list []*tracked.Job, beyond int) {
 	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // each job has a unit or is in the queue
 		return nil, 0
@@ -233,7 +235,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 }
 
 // explainHolders completes reasons that name jobs on a GPU. It adds the time by which a warned job
-// has to make room, or the reason why nobody can tell when a job ends.
+// has to make room, or the reason why nobody knows when a job ends.
 func (c *state) explainHolders(why []job.Reason) []job.Reason {
 	for i := range why {
 		by := c.jobs.Active(why[i].Job)
@@ -261,7 +263,7 @@ var toDo = map[job.DependencyKind]job.Code{
 }
 
 // endsAt returns when a running job is expected to end. If no similar job has ended, that is when
-// the job reaches its time limit; zero: it has no limit.
+// the job reaches its time limit, or zero if the job has no limit.
 func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	limit := l.Request.TimeLimit.Duration()
 	switch {
@@ -275,16 +277,16 @@ func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	return now.Add(max(0, limit-tracked.RanFor(l.Job, now)))
 }
 
-// DriverDiffers reports whether the installed driver is not the loaded one, which keeps jobs from all GPUs.
+// DriverDiffers reports whether another driver is installed than is loaded. Then no GPU takes jobs.
 func (c *state) DriverDiffers() bool { return c.gpus.DriverDiffers() }
 
-// OutOfService returns the GPUs that a fault keeps from jobs, as a map from UUID to index. It is
-// empty while the state of the GPUs is unknown.
+// OutOfService returns the GPUs that take no jobs because of a fault, as a map from UUID to index.
+// While the state of the GPUs is unknown, the map is empty.
 func (c *state) OutOfService(now time.Time) map[string]int {
 	return c.gpus.OutOfService(now)
 }
 
-// Active returns the jobs that have a unit or may have one, by id.
+// Active returns, by id, the jobs that have a unit or may have one.
 func (c *state) Active() []job.Job {
 	jobs := make([]job.Job, 0, c.jobs.ActiveCount())
 	for l := range c.jobs.Live() {
@@ -296,7 +298,7 @@ func (c *state) Active() []job.Job {
 // Counts returns the number of jobs in each state that is not final.
 func (c *state) Counts() map[job.State]int { return c.jobs.Counts() }
 
-// Uses returns the GPU use of all jobs that hold GPUs, as far as it is known.
+// Uses returns what is known about the GPU use of all jobs that hold GPUs.
 func (c *state) Uses() map[job.ID][]job.GPUNow {
 	all := map[job.ID][]job.GPUNow{}
 	for l := range c.jobs.Live() {
@@ -307,7 +309,7 @@ func (c *state) Uses() map[job.ID][]job.GPUNow {
 	return all
 }
 
-// Entitlement returns a user's use of GPUs and what is left of the quotas.
+// Entitlement returns a user's use of GPUs, and what is left of the user's quotas.
 func (c *state) Entitlement(uid int, now time.Time) job.Entitlement {
 	return c.accounts.Entitlement(uid, now)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A listing of a long queue may show only the first jobs. It then says how many it left out.
+// A listing of a long queue may show only the first jobs. It then says how many jobs it left out.
 func TestViewOfTheFirstWaitingJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	for range 5 {
@@ -35,7 +35,7 @@ func TestViewOfTheFirstWaitingJobs(t *testing.T) {
 	}
 }
 
-// A listing of a very long queue explains only the first jobs, so that it delays nobody.
+// To delay nobody, a listing of a very long queue explains only the first jobs.
 func TestViewExplainsOnlyTheFirstJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	for range 1200 {
@@ -57,7 +57,8 @@ func TestViewExplainsOnlyTheFirstJobs(t *testing.T) {
 	}
 }
 
-// A held job is explained no matter how many jobs wait before it, since its reason is cheap.
+// A held job is explained no matter how many jobs wait before it, since this reason is cheap to
+// find.
 func TestViewExplainsHeldJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)

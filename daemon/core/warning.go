@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// These are the times after which a warning is sent again: after a failed try, and after a try that
-// nobody answered.
+// A warning is sent again some time after a failed try (warnAgain), or after a try that nobody
+// answered (warnUnheard).
 const (
 	warnAgain   = time.Second
 	warnUnheard = 30 * time.Second
@@ -17,8 +17,8 @@ const (
 
 // warning is a warning that may not have reached its job yet.
 type warning struct {
-	again time.Time // when it is sent again, unless an answer comes before
-	since time.Time // it was certainly not sent before this time; zero: unknown
+	again time.Time // when the warning is sent again, unless an answer comes before
+	since time.Time // the warning was certainly not sent before this time; zero: unknown
 }
 
 // warnAgain notes that a signal may have been sent, and when to send it again if no answer comes.
@@ -44,13 +44,13 @@ func (s *systemd) notSent(id job.ID, at time.Time) {
 
 func (s *systemd) forgetWarning(id job.ID) { delete(s.warnings, id) }
 
-// nextWarning returns when a warning that is due at a given time is actually sent.
+// nextWarning returns when to send a warning that is due at the given time.
 func (s *systemd) nextWarning(id job.ID, due time.Time) time.Time {
 	return job.Later(due, s.warnings[id].again)
 }
 
-// warnedSince returns the earliest time at which a job can have got its warning; zero: no warning
-// was sent.
+// warnedSince returns the earliest time at which a job can have got its warning. If no warning was
+// sent, it returns zero.
 func (s *systemd) warnedSince(j *job.Job) time.Time {
 	if j.WarnsAt.IsZero() || j.Warned {
 		return j.WarnsAt
@@ -58,13 +58,13 @@ func (s *systemd) warnedSince(j *job.Job) time.Time {
 	return job.Later(j.WarnsAt, s.warnings[j.ID].since)
 }
 
-// warnAt returns when to send a running job its warning signal, for the first time or again; zero:
-// never.
+// warnAt returns when to send a running job its warning signal, for the first time or again. If no
+// warning is to be sent, it returns zero.
 func (s *systemd) warnAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.WarnSignal == 0 || j.Warned {
 		return time.Time{}
 	}
-	at := j.WarnsAt // the job is to be preempted
+	at := j.WarnsAt // right for a job that is to be preempted
 	if j.Stop != job.StopPreempt {
 		limit := limitAt(j)
 		if limit.IsZero() {
@@ -89,20 +89,20 @@ func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	})
 }
 
-// awaitsWarning reports whether the stop of a running job must wait for the job's warning: the
-// warning was sent, and systemd has not answered. Until systemd answers, a stop would not reach the
-// job either.
+// awaitsWarning reports whether the stop of a running job must wait for the job's warning. That is
+// so if the warning was sent and systemd has not answered. A stop would not reach systemd either.
 func awaitsWarning(j *job.Job) bool {
 	return j.State == job.Running && (j.Stop == "" || j.Stop == job.StopPreempt) &&
 		j.Request.WarnSignal != 0 && !j.Warned && !j.WarnsAt.IsZero()
 }
 
-// isToStop reports whether a job was told to stop and its notice is over.
+// isToStop reports whether a job was told to stop and the time of its notice is over.
 func isToStop(j *job.Job, now time.Time) bool {
 	return j.Stop != "" && !now.Before(j.StopAt) && !awaitsWarning(j)
 }
 
-// killSooner kills the rest of a cancelled job at a given time, unless an earlier time is set.
+// killSooner sets the time at which a cancelled job's remaining processes are killed, unless an
+// earlier time is set already.
 func (c *lifecycle) killSooner(l *tracked.Job, killAt time.Time) {
 	j := l.Job
 	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !killAt.Before(j.KillAt) {
@@ -113,8 +113,8 @@ func (c *lifecycle) killSooner(l *tracked.Job, killAt time.Time) {
 	c.step.markDirtyQuietly(l)
 }
 
-// killAt returns when to send SIGKILL to the rest of a job, for the first time or again; zero:
-// systemd sends it when the grace is over.
+// killAt returns when to send SIGKILL to a job's remaining processes, for the first time or again.
+// It returns zero if that is left to systemd, which sends SIGKILL when the grace is over.
 func (s *systemd) killAt(j *job.Job) time.Time {
 	if j.State != job.Ending || j.KillAt.IsZero() {
 		return time.Time{}
@@ -122,9 +122,9 @@ func (s *systemd) killAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, j.KillAt)
 }
 
-// warningSent notes that a job got its warning, or when to send the warning again. When a preempted
-// job gets its warning, its notice begins. A job that can't be warned is stopped when its notice
-// would have been over.
+// warningSent notes that a job got its warning, or when to send the warning again. A preempted
+// job's notice begins when the job gets its warning. If systemd refuses the warning, the job is
+// stopped when its notice would have been over.
 func (c *Core) warningSent(e Signalled, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	switch {
@@ -154,15 +154,15 @@ func (c *Core) warningSent(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// afterWarning adjusts the result of a command that exited after a warning. The argument earliest
-// is the earliest time at which the warning may have been sent; zero: no warning was sent. A
-// preempted job counts as having made room, whatever its exit status. A job that asked to run again
-// after its time limit is requeued, unless its exit status 0 says that it is done.
+// afterWarning adjusts the result of a command that exited after a warning. The warning can't have
+// been sent before the time earliest; if that is zero, no warning was sent. A preempted job counts
+// as having made room, whatever its exit status. A job that asked to run again after its time limit
+// is requeued, unless its exit status 0 says that it is done.
 func afterWarning(j *job.Job, earliest time.Time, r job.Result, u *Unit) job.Result {
 	if earliest.IsZero() {
 		return r
 	}
-	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // measured by a clock that can't be set
+	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // by a clock that can't be set
 	switch {
 	case known && ran < earliest.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
@@ -174,8 +174,8 @@ func afterWarning(j *job.Job, earliest time.Time, r job.Result, u *Unit) job.Res
 }
 
 // warnFirst warns a job that is to be preempted, if the job asked for a warning and has not got it.
-// The job's notice begins then. A suspended job is resumed, since it could not use the notice
-// otherwise.
+// The job's notice begins then. If the job is suspended, it is resumed, since it could not use the
+// notice otherwise.
 func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	j := l.Job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
@@ -189,9 +189,9 @@ func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	return true
 }
 
-// noticeTime returns how long before its stop a job learns that it is to be preempted. That is the
-// time for which the job asked, but at most the site's longest grace, or one time slice if the site
-// has no such limit.
+// noticeTime returns the time from the warning of a job that is to be preempted until its stop.
+// That is the time for which the job asked, but at most the site's longest grace, or one time slice
+// if the site sets no longest grace.
 func (q *queue) noticeTime(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0

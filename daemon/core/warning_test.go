@@ -15,7 +15,7 @@ func exitNow(w *world, e contract.Exit) {
 }
 
 // A job that exits after the warning of its preemption has made room, whatever its exit status,
-// even if no daemon ran then. A job that ended before the warning keeps its own result.
+// even if it exits while no daemon runs. A job that ended before the warning keeps its own result.
 func TestExitAfterPreemptionWarning(t *testing.T) {
 	for _, exit := range []contract.Exit{{}, {Code: 1}, {Code: 75}, {Signal: 10}, {Signal: 15}, {Signal: 9, OOM: true}} {
 		for _, away := range []bool{false, true} {
@@ -53,7 +53,7 @@ func TestExitAfterPreemptionWarning(t *testing.T) {
 	exitNow(w, contract.Exit{})
 	w.now = w.now.Add(time.Second)
 	w.step(w.sample(0), -1)
-	w.queue(nil) // before the core knows about the end
+	w.queue(nil) // a job that needs the GPU comes before the core knows about the end
 	w.step(core.Changed{Job: 1}, -1)
 	w.settle()
 	if j := w.jobs[1]; j.State != job.Completed {
@@ -62,7 +62,7 @@ func TestExitAfterPreemptionWarning(t *testing.T) {
 }
 
 // A job exits after the warning of its time limit. With exit status 0 it is done. With any other
-// status it is requeued, if it asked for that.
+// status it is requeued if it asked for a requeue at its limit.
 func TestExitAfterLimitWarning(t *testing.T) {
 	for _, c := range []struct {
 		then job.TimeoutAction
@@ -104,8 +104,8 @@ func TestExitAfterLimitWarning(t *testing.T) {
 	}
 }
 
-// A job ends by itself while its warning can't be sent: it keeps its own result, and does not run
-// again. If one of the tries may have reached it, it counts as warned.
+// A job ends by itself while its warning can't be sent. It keeps its own result, and does not run
+// again. If one of the tries to warn it may have succeeded, it counts as warned.
 func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, c := range []struct {
@@ -159,9 +159,9 @@ func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	}
 }
 
-// If systemd does not accept a warning, the daemon sends it again until systemd does, even after a
-// restart. It is not sent again after that. The notice of a preempted job begins when the warning
-// is accepted.
+// If systemd does not accept a warning, the daemon sends the warning again until systemd accepts
+// it, even after a restart. It does not send an accepted warning again. The notice of a preempted
+// job begins when the warning is accepted.
 func TestWarningIsSentUntilItArrives(t *testing.T) {
 	limit := func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }
 	scavenger := func(r *job.Request) { r.Priority.Class = job.Scavenger }
@@ -212,8 +212,8 @@ func TestWarningIsSentUntilItArrives(t *testing.T) {
 }
 
 // While systemd does not answer, a job that is to be warned is not stopped: a stop would not reach
-// it either. Once systemd answers, a preempted job still gets its whole notice, but a job past its
-// time limit is stopped. A job that can't be warned, or that somebody cancels, is stopped.
+// systemd either. Once systemd answers, a preempted job still gets its whole notice, but a job past
+// its time limit is stopped. A job that can't be warned, or that somebody cancels, is stopped.
 func TestNoStopBeforeTheWarning(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, away := range []time.Duration{30 * time.Second, 90 * time.Second, 5 * time.Minute} {

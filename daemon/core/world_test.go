@@ -22,14 +22,14 @@ const gib = 1 << 30
 const reservedMiB = 700
 
 // world simulates everything around the core: the disk, systemd, the GPUs and a clock. It executes
-// effects, and can die between any two of them.
+// the core's effects, and the daemon can die between any two of them.
 type world struct {
 	alive  time.Time     // the last recorded time at which the machine was on
-	ends   []job.Attempt // attempts recorded as ended
+	ends   []job.Attempt // the attempts that were recorded as ended
 	core   *core.Core
 	policy site.Policy
 	now    time.Time
-	set    time.Duration // how far the wall clock has been set
+	set    time.Duration // the amount by which the wall clock has been set
 	boot   int
 
 	jobs     map[job.ID]job.Job // from here to messages: what is on the disk
@@ -45,10 +45,10 @@ type world struct {
 	runs    map[string]int // how often the command of "job/attempt" began
 	invoked int
 	gpus    []gpu.Device
-	pulled  []gpu.Device // the value of gpus before a GPU disappeared
+	pulled  []gpu.Device // what gpus was before a GPU disappeared
 	problem gpu.Problem
 	driver  gpu.DriverVersions
-	cuda    map[string]core.Proved // what a test of a GPU with CUDA says, by UUID; none: well
+	cuda    map[string]core.Proved // by UUID, what a test of the GPU with CUDA says; no entry: the GPU works
 	persons map[int]gpus.Person
 	pending []core.Action // actions that have begun and are not answered
 	sending []core.Deliver
@@ -56,18 +56,18 @@ type world struct {
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
-	unable  bool             // systemd can't start anything for now
+	unable  bool             // systemd can't start any unit for now
 	expired map[int]bool     // accounts that can't run anything
-	heirs   map[int]string   // for each uid that belongs to another account now, the name of that account
-	groups  map[int][]string // the groups of each account in the directory, which starts look up
+	heirs   map[int]string   // by uid, the name of the account that has the uid now, if not the account on record
+	groups  map[int][]string // the groups of each account; a start looks them up
 	leaving bool             // systemd stops everything
 	soft    int              // number of soft reboots in this boot
 	kernel  []core.Faulted   // the kernel's log of this boot
 	stuck   map[job.ID]bool  // jobs whose processes outlive SIGKILL
-	linger  bool             // the GPU memory of a unit stays in use after the unit is gone
+	linger  bool             // the GPU memory of a unit remains in use after the unit is gone
 	sampled gpu.Snapshot     // the last sample that the core saw
-	shorts  map[string]int   // consecutive good samples that showed jobs short of their promised memory, by GPU
-	overs   map[string]int   // consecutive good samples that showed a job over its budget, by job and GPU
+	shorts  map[string]int   // by GPU: consecutive good samples in which jobs lacked promised memory
+	overs   map[string]int   // by job and GPU: consecutive good samples in which the job exceeded its budget
 
 	log    func(format string, args ...any)
 	faults []string // breaches of invariants
@@ -100,7 +100,7 @@ func newWorld(n int, log func(string, ...any)) *world {
 	return w
 }
 
-// keepMemory makes the driver keep that much of each idle GPU for itself.
+// keepMemory makes the driver keep the given amount of each idle GPU's memory for itself.
 func (w *world) keepMemory(mib uint64) {
 	for i := range w.gpus {
 		g := &w.gpus[i]
@@ -111,13 +111,13 @@ func (w *world) keepMemory(mib uint64) {
 
 func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 
-// revive makes a new core from the disk, as a restart of the daemon does.
+// revive makes a new core from the disk, as the daemon does when it starts again.
 func (w *world) revive() {
 	w.core = core.New(w.policy, w.bootID(), w.disk())
 	w.pending, w.sending = nil, nil
 }
 
-// disk returns the stored state from which a core starts.
+// disk returns the stored state with which a new core begins.
 func (w *world) disk() (r job.Restored) {
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		r.NextID = id + 1
@@ -147,8 +147,8 @@ func (w *world) disk() (r job.Restored) {
 }
 
 // step feeds one event and executes its effects. If death is not negative, the daemon dies at that
-// point: 0 is before the records are on disk, 1 is after that, and each action and reply adds one
-// more point.
+// point: point 0 is before the records are on disk, point 1 is when they are on disk, and each
+// action and reply adds one more point.
 func (w *world) step(ev core.Event, death int) (alive bool) {
 	if e, ok := ev.(core.Sampled); ok {
 		w.noteSample(e.Snap)
@@ -293,7 +293,7 @@ func reasonText(reasons []job.Reason) string {
 	return text
 }
 
-// fields returns the fields of a value that are not zero.
+// fields prints the fields of a value that are not zero.
 func fields(of any) string {
 	var parts []string
 	v := reflect.ValueOf(of)

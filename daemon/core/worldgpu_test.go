@@ -9,8 +9,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// handOver checks invariant 8 for the GPUs that a job gets: jobs that left them have nothing on
-// them, and they need nothing after an error. A job that is ending still holds its part.
+// handOver checks invariant 8 for the GPUs that a job gets: jobs that left these GPUs have left
+// nothing on them, and the GPUs need nothing after an error. An ending job counts as still on its
+// GPUs.
 func (w *world) handOver(j *job.Job) {
 	for _, ref := range j.Attempt.GPUs {
 		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || !f.Left.What.IsZero()) && f.Boot == w.bootID() {
@@ -24,7 +25,7 @@ func (w *world) handOver(j *job.Job) {
 	}
 }
 
-// at returns the GPU with this index. A GPU that is gone has nothing.
+// at returns the GPU with this index, or an empty GPU if that one is gone.
 func (w *world) at(index int) *gpu.Device {
 	for i := range w.gpus {
 		if w.gpus[i].Index == index {
@@ -34,7 +35,7 @@ func (w *world) at(index int) *gpu.Device {
 	return &gpu.Device{}
 }
 
-// shareOf returns what a job holds of a GPU.
+// shareOf returns a job's share of a GPU, in thousandths.
 func shareOf(j *job.Job, index int) int {
 	for _, ref := range j.Attempt.GPUs {
 		if ref.Index == index {
@@ -47,8 +48,8 @@ func shareOf(j *job.Job, index int) int {
 // orphanPID is the pid of a process whose memory stays in use after it ends.
 const orphanPID = 76
 
-// hold makes a process use that much of a GPU's memory. -1 means an unknown amount; with a lower
-// value the process is removed.
+// hold makes a process use the given amount of a GPU's memory. The amount -1 means that it is
+// unknown. With a lower amount, hold removes the process.
 func (w *world) hold(index, pid int, unit string, bytes int64) {
 	w.drop(index, func(p gpu.Process) bool { return p.PID == pid })
 	if bytes < -1 {
@@ -65,7 +66,7 @@ func (w *world) hold(index, pid int, unit string, bytes int64) {
 	}
 }
 
-// drop ends processes on a GPU. The memory of a process is freed, except that of orphanPID.
+// drop ends some processes on a GPU and frees their memory, except that of orphanPID.
 func (w *world) drop(index int, gone func(gpu.Process) bool) {
 	g := w.at(index)
 	var stay []gpu.Process
@@ -84,7 +85,7 @@ func (w *world) drop(index int, gone func(gpu.Process) bool) {
 	g.Processes = stay
 }
 
-// tidy removes the GPU processes of units that are gone.
+// tidy removes the processes of vanished units from the GPUs.
 func (w *world) tidy() {
 	for i := range w.gpus {
 		w.drop(i, func(p gpu.Process) bool {

@@ -18,9 +18,9 @@ type unit struct {
 	core.Unit
 	attempt int
 	gpus    []int
-	left    int       // the number of processes that its command left running
+	left    int       // the number of processes that the command left running
 	began   time.Time // when the command began, by the world's monotonic clock
-	ended   time.Time // when the command ended, by the same clock; zero: unknown
+	ended   time.Time // when the command ended, by that clock; zero: unknown
 }
 
 // runsNow reports whether the unit of the job's current attempt exists and its command runs.
@@ -29,7 +29,8 @@ func (w *world) runsNow(j *job.Job) bool {
 	return u != nil && u.attempt == j.Attempt.Number && u.Phase == core.Active
 }
 
-// begin starts an action. The action affects the world at once; answer returns the answer to it.
+// begin carries out an action. Its effect on the world is immediate; answer returns the answer
+// later.
 func (w *world) begin(a core.Action) {
 	switch a := a.(type) {
 	case core.Start:
@@ -85,7 +86,7 @@ func (w *world) begin(a core.Action) {
 			check = " with the site's check"
 		}
 		w.log("prove GPU %d%s", a.Index, check)
-		if w.cuda[a.UUID].Says == "none" { // no answer
+		if w.cuda[a.UUID].Says == "none" { // the test is not answered
 			return
 		}
 	}
@@ -127,7 +128,7 @@ func (w *world) launch(j *job.Job) error {
 	return nil
 }
 
-// answer removes the pending action at position i and returns the event that answers it.
+// answer removes the pending action at position i, and returns the event that answers this action.
 func (w *world) answer(i int) core.Event {
 	a := w.pending[i]
 	w.pending = slices.Delete(w.pending, i, i+1)
@@ -199,8 +200,8 @@ func (w *world) answer(i int) core.Event {
 	panic("no answer to this action")
 }
 
-// sweep ends a unit with all its processes. Its GPU memory may stay in use for a while, as if the
-// driver freed it late.
+// sweep ends a unit with all its processes. If linger is set, the processes' GPU memory stays in
+// use, as if the driver freed it late.
 func (w *world) sweep(id job.ID) {
 	if u := w.units[id]; u != nil && !w.linger {
 		w.clear(u)
@@ -236,8 +237,8 @@ func colon(list []job.Message) string {
 	return text
 }
 
-// liveStatus returns what systemd reports about a unit now. Its age is by the clock that can't be
-// set.
+// liveStatus returns what systemd reports about a unit now. The unit's age is measured by the clock
+// that can't be set.
 func (w *world) liveStatus(u *unit) core.Unit {
 	out := u.Unit
 	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
@@ -254,8 +255,8 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
-// isSwept reports whether systemd stops everything and may thereby have changed the state of a
-// unit. The daemon does not report such units.
+// isSwept reports whether a unit's state may come from a shutdown: systemd stops everything, and
+// the unit is not active. The daemon does not report such a unit to the core.
 func (w *world) isSwept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
 func unitJob(name string) (job.ID, bool) {
@@ -286,7 +287,7 @@ func (w *world) reboot() {
 	w.userspace()
 }
 
-// userspace does what all kinds of reboots have in common.
+// userspace does what happens at any kind of reboot.
 func (w *world) userspace() {
 	w.leaving = false
 	for id := range w.units {

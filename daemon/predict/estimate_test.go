@@ -12,11 +12,11 @@ const (
 	gib    = int64(1) << 30
 )
 
-// noon is the time at which these tests learn everything.
+// noon is the time at which everything in these tests is learned.
 var noon = time.Unix(1_700_000_000, 0)
 
-// Total is the median of the runs that are longer than the job has already run. Four in five of
-// these runs take at most Late. If the run time is known, Total and Late both equal it.
+// Total is the median of the runs that are longer than the job has run already. Four in five of
+// these runs take at most Late. If the run time is certain, Total and Late both equal it.
 func TestTotal(t *testing.T) {
 	e := Estimate{Median: time.Hour, Spread: 1}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -51,7 +51,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// kindOf returns the estimate of a kind after this number of drawn runs.
+// kindOf returns the estimate of a kind after the given number of drawn runs.
 func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 	p, k, rng := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
 	for range runs {
@@ -61,8 +61,9 @@ func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 }
 
 // If run times are alike, a job that has run takes less effort than a new job, and the longer it
-// has run, the less. If run times have a heavy tail, it takes more. If jobs take either minutes or
-// half a day, a job that has run longer than minutes takes more effort than a new job.
+// has run, the less effort it takes. If run times have a heavy tail, it takes more effort. If jobs
+// take either minutes or half a day, a job that has run for more than minutes takes more effort
+// than a new job.
 func TestEffort(t *testing.T) {
 	const slice = 30 * time.Minute
 	alike := kindOf(100, func(r *rand.Rand) time.Duration { return time.Duration(1+r.IntN(180))*time.Minute + time.Hour })

@@ -10,7 +10,7 @@ import (
 )
 
 // These are extreme run times, from a second to a hundred years, and spreads from none to the whole
-// range. Computing with them subtracts numbers that are nearly equal.
+// range. Computations with them subtract numbers that are nearly equal.
 var (
 	extremeSpreads = []float64{1e-12, 1e-3, 0.1, 1, 3, 6.5, 8, maxSpread}
 	extremeRuns    = []time.Duration{
@@ -19,7 +19,7 @@ var (
 	}
 )
 
-// The expected run time is longer than the job has already run, and results that are computed from
+// The expected run time is longer than the job has run already, and results that are computed from
 // it stay in range.
 func TestEstimatesAtExtremes(t *testing.T) {
 	for _, spread := range append(extremeSpreads, 0) {
@@ -40,14 +40,14 @@ func TestEstimatesAtExtremes(t *testing.T) {
 	}
 }
 
-// Effort agrees with a direct calculation from runs of every length. That calculation adds up the
+// Effort agrees with a direct calculation from runs of every length. This calculation adds up the
 // time until each run ends or is given up, and divides the sum by the number of runs that end.
 func TestEffortBySteps(t *testing.T) {
 	const slice = 30 * time.Minute
 	for _, spread := range extremeSpreads[2:] {
 		for _, median := range []time.Duration{time.Minute, 5 * time.Hour} {
 			e := Lognormal(median, spread)
-			var lengths []time.Duration // evenly within each bin, as in the distribution
+			var lengths []time.Duration // spread evenly within each bin, as the distribution assumes
 			for i, part := range e.trials {
 				for k := range int(part * stepRuns) {
 					at := edge(i) + (edge(i+1)-edge(i))*(float64(k)+0.5)/float64(int(part*stepRuns))
@@ -66,8 +66,8 @@ func TestEffortBySteps(t *testing.T) {
 
 const stepRuns = 20_000
 
-// effortBySteps tries all bin edges as the moment to give up. It returns false if too few runs are
-// that long.
+// effortBySteps tries each bin edge as the moment to give up. If too few runs are that long, it
+// returns false.
 func effortBySteps(lengths []time.Duration, ran, slice time.Duration) (best time.Duration, ok bool) {
 	best = longestRun
 	for i := range len(Estimate{}.trials) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxUserKeys is the maximum number of keys that are remembered for one user, and maxKeys the
-// maximum for all users. A new key evicts the user's least recently used key.
+// maxUserKeys is the maximum number of keys that are remembered for one user, and maxKeys is the
+// maximum for all users together. A new key evicts the user's least recently used key.
 const (
 	maxUserKeys = 1000
 	maxKeys     = 100_000
@@ -20,7 +20,7 @@ const (
 // levels is the number of keys for run times that a kind has, from the widest to the narrowest.
 const levels = 4
 
-// These levels have the histories of a command, whatever its number of GPUs: see Memory and Most.
+// The histories of a command for any number of GPUs are at these levels: see Memory and Most.
 const (
 	memoryLevel = levels + iota
 	mostLevel
@@ -29,14 +29,14 @@ const (
 
 var levelNames = [...]string{"", "size", "script", "shape", memoryLevel: "memory", mostLevel: "most", hostLevel: "host"}
 
-// historyKey identifies similar jobs of a user at one of the levels.
+// historyKey identifies the jobs of a user that count as similar at one of the levels.
 type historyKey struct {
 	level int
 	milli int
 	hash  string
 }
 
-// key returns the kind's key at a level. It returns false if the kind has no key at that level.
+// key returns the kind's key at a level. If the kind has no key at that level, it returns false.
 func (k Kind) key(level int) (historyKey, bool) {
 	switch level {
 	case 0:
@@ -49,7 +49,7 @@ func (k Kind) key(level int) (historyKey, bool) {
 	return historyKey{level, k.Milli, k.Shape}, k.Shape != ""
 }
 
-// record returns a key of a user as text, as records have it.
+// record returns a user's key as text, in the form that is used in records.
 func (k historyKey) record(uid int) string {
 	text := strconv.Itoa(uid)
 	if k.level > 0 {
@@ -61,7 +61,7 @@ func (k historyKey) record(uid int) string {
 	return text
 }
 
-// parseKey is the inverse of record. It returns false for any other text.
+// parseKey is the inverse of record. If the text is not the text of a key, it returns false.
 func parseKey(text string) (uid int, k historyKey, ok bool) {
 	words := strings.Split(text, " ")
 	uid, err := strconv.Atoi(words[0])
@@ -85,24 +85,24 @@ func parseKey(text string) (uid int, k historyKey, ok bool) {
 	return uid, k, true
 }
 
-// userHistory is what is known of one user's jobs, the most recently used key first.
+// userHistory is what is known about one user's jobs, the most recently used key first.
 type userHistory struct {
 	seen  map[historyKey]*list.Element
-	order *list.List // its elements are *history
+	order *list.List // the elements are of type *history
 }
 
-// history is what is known of the runs of one key.
+// history is what is known about the runs of one key.
 type history struct {
 	key     historyKey
-	typical time.Duration // geometric mean of the run times
-	spread  float64       // standard deviation of the logarithms
-	weight  float64       // number of runs that mean and spread represent
+	typical time.Duration // the geometric mean of the run times
+	spread  float64       // the standard deviation of their logarithms
+	weight  float64       // as how many runs the mean and the spread count
 	runs    int           // number of runs that have ended
 	forms   lengths
 	peak    int64 // GPU memory in bytes, see Predictor.Memory
 }
 
-// userOf returns the history of a user, and creates a history if the user has none.
+// userOf returns the history of a user. If the user has none, it creates one.
 func (p *Predictor) userOf(uid int) *userHistory {
 	u := p.users[uid]
 	if u == nil {
@@ -112,8 +112,8 @@ func (p *Predictor) userOf(uid int) *userHistory {
 	return u
 }
 
-// historyAt returns the kind's history at a level, or nil if there is none yet. It returns false if
-// the kind has no key at that level.
+// historyAt returns the kind's history at a level, or nil if there is none yet. If the kind has no
+// key at that level, it returns false.
 func (u *userHistory) historyAt(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
 	if !ok {
@@ -122,7 +122,7 @@ func (u *userHistory) historyAt(k Kind, level int) (*history, bool) {
 	return u.get(key), true
 }
 
-// get returns the history of a key, or nil.
+// get returns the history of a key. If there is none, it returns nil.
 func (u *userHistory) get(key historyKey) *history {
 	if u == nil || u.seen[key] == nil {
 		return nil
@@ -130,7 +130,7 @@ func (u *userHistory) get(key historyKey) *history {
 	return u.seen[key].Value.(*history)
 }
 
-// touch returns the history of a key, and creates a history if the key has none.
+// touch returns the history of a key. If the key has none, it creates one.
 func (u *userHistory) touch(p *Predictor, key historyKey) *history {
 	if e := u.seen[key]; e != nil {
 		u.order.MoveToFront(e)
@@ -152,7 +152,7 @@ func (h *history) moments() moments {
 	return moments{math.Log(float64(h.typical)), h.spread, min(h.weight, 2*meanRuns-1)}
 }
 
-// maxRuns limits the count of runs: further runs would change nothing.
+// maxRuns limits the number of runs that are counted: further runs would change nothing.
 const maxRuns = 1000
 
 func (h *history) learn(run time.Duration, ended bool) {
@@ -182,9 +182,8 @@ func (h *history) record(key string, now time.Time) job.Prediction {
 	return p
 }
 
-// restore sets the values that record returned. It corrects values that record never writes, such
-// as values in a file that was tampered with: they would spoil everything that is computed from
-// them.
+// restore sets the values that record returned. It corrects values that record never returns, such
+// as those of a file that somebody changed: they would spoil everything that is computed from them.
 func (h *history) restore(p *job.Prediction) {
 	h.typical, h.runs = min(max(p.Typical, time.Second), longestRun), min(max(p.Runs, 0), maxRuns)
 	h.spread, h.weight, h.forms = inRange(p.Spread, maxSpread), inRange(p.Weight, maxRuns), lengths{}

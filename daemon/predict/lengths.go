@@ -16,13 +16,13 @@ func binOf(run time.Duration) int {
 	return min(int(2*math.Log2(max(run.Seconds(), 1))), len(lengths{})-1)
 }
 
-// learn adds a run to the distribution. The run then makes up 1/weight of the distribution.
+// learn adds a run to the distribution, of which the run then makes up 1/weight.
 func (l *lengths) learn(run time.Duration, weight float64) {
 	for i := range l {
 		l[i] *= 1 - 1/weight
 	}
 	l[binOf(run)] += 1 / weight
-	for i := range l { // drop negligible parts, since records leave them out
+	for i := range l { // negligible parts are dropped, since records leave them out
 		if l[i] <= minTail {
 			l[i] = 0
 		}
@@ -56,8 +56,7 @@ var logUniform = func() (l lengths) {
 	return l
 }()
 
-// mix moves a distribution towards the argument other, which was learned from the given number of
-// runs.
+// mix moves a distribution towards another one, which was learned from the given number of runs.
 func (l *lengths) mix(other *lengths, runs float64) {
 	for i := range l {
 		l[i] = (runs*other[i] + priorRuns*l[i]) / (runs + priorRuns)
@@ -92,8 +91,8 @@ func (l *lengths) effort(elapsed, slice time.Duration) float64 {
 	return best * float64(time.Second)
 }
 
-// draw returns the run time at quantile u among the run times longer than the given one. It returns
-// false if there are none.
+// draw returns the run time at quantile u among the run times that are longer than elapsed. If
+// there are none, it returns false.
 func (l *lengths) draw(u float64, elapsed time.Duration) (time.Duration, bool) {
 	a, left := elapsed.Seconds(), 0.0
 	first := binOf(elapsed)

@@ -6,18 +6,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// peakDecay is a divisor. If a run needs less memory than the command's peak, the peak decreases by
-// the difference divided by peakDecay.
+// peakDecay is a divisor. If a run takes less memory than the command's peak, the peak decreases by
+// their difference divided by peakDecay.
 const peakDecay = 4
 
-// memoryKey returns the key for the GPU memory of a command. It returns false if the kind has no
-// command.
+// memoryKey returns the key for the GPU memory of a command. If the kind has no command, it returns
+// false.
 func (k Kind) memoryKey() (historyKey, bool) {
 	return historyKey{memoryLevel, 0, k.Shape}, k.Shape != ""
 }
 
-// Memory returns the peak GPU memory of the runs of the kind's command, in bytes of one GPU. It
-// returns 0 if no run is known.
+// Memory returns the peak GPU memory of the runs of the kind's command, in bytes of one GPU. If no
+// run is known, it returns 0.
 func (p *Predictor) Memory(k Kind) int64 {
 	key, ok := k.memoryKey()
 	if h := p.users[k.UID].get(key); ok && h != nil {
@@ -28,7 +28,7 @@ func (p *Predictor) Memory(k Kind) int64 {
 
 // ObserveMemory learns from the GPU memory that an attempt used. A peak above the known peak counts
 // in full. A lower peak counts in part, and only if the command came to its end. ObserveMemory
-// returns the record to store, or nil.
+// returns the record to store. If there is nothing to store, it returns nil.
 func (p *Predictor) ObserveMemory(k Kind, peak int64, ended bool, now time.Time) *job.Prediction {
 	key, ok := k.memoryKey()
 	known := p.Memory(k)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestMemory checks what is known of a command's GPU memory after some attempts. The memory does
-// not depend on the number of GPUs, and is known only for the user of the command.
+// TestMemory checks what is known about a command's GPU memory after some attempts. The memory does
+// not depend on the number of GPUs. It is known only for the user who ran the command.
 func TestMemory(t *testing.T) {
 	train := Kind{UID: 1, Milli: 1000, Shape: "train"}
 	ended, stopped := true, false
@@ -49,7 +49,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Memory says nothing about run times. Nothing is learned from a job without a known command.
+// Knowledge about memory says nothing about run times. Nothing is learned from a job without a
+// known command.
 func TestMemoryAlone(t *testing.T) {
 	p := NewPredictor(nil)
 	before := p.Estimate(Kind{UID: 1, Milli: 1000, Shape: "train"})
@@ -60,7 +61,7 @@ func TestMemoryAlone(t *testing.T) {
 	if y := p.ObserveMemory(Kind{UID: 1, Milli: 1000}, gib, true, noon); y != nil {
 		t.Errorf("learned %+v", y)
 	}
-	y.PeakBytes = math.MaxInt64 // as in a file that was tampered with
+	y.PeakBytes = math.MaxInt64 // as in a file that somebody changed
 	if got := NewPredictor([]job.Prediction{*y}).Memory(Kind{UID: 1, Shape: "train"}); got != job.MaxSize {
 		t.Errorf("believes %d", got)
 	}

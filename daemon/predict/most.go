@@ -6,22 +6,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Most is the most that any run of a command took, whatever its number of GPUs and however the run
-// ended. Unlike Memory and Estimate, Most never decreases: a limit below it has ended a run before,
-// or would have. Each field is 0 if unknown.
+// Most is the most that any run of a command took, whatever the number of GPUs and however the run
+// ended. Unlike Memory and Estimate, Most never decreases: with a limit below it, a run was ended
+// or would have been. A field is 0 if its value is unknown.
 type Most struct {
 	Run     time.Duration
-	GPUMem  int64 // bytes of one GPU
-	HostMem int64 // bytes
+	GPUMem  int64 // in bytes of one GPU
+	HostMem int64 // in bytes
 }
 
-// Max returns the larger value of each field.
+// Max returns the larger value of each field of m and o.
 func (m Most) Max(o Most) Most {
 	return Most{max(m.Run, o.Run), max(m.GPUMem, o.GPUMem), max(m.HostMem, o.HostMem)}
 }
 
-// mostKeys returns two keys. Their histories contain the Most of a command. It returns false if the
-// kind has no command.
+// mostKeys returns the keys of the two histories that contain the Most of a command. If the kind
+// has no command, it returns false.
 func (k Kind) mostKeys() (run, host historyKey, ok bool) {
 	return historyKey{mostLevel, 0, k.Shape}, historyKey{hostLevel, 0, k.Shape}, k.Shape != ""
 }
@@ -47,7 +47,7 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 	}
 	known := p.Most(k)
 	m := known.Max(took)
-	for _, key := range []historyKey{run, host} { // using both keys keeps them from being evicted
+	for _, key := range []historyKey{run, host} { // a key that is used is not evicted
 		if u := p.users[k.UID]; u.get(key) != nil {
 			u.touch(p, key)
 		}

@@ -7,31 +7,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The bounds of a prediction. If nothing is known, the prediction is anything between minutes and a
-// day.
+// The bounds of a prediction. If nothing is known, a job is predicted to run for anything between
+// minutes and a day.
 const (
 	shortestRun   = 30 * time.Second
 	unknownRun    = time.Hour
 	unknownSpread = 2
 )
 
-// priorRuns is the weight of the wider keys, as a number of runs, when the spread and the shape of
-// a narrower key are computed.
+// priorRuns is the number of runs as which the wider keys count when the spread and the shape of a
+// narrower key are computed.
 const priorRuns = 2
 
 // These constants limit how many runs of one kind count. In the mean, the weight of a new run is at
-// least 1/meanRuns, so all runs together count as at most 2·meanRuns - 1 runs. In the shape, the
-// weight of a new run is at least 1/formRuns.
+// least 1/meanRuns, so all runs together count as at most 2·meanRuns - 1 runs. In the shape of the
+// distribution, the weight of a new run is at least 1/formRuns.
 const (
 	meanRuns = 10
 	formRuns = 30
 )
 
 // boundWeight is the weight of a job that was stopped, if a run that ended has weight 1. The
-// stopped job counts as a run of the length that was expected at the stop.
+// stopped job counts as a run of the length that was expected when it was stopped.
 const boundWeight = 0.1
 
-// Kind identifies jobs that are expected to run alike. The zero value identifies none.
+// Kind identifies jobs that are expected to run alike. The zero value identifies no jobs.
 type Kind struct {
 	UID    int
 	Milli  int
@@ -44,19 +44,19 @@ func KindOf(uid int, r *job.Request) Kind {
 	return Kind{UID: uid, Milli: r.GPUMilli, Script: r.Script, Shape: r.Shape}
 }
 
-// Predictor learns how long jobs run, see the package doc.
+// Predictor learns how long jobs run, see the package comment.
 type Predictor struct {
 	generation uint64 // grows when something is learned
 	users      map[int]*userHistory
-	keys       int // number of keys of all users
+	keys       int // the number of keys of all users
 
-	common   moments // mean and spread of all users' jobs
-	commonOf uint64  // value of generation for which common was computed
+	common   moments // the mean and spread of all users' jobs
+	commonOf uint64  // the value of generation when common was computed
 
-	lognormals map[medianSpread]lengths // cache
+	lognormals map[medianSpread]lengths // a cache, see lognormal
 }
 
-// medianSpread identifies a lognormal distribution. All kinds without runs have one of a few such
+// medianSpread identifies a lognormal distribution. Kinds without runs share a few such
 // distributions.
 type medianSpread struct {
 	median time.Duration
@@ -64,11 +64,11 @@ type medianSpread struct {
 }
 
 // maxLognormals is the size of the cache of lognormal distributions. It is larger than the number
-// of users, so that nothing is computed twice.
+// of users, so that no distribution is computed twice.
 const maxLognormals = 256
 
-// lognormal returns the shape that Lognormal computes, from a cache if possible. Computing a shape
-// is expensive, and when the scheduler starts, each kind of job in a long queue needs one.
+// lognormal returns the shape that Lognormal computes, from a cache if possible. It is expensive to
+// compute a shape, and when the scheduler starts, each kind of job in a long queue needs one.
 func (p *Predictor) lognormal(e *Estimate) lengths {
 	k := medianSpread{e.Median, e.Spread}
 	forms, known := p.lognormals[k]
@@ -82,10 +82,11 @@ func (p *Predictor) lognormal(e *Estimate) lengths {
 	return forms
 }
 
-// moments is a mean and a spread of logarithms of nanoseconds, and the number of runs behind them.
+// moments is a mean and a spread of logarithms of nanoseconds, with the number of runs as which
+// they count.
 type moments struct{ mean, spread, weight float64 }
 
-// NewPredictor returns a Predictor that knows these records. The oldest record comes first.
+// NewPredictor returns a Predictor that knows the given records. The oldest record must come first.
 func NewPredictor(known []job.Prediction) *Predictor {
 	p := &Predictor{generation: 1, users: map[int]*userHistory{}}
 	for i := range known {
@@ -100,8 +101,8 @@ func NewPredictor(known []job.Prediction) *Predictor {
 func (p *Predictor) Generation() uint64 { return p.generation }
 
 // levelVariances say how much the mean of a narrower key varies around the mean of the wider key,
-// as variances of logarithms. Runs of the same command take similar times; different jobs of a user
-// do not.
+// as variances of logarithms. Runs of the same command take similar times. Other jobs of a user do
+// not.
 var levelVariances = [levels]float64{1, 0.5, 1, 4}
 
 // commonVariance says how much the mean of all users' jobs varies around unknownRun, as a variance
@@ -113,7 +114,7 @@ const commonVariance = 100
 // a job ends.
 const programLevel = 2
 
-// Estimate predicts the run time of jobs of a kind, ignoring time limits.
+// Estimate predicts the run time of jobs of a kind. It ignores time limits.
 func (p *Predictor) Estimate(k Kind) Estimate {
 	p.updateCommon()
 	b := moments{math.Log(float64(unknownRun)), unknownSpread, 0}
@@ -144,7 +145,7 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 
 // moveTowards moves b, the moments of a wider key, towards those of a narrower key. The more runs
 // the narrower key has, the further b moves. The argument variance says how much the means of such
-// narrower keys vary around the mean of b: the more they vary, the further b's mean moves.
+// narrower keys vary around the mean of b. The more they vary, the further the mean of b moves.
 func (b *moments) moveTowards(narrow moments, variance float64) {
 	if narrow.weight <= 0 {
 		return
@@ -154,12 +155,13 @@ func (b *moments) moveTowards(narrow moments, variance float64) {
 	b.spread = math.Sqrt(own)
 }
 
-// runsPerUser is the number of runs that each user counts as in the mean and spread of all users'
+// runsPerUser is the number of runs as which each user counts in the mean and spread of all users'
 // jobs.
 const runsPerUser = 5
 
 // updateCommon computes the mean and spread of all users' jobs. All jobs of one user together count
-// as one value. The sums are in whole millionths, so that the result does not depend on the order.
+// as one value. The sums are in whole millionths, so that the result does not depend on the order
+// of the users.
 func (p *Predictor) updateCommon() {
 	if p.commonOf == p.generation {
 		return
@@ -183,7 +185,7 @@ func (p *Predictor) updateCommon() {
 }
 
 // Observe learns from a job's run time, and returns the records to store. If finished is false, the
-// job was stopped before its end, so its full run time is longer.
+// job was stopped before its end. Its full run time would have been longer.
 func (p *Predictor) Observe(k Kind, run time.Duration, finished bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
 	run = min(max(run, time.Second), longestRun)

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestEstimate asks for the run time of a job of user 1 after some jobs have ended. The more runs a
-// narrower key has seen, the more it counts.
+// TestEstimate asks for the run time of a job of user 1 after some jobs have ended. The more runs
+// are known of a narrower key, the more that key counts.
 func TestEstimate(t *testing.T) {
 	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
@@ -48,8 +48,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// An end cannot be predicted from other users' runs, from other programs of the same user, or from
-// runs that were stopped. If the program is unknown, jobs of the same size count as alike.
+// A job's end can't be predicted from other users' runs, from other programs of the same user, or
+// from runs that were stopped. If the program is unknown, jobs of the same size count as alike.
 func TestKnown(t *testing.T) {
 	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	for name, c := range map[string]struct {
@@ -75,7 +75,7 @@ func TestKnown(t *testing.T) {
 }
 
 // The typical run time is the geometric mean: 10 minutes for runs of 1 and 100 minutes. If there
-// are many runs, the last run weighs a tenth. The spread is the spread of the logarithms.
+// are many runs, the last run has a weight of a tenth. The spread is that of the logarithms.
 func TestTypical(t *testing.T) {
 	p := NewPredictor(nil)
 	for i, want := range []time.Duration{time.Minute, 10 * time.Minute} {
@@ -87,6 +87,7 @@ func TestTypical(t *testing.T) {
 	for range 200 {
 		p.Observe(Kind{UID: 1}, time.Minute, true, noon)
 	}
+	// In minutes, all earlier logarithms are 0, and the last has a weight of a tenth:
 	// e^(ln(1024)/10) is 2.
 	got := p.Observe(Kind{UID: 1}, 1024*time.Minute, true, noon)[0]
 	if got.Typical.Round(time.Second) != 2*time.Minute {
@@ -94,8 +95,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// A job that was stopped raises the estimate. The more runs are known, the smaller the rise. The
-// job does not count as ended.
+// A job that was stopped raises the estimate. The more runs are known, the less the estimate rises.
+// The job does not count as ended.
 func TestBoundsTeach(t *testing.T) {
 	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
 	before := p.Estimate(kind).Median
@@ -114,8 +115,9 @@ func TestBoundsTeach(t *testing.T) {
 	}
 }
 
-// A predictor that is made from the records of Observe knows the same as the original, even if the
-// original has nearly forgotten a run. A job without a known command and program has two keys.
+// A predictor that is made from the records that Observe returned knows the same as the original,
+// even if the original has nearly forgotten a run. A job without a known command and program has
+// two keys.
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
@@ -141,7 +143,7 @@ func TestPredictionsOnRecord(t *testing.T) {
 	}
 }
 
-// Invalid keys, as in a file that was tampered with, are skipped.
+// Invalid keys are skipped. They may come from a file that somebody changed.
 func TestKeysThatAreNone(t *testing.T) {
 	p := NewPredictor([]job.Prediction{
 		{Key: "all", Typical: time.Minute, Runs: 9}, {Key: "7 script x", Typical: time.Minute, Runs: 9},
@@ -154,8 +156,8 @@ func TestKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// A predictor remembers a limited number of kinds for each user: the most recently used ones. The
-// kinds of other users stay.
+// For each user, a predictor remembers a limited number of kinds: those that were used most
+// recently. The kinds of other users stay.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
 	p.Observe(Kind{UID: 2, Shape: "x"}, time.Minute, true, noon)
@@ -177,7 +179,7 @@ func TestPredictionsAreBounded(t *testing.T) {
 	}
 }
 
-// The expected run time doubles until it is longer than the time that the job has already run.
+// The expected run time doubles until it is longer than the time for which the job has run.
 func TestOverrun(t *testing.T) {
 	for _, c := range [][3]time.Duration{
 		{10 * minute, 0, 10 * minute}, {10 * minute, 9 * minute, 10 * minute}, {10 * minute, 10 * minute, 20 * minute},

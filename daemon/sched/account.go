@@ -7,20 +7,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Account is a user or a group. It records what its running jobs have, its past use and its quotas.
-// The caller must call Start and Finish (usage.go) as its jobs start and end.
+// Account is a user or a group. It records what the account's running jobs have, its past use and
+// its quotas. The caller must call Start and Finish (usage.go) when the account's jobs start and
+// end.
 type Account struct {
 	UID    int    // -1 for a group
 	Name   string // shown in messages
 	Groups []*Account
 
-	MaxMilli int           // GPUs of running jobs; 0: no limit
-	MaxJobs  int           // running jobs; 0: no limit
-	MaxMem   int64         // host memory of running jobs; 0: no limit
-	MaxCPUs  int           // CPUs of running jobs; 0: no limit
-	MaxUsage time.Duration // decayed GPU time; 0: no limit
-	Share    int           // weight in fair share; 0: 1 for a user, none for a group
-	Barred   string        // why none of its jobs may start; "": they may
+	MaxMilli int           // the most GPUs of running jobs, in thousandths; 0: no limit
+	MaxJobs  int           // the most running jobs; 0: no limit
+	MaxMem   int64         // the most host memory of running jobs; 0: no limit
+	MaxCPUs  int           // the most CPUs of running jobs; 0: no limit
+	MaxUsage time.Duration // the most decayed GPU time; 0: no limit
+	Share    int           // weight in fair share; 0 counts as 1 for a user, and as none for a group
+	Barred   string        // why none of the account's jobs may start; "": they may
 
 	Jobs  int // number of running jobs
 	Milli int // GPUs of running jobs, in thousandths
@@ -29,7 +30,7 @@ type Account struct {
 	usage usage
 	clock cappedClock
 
-	entered bool    // the account is part of the current pass; the fields below are of that pass
+	entered bool    // the account is part of the current pass; the fields below belong to that pass
 	used    int64   // decayed use, in milliseconds of a GPU
 	within  totals  // sums over a group's active members
 	factor  float64 // fair-share factor
@@ -38,7 +39,7 @@ type Account struct {
 	newHost      hostShare
 	over         bool // the account's GPU time is used up
 	unbounded    bool // no quota of the account or of its groups applies
-	failedShapes int  // number of shapes of its jobs for which no reservation was possible
+	failedShapes int  // for how many shapes of its jobs no reservation was possible
 	place        quotaPlace
 	gpuJobOpen   bool // a waiting GPU job of this account is within all quotas
 	cpuJobOpen   bool // a waiting job without GPUs is within all quotas
@@ -50,8 +51,8 @@ func (a *Account) isMember(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
-// quotaAccounts yields the accounts whose quotas apply to the account's jobs: itself and its
-// groups.
+// quotaAccounts yields the accounts whose quotas apply to the account's jobs: the account itself
+// and its groups.
 func (a *Account) quotaAccounts(yield func(*Account) bool) {
 	if !yield(a) {
 		return
@@ -63,8 +64,8 @@ func (a *Account) quotaAccounts(yield func(*Account) bool) {
 	}
 }
 
-// isCapped reports whether a quota of the account or of one of its groups refuses a job of this
-// amount.
+// isCapped reports whether a quota of the account or of one of its groups refuses a job of the
+// given amount.
 func (a *Account) isCapped(n *amount) bool {
 	for q := range a.quotaAccounts {
 		if q.full(n) {
@@ -81,13 +82,14 @@ func (a *Account) full(n *amount) bool {
 // runningUse returns what the account's running jobs use of its quotas.
 func (a *Account) runningUse() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
 
-// inUse returns what runningUse returns, plus what the current pass has given to the account.
+// inUse returns the sum of what runningUse returns and what the current pass has given to the
+// account.
 func (a *Account) inUse() *quotaUse {
 	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
 }
 
-// hasQuota reports whether the account has a quota that limits what runs at once.
+// hasQuota reports whether the account has a quota for what its jobs use at the same time.
 func (a *Account) hasQuota() bool {
 	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
 }
@@ -102,7 +104,8 @@ func (a *Account) isUnbounded() bool {
 	return a.Barred == ""
 }
 
-// allowsJob reports whether the quotas allow a job of this amount in addition to the given use.
+// allowsJob reports whether the quotas allow a job of the given amount in addition to the given
+// use.
 func (a *Account) allowsJob(u *quotaUse, n *amount) bool {
 	switch {
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:

@@ -13,7 +13,7 @@ import (
 const week = 7 * 24 * time.Hour
 
 // factors returns the fair-share factors of waiting users on a machine of two GPUs. If the
-// half-life is a week, evenPart adds two GPU-hours to the sum of all users' use.
+// half-life is a week, the factors count two GPU-hours (evenPart) in addition to all users' use.
 func factors(t *testing.T, half time.Duration, users ...*Account) (list []float64) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = half
@@ -28,8 +28,8 @@ func factors(t *testing.T, half time.Duration, users ...*Account) (list []float6
 }
 
 // A user's use is compared with the user's fair part of the use of all active users. evenPart adds
-// one hour of the whole machine to this use, and each user's fair part of that hour to the user's
-// own use.
+// one hour of the whole machine to the use of all, and each user's fair part of that hour to the
+// user's own use.
 func TestFactor(t *testing.T) {
 	used := func(share int, hours float64, groups ...*Account) *Account {
 		a := &Account{UID: 1, Share: share, Groups: groups}
@@ -44,7 +44,7 @@ func TestFactor(t *testing.T) {
 	lab, class, plain := group(1, 8), group(1, 0), group(0, 100)
 	for name, c := range map[string]struct {
 		users []*Account
-		want  []float64 // exponents: how far each user is above its part, relative to that part
+		want  []float64 // exponents: by how much each user is above the user's part, relative to that part
 	}{
 		"nobody used anything":   {[]*Account{used(1, 0), used(1, 0)}, []float64{0, 0}},
 		"alone":                  {[]*Account{used(1, 100)}, []float64{0}},
@@ -71,7 +71,7 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// A quota of GPU time is used up as soon as the use reaches it.
+// A quota of GPU time is used up as soon as the use reaches the quota.
 func TestUsedUp(t *testing.T) {
 	for _, c := range []struct {
 		half, used, most time.Duration
@@ -88,8 +88,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// Two groups whose members always have jobs waiting get GPU time by their shares, 2 to 1. All
-// members of a group get the same.
+// If the members of two groups always have jobs waiting, the groups get GPU time in proportion to
+// their shares, 2 to 1. All members of a group get the same.
 func TestGroupsSettleByTheirShares(t *testing.T) {
 	lab, class := &Account{UID: -1, Share: 2}, &Account{UID: -1, Share: 1}
 	var users []*Account

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// notice is a period before each advance reservation. In this period, the GPUs of the reservation
-// take no jobs without a time limit.
+// notice is a period before each advance reservation. In this period, jobs without a time limit do
+// not start on the GPUs of the reservation.
 const notice = 24 * time.Hour
 
-// advanceReservationFor returns an advance reservation that keeps the GPU from the query's job, or
-// nil. Such a reservation belongs to other accounts, and the job might still run when it begins, as
-// far as the job's time limit says.
+// advanceReservationFor returns an advance reservation that keeps the GPU from the query's job.
+// Such a reservation belongs to other accounts, and by its time limit the job might still run when
+// the reservation begins. If there is none, advanceReservationFor returns nil.
 func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	for i := range s.Reserved {
 		r := &s.Reserved[i]
@@ -22,8 +22,8 @@ func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation 
 	return nil
 }
 
-// mayOverlap reports whether a job with this time limit that starts at the given moment might still
-// run when the reservation begins.
+// mayOverlap reports whether a job with this time limit might still run when the reservation
+// begins, if it starts at the given moment.
 func (r *AdvanceReservation) mayOverlap(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice
@@ -32,7 +32,8 @@ func (r *AdvanceReservation) mayOverlap(limit time.Duration, at Instant) bool {
 }
 
 // cutsOff reports whether a planned shutdown keeps the jobs of a bucket from starting, because they
-// may still run then. A job that may be stopped and starts again by itself fills the time.
+// may still run at that time. A job that may be stopped, and that then starts again by itself, is
+// not kept: it fills the time.
 func (s *Snapshot) cutsOff(b *bucket) bool {
 	run := b.shape.limit
 	if run == 0 && b.known {

@@ -16,8 +16,8 @@ type Ahead struct {
 }
 
 // Ahead lists the waiting jobs that go before a queued job, in order. It returns only the first of
-// them, and the number of all. It leaves out jobs that a quota or throttle of their own holds back,
-// and jobs that can use none of the same GPUs: the queued job may pass these.
+// them, and the number of all of them. It leaves out jobs that a quota or throttle of their own
+// holds back, and jobs that can use none of the queued job's GPUs: the queued job may pass these.
 func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahead, all int) {
 	e := q.entries[id]
 	if e == nil {
@@ -57,9 +57,9 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 	return list, all
 }
 
-// countBefore returns the number of jobs of a bucket that go before the job of rank target. It
-// searches from both ends: in a long bucket usually nearly all jobs go before that job, or nearly
-// none.
+// countBefore returns the number of jobs of a bucket that go before the job with the rank target.
+// It searches from both ends: usually nearly all jobs of a long bucket go before that job, or
+// nearly none.
 func (p *pass) countBefore(b *bucket, target *rank) int {
 	head, tail := b.head, b.tail
 	for n := range b.len {
@@ -74,7 +74,8 @@ func (p *pass) countBefore(b *bucket, target *rank) int {
 	return b.len
 }
 
-// keepFirst inserts a cursor into a sorted list, and keeps only the given number of first elements.
+// keepFirst inserts a cursor into a sorted list, and keeps at most the given number of elements,
+// the first ones.
 func keepFirst(list []cursor, c cursor, most int) []cursor {
 	at := len(list)
 	for at > 0 && c.rank.isBefore(&list[at-1].rank) {
@@ -86,8 +87,8 @@ func keepFirst(list []cursor, c cursor, most int) []cursor {
 	return slices.Insert(list, at, c)[:min(len(list)+1, most)]
 }
 
-// competesWith reports whether jobs of the two footprints could use the same GPU, or neither uses
-// GPUs.
+// competesWith reports whether jobs of the two footprints could use the same GPU. Two footprints
+// without GPUs also compete.
 func (f *footprint) competesWith(o *footprint) bool {
 	if f.key.milli == 0 || o.key.milli == 0 {
 		return f.key.milli == o.key.milli
@@ -123,7 +124,7 @@ func (p *pass) compare(c, target *cursor) Ahead {
 	return a
 }
 
-// merits returns the values by which a job is ranked, rounded for people.
+// merits returns the values that determine a job's rank, rounded for people.
 func (p *pass) merits(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
@@ -138,8 +139,8 @@ func (p *pass) merits(c *cursor) job.Merits {
 }
 
 // With returns a forecast in which one waiting job has another request and another expected run
-// time. The forecast ends at limit, so that a caller who looks for an earlier start does not pay
-// for later moments. Both forecasts share the data that neither changes.
+// time. The forecast ends at limit: a caller who looks for an earlier start need not pay for later
+// moments. Both forecasts share the data that neither of them changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, limit Instant) *Forecast {
 	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: limit, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {
@@ -151,8 +152,8 @@ func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, limit
 	return own
 }
 
-// StartsNow reports whether a job starts at once. The run times of other jobs do not matter to the
-// answer, so a call costs only about as much as a pass.
+// StartsNow reports whether a job starts at once. The answer does not depend on the run times of
+// other jobs, so a call costs only about as much as a pass.
 func (f *Forecast) StartsNow(id job.ID, goOn func() bool) bool {
 	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)

@@ -37,7 +37,8 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// If a reservation leaves GPUs free at its start, any job can start on them, however long it runs.
+// If a reservation leaves GPUs free at its start, any job can start on these GPUs, however long it
+// runs.
 func TestLeftOverBesideAReservation(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.runJob(101, 30*minute, onGPUs(0, 1)...)
@@ -47,11 +48,12 @@ func TestLeftOverBesideAReservation(t *testing.T) {
 	sc.expect("start 2 on 3, keep 0+1+2 for 1 at +30m0s")
 }
 
-// GPUs that become free last are reserved. GPUs that become free earlier can then serve other jobs
-// until the reserved start. Ties go to the lowest position.
+// The GPUs that become free last are reserved. Until the reserved start, other jobs can use the
+// GPUs that become free earlier. If GPUs become free together, those with the lowest positions are
+// reserved.
 func TestLatestAreKept(t *testing.T) {
 	for name, c := range map[string]struct {
-		ends  []time.Duration // ends of the jobs on GPU 0, 1 and so on; 0: free
+		ends  []time.Duration // when the jobs on GPU 0, 1 and so on end; 0: the GPU is free
 		milli int
 		want  string
 	}{
@@ -74,8 +76,8 @@ func TestLatestAreKept(t *testing.T) {
 	}
 }
 
-// With a depth of two, the second job that does not fit also gets a reservation. It is planned as
-// if the first job started at its reserved start.
+// With a depth of two, the second job that does not fit also gets a reservation. The plan for it
+// assumes that the first job starts at its reserved start.
 func TestDepth(t *testing.T) {
 	for depth, want := range map[int]string{
 		0: "start 3 on 1",
@@ -92,8 +94,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A job gets no reservation if only the load of a GPU keeps it from starting: load may drop at any
-// moment.
+// If only the load of a GPU keeps a job from starting, the job gets no reservation: the load may
+// drop at any moment.
 func TestLoadKeepsNothing(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].LoadPercent = 90
@@ -102,9 +104,9 @@ func TestLoadKeepsNothing(t *testing.T) {
 	sc.expect("start 2 on 0")
 }
 
-// A memory share that was not requested in bytes may be smaller by the slack. It must not delay a
-// job that requested bytes. Here job 1 needs exactly what job 101 leaves and job 102 returns, and
-// job 2 would leave job 1 less than that.
+// If a memory share was not requested in bytes, it may be smaller than asked for, by the slack. It
+// must still not delay a job that requested bytes. Here job 1 needs exactly the memory that is free
+// besides job 101 once job 102 has ended, and job 2 would leave less than that to job 1.
 func TestSlackDelaysNobody(t *testing.T) {
 	for slack, want := range map[int64]string{
 		0:   "keep 250m of 0 for 1 at +30m0s",
@@ -121,9 +123,9 @@ func TestSlackDelaysNobody(t *testing.T) {
 	}
 }
 
-// In TestReservationOfAnAdministrator a job asks for one of two GPUs. From two until five hours
-// from now, the second GPU is reserved for bob. Jobs of other users may use it if their time limit
-// ends before that. Jobs without a limit are assumed to run for a day.
+// In TestReservationOfAnAdministrator a job asks for one of two GPUs. The second GPU is reserved
+// for bob from two to five hours after now. Jobs of other users may use it if, by their time limit,
+// they end before that. Jobs without a limit are assumed to run for a day.
 func TestReservationOfAnAdministrator(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	lab := &Account{UID: -1, Name: "lab"}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead searches each bucket from both ends. The result is the same as if it looked at each job by
-// itself.
+// Ahead searches each bucket from both ends. The result is the same as that of a search that looks
+// at each job.
 func TestAheadCountsAsOneByOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 60 {
@@ -61,7 +61,7 @@ func TestAheadCountsAsOneByOne(t *testing.T) {
 	}
 }
 
-// aheadOneByOne looks at each job, and returns the jobs that go before a job, in order.
+// aheadOneByOne looks at each job. It returns the jobs that go before the given job, in order.
 func (p *Planner) aheadOneByOne(s *Snapshot, q *Queue, id job.ID) []job.ID {
 	p.begin(s, q)
 	e := q.entries[id]

@@ -13,14 +13,14 @@ import (
 type backfillReservation struct {
 	id           job.ID
 	at           Instant // when the job starts
-	late         Instant // when the job starts if all running jobs end late
-	until        Instant // late ends of other jobs count in the field at up to this moment
+	late         Instant // when the job starts if all running jobs run late
+	until        Instant // the reserved start counts late ends of other jobs up to this moment
 	run          time.Duration
 	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
-	spare        capacity // what the machine has left at the reserved start, once the job has its part
-	saved        capacity // copy of spare from before the pass looked for victims
+	spare        capacity // what the machine has left at the reserved start, besides the job's own part
+	saved        capacity // a copy of spare from before the pass looked for victims
 	then         rank     // the job's rank at the reserved start
 	account      *Account
 	preemptedFor bool // other jobs were told to stop for the job
@@ -32,7 +32,7 @@ type release struct {
 	late   Instant
 	grants []Grant
 	host   hostShare
-	gpu    int // position of a GPU that becomes OK; noGPU: a job ends; nothing: an advance reservation ends
+	gpu    int // position of the GPU that becomes OK; noGPU: a job ends; nothing: an advance reservation ends
 }
 
 const (
@@ -44,14 +44,14 @@ const (
 type backfill struct {
 	pass    *pass
 	room    *room
-	list    []backfillReservation // its capacity is maxDepth; reuses the memory of earlier passes
+	list    []backfillReservation // its capacity is maxDepth, so that the memory of earlier passes is reused
 	ends    []release
-	counted []release // copy of ends that counts late ends, sorted by time
+	counted []release // a copy of ends, sorted by time, in which late ends count
 	listed  bool      // the list ends includes the running jobs, GPUs and advance reservations
 	sorted  bool      // the list ends is sorted by time, and the field ahead is up to date
 
 	ahead   capacity // what is free now minus what is reserved
-	behind  capacity // result of capacityBehind
+	behind  capacity // what capacityBehind returns
 	besides hostCapacity
 }
 
@@ -61,11 +61,11 @@ func (b *backfill) begin() {
 	b.listed, b.sorted = false, false
 }
 
-// keepsMore reports whether the policy allows one more reservation.
+// keepsMore reports whether the policy allows another reservation.
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
-// mayDelay reports whether the job at the cursor, started now, may still run at the reserved start.
-// It may if its run is long enough, and if it cannot be preempted before that.
+// mayDelay reports whether the job at the cursor, if it starts now, may still run at the reserved
+// start. That is so if its run is long enough, and if it can't be preempted before.
 func (b *backfill) mayDelay(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
@@ -80,8 +80,8 @@ func (b *backfill) mayDelay(c *cursor, r *backfillReservation) bool {
 	return r.delayedBy(b.pass.s.Now, run, late)
 }
 
-// delayedBy reports whether a job that starts now delays the reservation. It does if its expected
-// end is after the reserved start and its late end after the late start.
+// delayedBy reports whether a job that starts now delays the reservation. It does so if its
+// expected end is after the reserved start and its late end is after the late start.
 func (r *backfillReservation) delayedBy(now Instant, run, late time.Duration) bool {
 	return now.Add(run) > r.at && now.Add(late) > r.late
 }
@@ -97,8 +97,8 @@ func (b *backfill) delayedMask(c *cursor) (mask uint32) {
 	return mask
 }
 
-// delayedBy returns, as bits, the reservations that a job with these run times may delay. It is
-// valid for jobs that are not preemptible and have no reservation.
+// delayedBy returns, as bits, the reservations that a job with these run times may delay. The job
+// must not be preemptible, and must not have a reservation itself.
 func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	for i := range b.list {
 		if b.list[i].delayedBy(b.pass.s.Now, run, late) {
@@ -108,9 +108,9 @@ func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	return mask
 }
 
-// capacityBehind returns the part of a capacity that the reservations in mask leave to a query. If
-// an advance reservation gives a GPU to the query's account now, but not to the account of a
-// reserved job, the GPU is not kept for the reserved job.
+// capacityBehind returns the part of a capacity that the reservations in mask leave to a query. An
+// advance reservation may give a GPU to the query's account now, but not to the account of a
+// reserved job. Such a GPU is not kept for the reserved job.
 func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
 	b.behind.copyFrom(l)
 	for i := range b.list {
@@ -128,7 +128,7 @@ func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity 
 	return &b.behind
 }
 
-// hostBehind returns the host resources that are free now, minus what the reservations in mask
+// hostBehind returns the host resources that are free now, without what the reservations in mask
 // keep.
 func (b *backfill) hostBehind(mask uint32) *hostCapacity {
 	if mask == 0 {
@@ -154,8 +154,8 @@ func (h *hostCapacity) clampTo(o *hostCapacity) {
 // maxDepth is the maximum number of reservations in a pass.
 const maxDepth = 32
 
-// listReleases lists everything that becomes free, by time: running jobs, jobs that this pass
-// starts, reserved jobs, GPUs that become ready, and the ends of advance reservations.
+// listReleases lists everything that becomes free, sorted by time: running jobs, jobs that this
+// pass starts, reserved jobs, GPUs that become ready, and the ends of advance reservations.
 func (b *backfill) listReleases() {
 	if !b.listed {
 		b.listed = true
@@ -185,7 +185,7 @@ func (b *backfill) listReleases() {
 
 func byTime(a, b release) int { return cmp.Compare(a.at, b.at) }
 
-// lookAhead sets l to what is free now minus what is reserved.
+// lookAhead sets l to what is free now, without what is reserved.
 func (b *backfill) lookAhead(l *capacity) {
 	l.copyFrom(&b.room.now)
 	for i := range l.gpus {
@@ -196,9 +196,9 @@ func (b *backfill) lookAhead(l *capacity) {
 	}
 }
 
-// find returns a reservation for the job at the cursor, or nil if none is possible. The reservation
-// starts at the first moment at which the job fits if all jobs end when expected. It takes effect
-// only once commit is called.
+// find returns a reservation for the job at the cursor. If none is possible, it returns nil. The
+// reservation starts at the first moment at which the job fits if all jobs end when expected. It
+// takes effect only when commit is called.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
 	if !b.findStart(q, r, b.ends) {
@@ -211,14 +211,14 @@ func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	return r
 }
 
-// newReservation returns the element behind the last element of the list, without adding it to the
-// list. Its capacities reuse the memory of an earlier pass.
+// newReservation returns the element after the last element of the list, and does not add it to the
+// list. The element's capacities reuse the memory of an earlier pass.
 func (b *backfill) newReservation() *backfillReservation {
 	return &b.list[:len(b.list)+1][len(b.list)]
 }
 
-// findStart sets r.at to the first moment at which the query fits, and r.spare to what is free
-// then.
+// findStart sets r.at to the first moment at which the query fits, and r.spare to what is free at
+// that moment.
 func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) bool {
 	r.spare.copyFrom(&b.ahead)
 	for i := 0; i < len(ends); {
@@ -235,8 +235,8 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 }
 
 // countLate sets the late start of a reservation whose start is known. Late ends of running jobs do
-// not count for ever: they no longer count when other jobs have passed the reserved job for its run
-// time, multiplied by Policy.Patience.
+// not count for ever. They no longer count once other jobs have passed the reserved job for its
+// expected run time, multiplied by Policy.Patience.
 func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late, r.until = r.at, 0
 	times := b.pass.s.Policy.Patience
@@ -251,7 +251,7 @@ func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 }
 
 // countUntil fills b.counted with the releases. Up to the given moment, the late ends of jobs count
-// instead of the expected ends. It reports whether any release is then later than expected.
+// instead of the expected ends. It reports whether this makes any release later.
 func (b *backfill) countUntil(until Instant) (later bool) {
 	b.counted = append(b.counted[:0], b.ends...)
 	for i := range b.counted {
@@ -276,9 +276,9 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// commit puts a reservation that find returned into effect, with these GPUs. A later share may lack
-// a GPU's slack. So if the job asked for exact memory, commit also subtracts the slack. The later
-// share then leaves the job enough.
+// commit puts a reservation that find returned into effect, with the given GPUs. A memory share
+// that is placed later may be smaller than asked for by the GPU's slack. So if this job asked for
+// exact memory, commit also subtracts the slack, and later shares leave the job enough.
 func (b *backfill) commit(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)
@@ -310,8 +310,8 @@ func (b *backfill) comesBack(e release) {
 	b.ends, b.sorted = append(b.ends, e), false
 }
 
-// save keeps a copy of the spare capacities before the pass looks for victims. restore brings them
-// back.
+// save keeps a copy of the spare capacities before the pass looks for victims. restore puts the
+// copy back.
 func (b *backfill) save() {
 	for i := range b.list {
 		b.list[i].saved.copyFrom(&b.list[i].spare)

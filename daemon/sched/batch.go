@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// batchKey identifies a batch: jobs of one account and one priority that name the same batch.
+// batchKey identifies a batch: the jobs of one account and one priority that name the same batch.
 type batchKey struct {
 	account  *Account
 	name     string
@@ -24,9 +24,9 @@ type batch struct {
 	at      int // position in Queue.batches
 }
 
-// extent is the size by which the jobs of a batch are ordered: by the product of GPUs and run time,
-// and if it is equal, by the run time. Run times are rounded up to three binary digits, so that a
-// batch of 100 000 different jobs has a few hundred buckets.
+// extent is the size by which the jobs of a batch are ordered: the product of GPUs and run time or,
+// if these products are equal, the run time. Run times are rounded up to three binary digits, so
+// that a batch of 100 000 different jobs has only a few hundred buckets.
 type extent struct {
 	area   int64
 	length time.Duration
@@ -44,7 +44,7 @@ func bySize(a, b *bucket) int {
 	return cmp.Or(cmp.Compare(b.extent.area, a.extent.area), cmp.Compare(b.extent.length, a.extent.length))
 }
 
-// joinBatch inserts a bucket into the batch of its jobs, if they name one.
+// joinBatch inserts a bucket into the batch that the bucket's jobs name, if they name one.
 func (q *Queue) joinBatch(b *bucket) {
 	if b.bucketKey.batch == "" || b.owed {
 		return
@@ -61,7 +61,8 @@ func (q *Queue) joinBatch(b *bucket) {
 	b.of = g
 }
 
-// leaveBatch removes a bucket from its batch, and drops a batch that has no buckets left.
+// leaveBatch removes a bucket from its batch. If the batch has no buckets left, leaveBatch drops
+// it.
 func (q *Queue) leaveBatch(b *bucket) {
 	g := b.of
 	if g == nil {
@@ -78,8 +79,9 @@ func (q *Queue) leaveBatch(b *bucket) {
 	delete(q.byBatch, g.batchKey)
 }
 
-// For each bucket of a batch, beginBatches looks at the buckets with larger jobs, and finds the one
-// whose last job ranks lowest. It leaves out guarded jobs, since they go first anyway.
+// beginBatches finds the bucket behind which each bucket of a batch falls. Among the batch's
+// buckets with larger jobs, that is the one whose last job ranks lowest. Guarded jobs do not count,
+// since they go first anyway.
 func (p *pass) beginBatches() {
 	for _, g := range p.q.batches {
 		var last rank
@@ -100,7 +102,8 @@ func (p *pass) beginBatches() {
 	}
 }
 
-// fallBehind moves a job of a batch behind the batch's larger jobs, unless it already ranks there.
+// fallBehind moves a job of a batch behind the batch's larger jobs, unless the job ranks there
+// already.
 func (p *pass) fallBehind(r *rank, b *bucket) {
 	r.sizeRank = b.sizeRank
 	if b.behind == nil || b.behind.tail == nil || r.guarded {
@@ -113,7 +116,7 @@ func (p *pass) fallBehind(r *rank, b *bucket) {
 }
 
 // scoreBehind returns the score at which a job ranks in its batch at the given moment. The argument
-// score is the score of the job by itself.
+// score is the job's own score, without the batch.
 func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestBatchOrder orders jobs of several batches. Their ids follow the order of submission unless a
-// row says otherwise.
+// TestBatchOrder orders jobs of several batches. The jobs are submitted in the order of their ids,
+// unless a row says otherwise.
 func TestBatchOrder(t *testing.T) {
 	in := func(batch string, milli int, run time.Duration) func(*Waiting) {
 		return func(w *Waiting) { w.Batch, w.Request.GPUMilli, w.Expected = batch, milli, run }
@@ -59,7 +59,7 @@ func TestBatchOrder(t *testing.T) {
 	}
 }
 
-// No job moves forward by being in a batch: every job that went before it still does.
+// No job moves forward because it is in a batch: the jobs that went before it still do.
 func TestBatchGainsNothing(t *testing.T) {
 	p, moved := NewPlanner(), 0
 	for seed := range drawing(5000) {
@@ -95,8 +95,8 @@ func TestBatchGainsNothing(t *testing.T) {
 	}
 }
 
-// A batch has few buckets, whatever the run times of its jobs. Nothing of the batch remains once
-// its jobs are gone.
+// A batch has few buckets, whatever the run times of its jobs. Once its jobs are gone, nothing of
+// the batch remains.
 func TestManyRunTimesInABatch(t *testing.T) {
 	sc := newScene(t, 1)
 	for i := range 20_000 {

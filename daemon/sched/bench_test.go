@@ -40,8 +40,8 @@ func crowded(n int) (*Snapshot, *Queue) {
 	return s, q
 }
 
-// TestNoAllocation checks invariant 8. Once the planner's memory has grown, a pass that places
-// nothing allocates nothing, even if it makes several reservations and preempts.
+// TestNoAllocation checks invariant 8. Once the planner's memory has grown, a pass that places no
+// job allocates nothing, even if it makes several reservations and preempts jobs.
 func TestNoAllocation(t *testing.T) {
 	for _, depth := range []int{0, 1, 4} {
 		s, q := crowded(2000)
@@ -56,7 +56,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkPass measures a pass that can place none of n jobs.
+// BenchmarkPass measures a pass over n jobs, none of which it can place.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -72,7 +72,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// BenchmarkPushRemove measures the cost when one job enters and leaves the queue.
+// BenchmarkPushRemove measures the time in which one job enters and leaves the queue.
 func BenchmarkPushRemove(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

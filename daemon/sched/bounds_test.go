@@ -8,7 +8,7 @@ import (
 )
 
 // TestThresholds has one GPU with a load of 50 percent and half of its memory in use. The site and
-// the job can each limit both; the stricter limit applies.
+// the job can each limit the load and the used memory; the stricter limit applies.
 func TestThresholds(t *testing.T) {
 	const start, wait = "start 1 on 0", "wait"
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// A GPU of unknown load is within every limit of load.
+// If the load of a GPU is unknown, it is within every limit of the load.
 func TestUnknownLoad(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 1, -1
@@ -46,8 +46,8 @@ func TestUnknownLoad(t *testing.T) {
 	sc.expect("start 1 on 0")
 }
 
-// TestQuotas has three jobs of ann's with one GPU each, and one job of bob's, on four GPUs. A job
-// at a quota is skipped and gets no reservation.
+// TestQuotas has four GPUs, three jobs of ann with one GPU each, and one job of bob. A job that a
+// quota holds back is skipped and gets no reservation.
 func TestQuotas(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(ann, lab *Account)
@@ -79,7 +79,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// Quotas of GPUs and GPU hours do not concern jobs without GPUs. A quota of jobs does.
+// Quotas of GPUs and GPU hours do not concern jobs without GPUs, but a quota of jobs does.
 func TestQuotasWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.HalfLife = week
@@ -107,7 +107,8 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// No job starts beyond the site's limit of running jobs, or beyond the host's memory.
+// No job starts if that would exceed the site's limit of running jobs, or the host's memory or
+// CPUs.
 func TestHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		host Host

@@ -8,7 +8,7 @@ type gpuCapacity struct {
 	milli int
 	jobs  int
 	mem   int64
-	since Instant // in a look ahead: when the GPU's free part last increased
+	since Instant // in a look ahead: when a part of the GPU last became free
 }
 
 // capacity is what the machine has left at one moment.
@@ -32,7 +32,7 @@ type hostRoom struct {
 
 const unlimited = math.MaxInt64 / 2
 
-// roomOf returns a hostRoom of these amounts. An amount of 0 means unlimited.
+// roomOf returns a hostRoom with the given amounts. An amount of 0 means that there is no limit.
 func roomOf(mem int64, cpus, slots int) hostRoom {
 	return hostRoom{hostShare{orUnlimited(mem), orUnlimited(cpus)}, orUnlimited(slots)}
 }
@@ -56,8 +56,8 @@ func (r *hostRoom) clampTo(o *hostRoom) {
 	r.mem, r.cpus, r.slots = min(r.mem, o.mem), min(r.cpus, o.cpus), min(r.slots, o.slots)
 }
 
-// hasEnough reports whether enough is left for a job. A job that asks for nothing of a resource
-// fits even if other jobs have overdrawn that resource.
+// hasEnough reports whether enough is left for a job. If a job asks for none of a resource, it fits
+// even if other jobs have been promised more of that resource than there is.
 func (r *hostRoom) hasEnough(h hostShare) bool {
 	return (h.mem == 0 || h.mem <= r.mem) && r.hasCPUs(h.cpus)
 }
@@ -67,7 +67,7 @@ func (r *hostRoom) hasCPUs(n int) bool { return n == 0 || n <= r.cpus }
 // hostCapacity is what the host has left.
 type hostCapacity struct {
 	hostRoom
-	noGPU     hostRoom // what is left of the part for jobs without GPUs
+	noGPU     hostRoom // what is left of the host's part for jobs without GPUs
 	noGPUJobs int      // number of running jobs without GPUs
 }
 
@@ -115,7 +115,7 @@ func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 // While no such job runs, one job may take more than the part: otherwise it would wait for ever.
 func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
 
-// take subtracts what a job gets.
+// take subtracts the GPUs and host resources that a job gets.
 func (l *capacity) take(grants []Grant, h hostShare) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]

@@ -8,15 +8,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Time that a job waits because of its account's quotas does not count as waiting. This time is
+// If a job waits because of its account's quotas, that time does not count as waiting. It is
 // measured for each account and job size. So all jobs of a bucket lose the same time and keep their
 // order.
 
 // cappedSizes is the number of sizes: no GPU, a part of a GPU, 1 to 15 GPUs, and 16 or more GPUs.
 const cappedSizes = 18
 
-// sizeOf returns the size of jobs that ask for this much of GPUs. A part in addition to whole GPUs
-// does not count: an account that may not start a smaller job may not start a larger job either.
+// sizeOf returns the size of jobs that ask for this amount of GPUs. A part in addition to whole
+// GPUs does not count. An account that may not start a smaller job may not start a larger job
+// either.
 func sizeOf(milli int) int {
 	switch {
 	case milli <= 0:
@@ -27,7 +28,7 @@ func sizeOf(milli int) int {
 	return min(1+milli/job.WholeGPU, cappedSizes-1)
 }
 
-// smallestSize returns the least amount of GPUs that jobs of a size ask for.
+// smallestSize returns the smallest amount of GPUs that a job of this size asks for.
 func smallestSize(size int) int {
 	switch size {
 	case 0:
@@ -38,7 +39,8 @@ func smallestSize(size int) int {
 	return (size - 1) * job.WholeGPU
 }
 
-// cappedClock measures, for each size, how long the account could not start any job of that size.
+// cappedClock measures, for each size, for how long the account could not start any job of that
+// size.
 type cappedClock struct {
 	at    Instant // the totals include the time up to this moment
 	sizes int     // number of sizes, from the largest down, that have been capped since at
@@ -53,9 +55,9 @@ func (c *cappedClock) read(size int, now Instant) time.Duration {
 	return sum
 }
 
-// Capped returns how long, up to now, quotas have kept the account from starting any job of this
-// size. The total never decreases. If it grows between two moments, that much of the time between
-// them does not count as waiting.
+// Capped returns for how long, up to now, quotas have kept the account from starting any job of
+// this size. The total never decreases. If it grows between two moments, that part of the time
+// between them does not count as waiting.
 func (a *Account) Capped(milli int, now Instant) time.Duration {
 	return a.clock.read(sizeOf(milli), now)
 }
@@ -68,8 +70,8 @@ func (c *cappedClock) advance(now Instant) {
 	c.at = max(c.at, now)
 }
 
-// CappedTimes returns the total of each size, and how many sizes, from the largest down, are capped
-// now.
+// CappedTimes returns the total of each size, and how many sizes are capped now, counted from the
+// largest down.
 func (a *Account) CappedTimes(now Instant) ([]time.Duration, int) {
 	a.clock.advance(now)
 	if a.clock.total[cappedSizes-1] == 0 {
@@ -84,14 +86,14 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at
 }
 
-// findOpen marks each account with a waiting GPU job that its quotas allow and that the pass does
-// not start. While such a job waits, the wait of the account's larger jobs counts as well.
+// findOpen marks each account that has a waiting GPU job which its quotas allow and which the pass
+// does not start. While such a job waits, the wait of the account's larger jobs counts as well.
 // Otherwise a stream of smaller jobs would overtake the larger jobs for ever and use up the quota.
 //
-// The quotas of an account may hold back all of its waiting jobs, whatever resource they limit. For
-// such an account findOpen also notes the smallest size of a waiting job. That size and all larger
-// sizes count as capped: the size of a job does not tell how much host memory or how many CPUs it
-// asks for.
+// The quotas of an account, of whatever resource, may hold back all of its waiting jobs. For such
+// an account findOpen also notes the smallest size of a waiting job. That size and all larger sizes
+// count as capped: the size of a job does not tell how much host memory or how many CPUs it asks
+// for.
 func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
@@ -109,9 +111,9 @@ func (p *pass) findOpen() {
 	}
 }
 
-// leavesWaiting reports whether the bucket has a job that waits after this pass and that no array
-// throttle holds back. Jobs that the pass starts are still in the queue, so they are subtracted.
-// After the plan was carried out, callers use bucket.hasWaiting instead.
+// leavesWaiting reports whether the bucket has a job that still waits after this pass and that no
+// array throttle holds back. Jobs that the pass starts are still in the queue, so they are
+// subtracted. After a plan has been carried out, callers use bucket.hasWaiting instead.
 func (p *pass) leavesWaiting(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.isOpen() {
@@ -122,13 +124,13 @@ func (p *pass) leavesWaiting(b *bucket) bool {
 }
 
 // CountCapped notes which sizes the account cannot start from now on, and reports whether their
-// number changed. It must be called after a plan was carried out. Under FIFO it counts nothing,
-// since the order of submission decides.
+// number has changed. It must be called after a plan has been carried out. Under FIFO it counts
+// nothing, since the order of submission decides.
 func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c, was := &a.clock, a.clock.sizes
 	c.advance(now)
 	for q := range a.quotaAccounts {
-		q.beginCounts() // what the pass gave out counts as running now
+		q.beginCounts() // jobs that the pass started count as running now
 	}
 	c.sizes = 0
 	if !fifo && !a.gpuJobOpen {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Time during which a quota held a job back does not count as waiting, and all jobs of a bucket
+// The time in which a quota held a job back does not count as waiting, and all jobs of a bucket
 // lose the same time (invariant 9).
 func TestQuotaIsNoWaiting(t *testing.T) {
 	sc := newScene(t, 4)
@@ -22,7 +22,7 @@ func TestQuotaIsNoWaiting(t *testing.T) {
 	sc.queueJob(2, 1000, since(3*time.Hour), func(w *Waiting) { w.Capped = 17 * time.Hour })
 	sc.queueJob(3, 1000, since(2*time.Hour), of(bob))
 	ann.Milli = 1000
-	ann.CountCapped(ago(time.Hour), false) // from then on, one of the jobs could have started
+	ann.CountCapped(ago(time.Hour), false) // after that, one of the jobs could have started
 	sc.expectOrder("[3 1 2]")
 	sc.s.Policy.GuardAfter, sc.s.GuardOpen = 90*time.Minute, true
 	sc.expectOrder("[3 1 2]")
@@ -39,7 +39,7 @@ func (sc *scene) expectOrder(want string) {
 }
 
 // The clock of each size counts the time in which no job of that size could start, whichever quota
-// held it back. It never shows more than the clock of a larger size.
+// held the jobs back. It never shows more than the clock of a larger size.
 func TestClockOfCappedTime(t *testing.T) {
 	group := &Account{UID: -1, Name: "lab", MaxMilli: 4000}
 	for seed := range drawing(200) {
@@ -54,7 +54,7 @@ func TestClockOfCappedTime(t *testing.T) {
 			if r.IntN(10) == 0 {
 				a.Barred = "it has expired"
 			}
-			a.newJobs, group.newMilli = 1, 1000 // what the pass gave out now runs
+			a.newJobs, group.newMilli = 1, 1000 // the job that the pass started runs now
 			a.CountCapped(now, false)
 			passed := time.Duration(r.IntN(100)) * time.Minute
 			for _, milli := range sizes {
@@ -73,7 +73,8 @@ func TestClockOfCappedTime(t *testing.T) {
 	}
 }
 
-// If the clock is set, or goes back a little, the capped time does not grow.
+// If the clock is set, the capped time does not grow. The same is true if the time goes back a
+// little.
 func TestClockOfCappedTimeIsSet(t *testing.T) {
 	a := &Account{Barred: "it has expired"}
 	a.CountCapped(noon, false)
@@ -112,12 +113,12 @@ func TestClockOfCappedTimeIsRestored(t *testing.T) {
 	}
 }
 
-// While a quota of host memory or CPUs holds back every waiting job of a size, the time does not
-// count as waiting for that size. The same is true of a quota of GPUs.
+// While a quota of host memory or CPUs holds back every waiting job of a size, time does not count
+// as waiting for that size. The same is true of a quota of GPUs.
 func TestQuotaOfMemoryIsNoWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits func(sc *scene)
-		want  [3]bool // for a job without GPUs, with one GPU and with two
+		want  [3]bool // whether time does not count for a job without GPUs, with one GPU and with two
 	}{
 		"all":               {func(*scene) {}, [3]bool{false, true, true}},
 		"a smaller does":    {func(sc *scene) { sc.queueJob(2, 500, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},

@@ -15,7 +15,7 @@ func gpuShare(gpu, milli int) Grant { return Grant{GPU: gpu, Milli: milli} }
 func TestChoiceOfAPart(t *testing.T) {
 	spread := asks(func(r *job.Request) { r.Spread = true })
 	for name, c := range map[string]struct {
-		held   []Grant // held by different jobs
+		held   []Grant // each is held by another job
 		milli  int
 		change func(*Waiting)
 		want   string
@@ -43,9 +43,10 @@ func TestChoiceOfAPart(t *testing.T) {
 	}
 }
 
-// A part of a GPU goes to a GPU without a reservation even if a reserved GPU is fuller. On a
-// reserved GPU it would delay a job of whole GPUs if it runs longer than expected. If only the
-// reserved GPU has room, the part goes there if its job is expected to end in time.
+// A part of a GPU goes to a GPU without a reservation even if a reserved GPU is fuller. If the
+// part's job ran longer than expected, it would delay a job that is to get the reserved GPU as a
+// whole. If only the reserved GPU has room, the part goes there, provided its job is expected to
+// end in time.
 func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	readPolicy(t).hasSentence("A job that asks for a part of a GPU gets one that is not kept as a whole, if such a GPU has room, " +
 		"even if a fuller one has room too.")
@@ -69,8 +70,8 @@ func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	}
 }
 
-// A job of one and a half GPUs takes its half from a GPU in use if it can, so that whole GPUs stay
-// whole. It never takes the half from the only GPU that is still whole.
+// A job of one and a half GPUs takes its half from a GPU in use if it can, so that as many GPUs as
+// possible stay whole. It never takes the half from the only GPU that is still whole.
 func TestChoiceOfWholeAndPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		held  []Grant
@@ -108,8 +109,8 @@ func TestForeignComesLast(t *testing.T) {
 	}
 }
 
-// The memory of a part is the amount that was asked for, or else the same part of the usable
-// memory. A share that was not asked for in bytes may lack the slack.
+// The memory of a part is the amount that was asked for, or else the same part of the GPU's usable
+// memory. If it was not asked for in bytes, it may be smaller by the slack.
 func TestMemoryOfAPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		free, slack, asked int64
@@ -134,7 +135,7 @@ func TestMemoryOfAPart(t *testing.T) {
 	}
 }
 
-// Memory that was promised to a job and is not used yet is not free.
+// Memory that was promised to a job is not free, even if the job does not use it yet.
 func TestPromisesAreNotFree(t *testing.T) {
 	for seen, want := range map[int64]string{0: "wait", 10: "wait", 20: "start 1 on 500m of 0", 30: "start 1 on 500m of 0"} {
 		sc := newScene(t, 1)

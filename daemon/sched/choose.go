@@ -43,7 +43,7 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 	return c.grants
 }
 
-// choosePart grants a part of one GPU, and removes that GPU from the candidates for whole GPUs.
+// choosePart grants a part of one GPU, and removes that GPU from the candidates for the whole GPUs.
 func (c *chooser) choosePart(q *query, l *capacity) {
 	best := -1
 	for i := range l.gpus {
@@ -51,7 +51,7 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 			continue
 		}
 		if c.pass.s.wholeFits(q, l, i) && len(c.candidates) <= q.shape.whole {
-			continue // this GPU is needed as a whole GPU
+			continue // too few candidates would be left for the whole GPUs
 		}
 		if best < 0 || c.betterPart(q.shape, l, i, best) {
 			best = i
@@ -66,8 +66,8 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 	}
 }
 
-// betterPart reports whether GPU a suits a request for a part of a GPU better than GPU b does. The
-// index a is higher than b, and b wins a tie.
+// betterPart reports whether GPU a suits a request for a part of a GPU better than GPU b. The index
+// a is higher than b, and b wins a tie.
 func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {
@@ -83,7 +83,7 @@ func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	return x.jobs < y.jobs
 }
 
-// chooseLatest returns, for a reservation, the GPUs that become free last. Until the reserved
+// chooseLatest returns the GPUs that become free last, for use in a reservation. Until the reserved
 // start, other jobs can use the GPUs that become free earlier.
 func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	c.grants = c.grants[:0]
@@ -105,7 +105,7 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 }
 
 // latestPart grants the part of a GPU, in addition to the whole GPUs. If the part fits only on GPUs
-// that were already chosen as whole GPUs, it takes one of these, and another GPU is chosen as a
+// that were chosen as whole GPUs already, it takes one of these, and another GPU is chosen as a
 // whole GPU instead.
 func (c *chooser) latestPart(q *query, l *capacity) {
 	best, taken := -1, -1
@@ -136,7 +136,7 @@ func (c *chooser) anotherWhole(q *query, l *capacity) int {
 			return i
 		}
 	}
-	return -1 // unreachable: the query fits, so there is one more GPU than the whole GPUs that it asks for
+	return -1 // unreachable, since a query fits only if there is one more GPU
 }
 
 // sortGrants sorts a few grants by position without allocating.

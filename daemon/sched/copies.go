@@ -12,7 +12,7 @@ func newCopies() copyMap {
 	return copyMap{map[*Account]*Account{}, map[*Throttle]*Throttle{}}
 }
 
-// snapshot returns a copy of the machine and its running jobs that shares no memory with the
+// snapshot returns a copy of the machine and its running jobs. The copy shares no memory with the
 // original.
 func (c *copyMap) snapshot(s *Snapshot) Snapshot {
 	own := *s

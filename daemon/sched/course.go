@@ -6,10 +6,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A course records which jobs use which GPUs in a future. It records only the future in which every
-// job runs for as long as expected. A future with random run times would show one accident of many.
+// A course records which jobs use which GPUs in a future. It is recorded only for the future in
+// which every job runs for as long as expected: a future with random run times would show one case
+// of many.
 type course struct {
-	far   Instant // where the record ends
+	far   Instant // when the record ends
 	stays []Stay
 	open  map[job.ID]int // index of the stay of each running job
 }
@@ -19,18 +20,18 @@ const maxStays = 4096
 
 // Stay is a job's time on its GPUs.
 type Stay struct {
-	Job    job.ID // for a task that has not become a job: the id of its array
+	Job    job.ID // the id of the array if the task has not become a job
 	Grants []Grant
-	From   Instant // for a job that already runs: the start of its attempt
+	From   Instant // the start of the attempt if the job runs already
 	Until  Instant // Never: unknown
-	Late   Instant // in four of five cases the job has ended by then; the time limit if nothing is known; Never: unknown
+	Late   Instant // four jobs in five have ended by then; without an estimate, the time limit; Never: unknown
 	Known  bool    // Until comes from an estimate or a request to stop, not only from a limit
 	Runs   bool    // the job already runs
 }
 
 // Course predicts the use of the GPUs if no job is added and every job runs for as long as
-// expected. The prediction covers the given period. It is valid up to the moment validUntil. Course
-// gives up once goOn returns false; finished is then false.
+// expected. The prediction covers the given period, and is valid up to the moment validUntil. As
+// soon as goOn returns false, Course gives up, and finished is false.
 func (f *Forecast) Course(goOn func() bool, period time.Duration) (stays []Stay, validUntil Instant, finished bool) {
 	if f.course == nil {
 		f.course = newCourse(f, period)
@@ -65,8 +66,8 @@ func newCourse(of *Forecast, far time.Duration) *future {
 	return f
 }
 
-// beginStay records that a job begins to run. The argument index is its position among the running
-// jobs.
+// beginStay records that a job begins to run. The argument index is the job's position among the
+// running jobs.
 func (f *future) beginStay(id job.ID, index int, runs bool) {
 	c := f.course
 	if c == nil || len(f.machine.Running[index].Grants) == 0 {

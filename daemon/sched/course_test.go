@@ -12,7 +12,8 @@ import (
 )
 
 // printCourse prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20"
-// is job 9 on GPU 0 from -60 to 10; in four cases of five it has ended by 20. "?" means unknown.
+// means that job 9 is on GPU 0 from -60 to 10, and that four such jobs in five have ended by 20.
+// "?" means unknown.
 func (sc *scene) printCourse(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, estimated)
 	stays, until, done := f.Course(func() bool { return true }, far)
@@ -91,7 +92,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// If an end or a start cannot be known, the course says so.
+// If the end or the start of a job can't be known, the course says so.
 func TestCourseOfTheUnknown(t *testing.T) {
 	sc := newScene(t, 2)
 	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, knownEstimate(2*time.Hour, 1)
@@ -111,7 +112,8 @@ func TestCourseOfTheUnknown(t *testing.T) {
 	}
 }
 
-// A course ends at an array of very many tasks, and when its caller stops asking.
+// The record of a course ends early if an array has very many tasks. It also ends when its caller
+// stops asking.
 func TestCourseIsBounded(t *testing.T) {
 	sc := newScene(t, 64)
 	sc.queueJob(1, 1000, expected(time.Minute), func(w *Waiting) { w.Count = 100_000 })

@@ -9,8 +9,8 @@ import (
 
 func askCPUs(n int) func(*Waiting) { return asks(func(r *job.Request) { r.CPUs = n }) }
 
-// A job that waits for CPUs gets a reservation: longer jobs leave it the CPUs that it needs. A job
-// that names no number of CPUs starts, and takes at most the CPUs that are left.
+// A job that waits for CPUs gets a reservation: jobs that run longer leave it the CPUs that it
+// needs. A job that names no number of CPUs starts, and takes at most the CPUs that are left.
 func TestCPUsAreKept(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Host = Host{CPUs: 16, PromisedCPUs: 10, GPUCPUs: 12}
@@ -28,7 +28,7 @@ func TestCPUsAreKept(t *testing.T) {
 	}
 }
 
-// The machine can lose CPUs while a job waits for them.
+// The machine can lose CPUs while a job waits for CPUs.
 func TestReasonOfLostCPUs(t *testing.T) {
 	for left, want := range map[int]string{
 		8: "too-much, can never start: asks for 10 CPUs, this machine has 8 CPUs for jobs (use a smaller --cpus); host-cpus, need 10 have 8; gpu-free on 0",
@@ -44,13 +44,13 @@ func TestReasonOfLostCPUs(t *testing.T) {
 	}
 }
 
-// A job that names no number of CPUs never waits for them. If no user ever names one, everything
-// goes as if CPUs were not counted.
+// A job that names no number of CPUs never waits for CPUs. If no user ever names a number, jobs
+// start as if CPUs were not counted.
 func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		host  Host
 		quota int
-		want  int // CPUs counted for a job with one of four GPUs
+		want  int // the CPUs as which a job with one of four GPUs counts
 	}{
 		"its GPU's part":       {Host{CPUs: 16, GPUCPUs: 12}, 0, 3},
 		"what is left":         {Host{CPUs: 16, GPUCPUs: 12, PromisedCPUs: 14}, 0, 2},
@@ -74,7 +74,8 @@ func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 }
 
 // Quotas of memory and CPUs limit what the jobs of a user, or of all members of a group, have at
-// once. They count running jobs and what the pass gives out. The reasons name both.
+// the same time. Running jobs count, and so do jobs that the pass starts. The reasons name quotas
+// of both kinds.
 func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	sc := newScene(t, 0)
 	lab := &Account{UID: -1, Name: "lab", MaxCPUs: 6, MaxMem: 12 * gib}
@@ -86,8 +87,8 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	ask := func(mem int64, cpus int) func(*Waiting) {
 		return asks(func(r *job.Request) { r.MemBytes, r.CPUs = mem*gib, cpus })
 	}
-	sc.queueJob(1, 0, ask(4, 0))          // above her quota
-	sc.queueJob(2, 0, ask(3, 1))          // within it
+	sc.queueJob(1, 0, ask(4, 0))          // above ann's quota
+	sc.queueJob(2, 0, ask(3, 1))          // within ann's quota
 	sc.queueJob(3, 0, of(bob), ask(3, 4)) // above the lab's CPUs
 	sc.queueJob(4, 0, of(bob), ask(3, 3))
 	sc.queueJob(5, 0, of(bob), ask(2, 0)) // above the lab's memory

@@ -18,8 +18,8 @@ type crowdedMachine struct {
 	users     int
 	change    func(r *job.Request, i int)
 	paused    bool // all GPUs are paused
-	stoppable bool // running jobs are preemptible and have had their slice
-	reserved  bool // there are advance reservations, one for later and one for now
+	stoppable bool // running jobs are preemptible and have run for a slice
+	reserved  bool // there are advance reservations: one has begun, the others begin later
 }
 
 func (x *crowdedMachine) build(n int) (*Snapshot, *Queue) {
@@ -68,7 +68,8 @@ func (x *crowdedMachine) reserve(s *Snapshot) {
 
 func seconds(i int) job.Span { return job.Span(i+1) * job.Span(time.Second) }
 
-// shapes change the i-th request of an awkward queue so that no two are alike.
+// Each function of shapes changes the i-th request of an awkward queue, so that no two requests are
+// alike.
 var shapes = map[string]func(*job.Request, int){
 	"all GPUs, a limit": func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, seconds(i) },
 	"all GPUs, memory":  func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 8000, int64(i) },
@@ -94,7 +95,7 @@ var shapes = map[string]func(*job.Request, int){
 	"preemptible": func(r *job.Request, i int) { r.GPUMilli, r.MemBytes, r.Preemptible = 7000, int64(i), true },
 }
 
-// awkwardStates are the machines on which the shapes are tried.
+// awkwardStates are the states of the machine in which the shapes are tried.
 var awkwardStates = map[string]crowdedMachine{
 	"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
 }
@@ -122,12 +123,12 @@ func TestAPassIsLinear(t *testing.T) {
 	}
 }
 
-// mostLooks is the maximum number of times that a pass looks at each shape. A pass looks more often
-// at an account's first shapes for which no reservation is possible.
+// mostLooks is the maximum number of times that a pass looks at each shape. At an account's first
+// shapes for which no reservation is possible, a pass looks more often.
 const mostLooks = 9
 
-// processorTime returns the processor time of this process. Other load on the machine changes it
-// less than it changes the elapsed time.
+// processorTime returns the processor time of this process. It depends less on other load on the
+// machine than the elapsed time does.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -136,8 +137,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkAwkward measures a pass over jobs of 20 000 shapes. They do not fit, and most get no
-// reservation.
+// BenchmarkAwkward measures a pass over jobs of 20 000 shapes. None of them fits, and most of them
+// get no reservation.
 func BenchmarkAwkward(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		for _, users := range []int{1, 50} {

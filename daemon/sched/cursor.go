@@ -1,11 +1,11 @@
 package sched
 
-// cursor points to the first job of a bucket that the pass has not looked at.
+// cursor points to the first job of a bucket at which the pass has not looked.
 type cursor struct {
 	rank
 	bucket *bucket
 	entry  *entry
-	used   int  // number of the entry's tasks that the pass has started
+	used   int  // how many of the entry's tasks the pass has started
 	given  bool // the pass makes no further reservation for the bucket
 }
 
@@ -16,8 +16,9 @@ func (p *pass) cursor(b *bucket, e *entry) cursor {
 	return c
 }
 
-// seek moves the cursor forward to the first entry that may start, and ranks its job. It stays
-// where it is if its entry may start. It returns false if no entry is left.
+// seek moves the cursor forward to the first entry that may start, and ranks that entry's job. If
+// the cursor's entry may start, the cursor stays where it is. If no entry is left, seek returns
+// false.
 func (p *pass) seek(c *cursor) bool {
 	for c.entry != nil {
 		if c.isOpen() {

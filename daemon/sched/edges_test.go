@@ -14,8 +14,8 @@ func (sc *scene) forBob(from, to time.Duration, gpus ...int) {
 	sc.reserve(from, to, "for bob", gpus...).UIDs = []int{sc.user("bob").UID}
 }
 
-// With advance reservations, what a pass found for one account is not assumed for another account
-// with the same request.
+// If there are advance reservations, what a pass finds for one account need not hold for another
+// account with the same request.
 func TestReservationsConcernAccounts(t *testing.T) {
 	t.Run("at the start", func(t *testing.T) {
 		sc := newScene(t, 1)
@@ -35,7 +35,7 @@ func TestReservationsConcernAccounts(t *testing.T) {
 	})
 }
 
-// The planner wakes only for moments in the future; otherwise it would never sleep.
+// The planner asks to be woken only at moments in the future; otherwise it would never sleep.
 func TestWakesForWhatComes(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(sc *scene)
@@ -79,7 +79,7 @@ func TestMomentsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// After the machine has changed, a queue determines anew which GPUs can serve a request.
+// After the machine has changed, a queue determines again which GPUs can serve a request.
 func TestChangedMachine(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].Model = "Tesla T4"
@@ -104,7 +104,7 @@ func TestShapesAreForgotten(t *testing.T) {
 	}
 }
 
-// Jobs that came at the same moment are ordered by id, in whichever order they were pushed.
+// Jobs that came at the same moment are ordered by id, in whatever order they were pushed.
 func TestIDsAmongEquals(t *testing.T) {
 	sc := newScene(t, 1)
 	for _, id := range []job.ID{2, 4, 1, 3} {
@@ -151,8 +151,8 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// Memory that is reserved as a share of a GPU leaves the rest of the memory to other jobs. Memory
-// that is reserved in bytes leaves the rest minus the slack.
+// If memory is reserved as a share of a GPU, the rest of the memory is left to other jobs. If it is
+// reserved in bytes, the rest minus the slack is left.
 func TestMemoryBesideWhatIsKept(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		0:      "start 2 on 400m of 0, keep 600m of 0 for 1 at +1h0m0s",
@@ -168,9 +168,8 @@ func TestMemoryBesideWhatIsKept(t *testing.T) {
 	}
 }
 
-// A user with an advance reservation may get no backfill reservation because only load keeps the
-// user's job waiting. A job of another user with the same shape may still get a backfill
-// reservation.
+// A user with an advance reservation may get no backfill reservation, because only load keeps the
+// user's job waiting. A job of another user with the same shape may still get one.
 func TestKeptAfterAnotherInVain(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60

@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// In TestPlannedEnd the machine reboots in an hour. A job waits, whatever is free, if it may still
-// run at that time. That depends on its limit, on what similar jobs took, or else on the assumption
-// of a day.
+// In TestPlannedEnd the machine reboots in an hour. If a job may still run at that time, it waits
+// even if GPUs are free. Whether it may depends on its limit, on the run times of similar jobs, or
+// else on the assumption of a day.
 func TestPlannedEnd(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	learned := func(d time.Duration) func(*Waiting) {
@@ -50,7 +50,7 @@ func TestPlannedEnd(t *testing.T) {
 	}
 }
 
-// Jobs that can't end in time keep nothing from others, and start once the machine is back.
+// Jobs that can't end in time keep no GPUs from other jobs, and start once the machine is back.
 func TestPlannedEndIsFilled(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.End = AdvanceReservation{From: noon.Add(time.Hour), To: noon.Add(70 * minute)}

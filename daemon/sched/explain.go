@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Explain returns the reasons why a job does not start, or nil if the job fits. The reasons refer
-// to the last call of Plan or Placements, which must have been for the same moment. Reasons about
-// the owner and the whole machine come first. If the job asks for GPUs, one reason per GPU follows,
-// in index order.
+// Explain returns the reasons why a job does not start. If the job fits, it returns nil. The
+// reasons refer to the last call of Plan or Placements, which must have been for the same moment.
+// Reasons about the owner and the whole machine come first. If the job asks for GPUs, one reason
+// for each GPU follows, in the order of the indexes.
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
@@ -88,7 +88,7 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 }
 
 // countNoGPU, memNoGPU and cpusNoGPU return how many job slots, how much memory and how many CPUs a
-// job without GPUs has. They return 0 for other jobs.
+// job without GPUs has. For a job with GPUs they return 0.
 func countNoGPU(r *Running) int64 {
 	if len(r.Grants) > 0 {
 		return 0
@@ -100,7 +100,7 @@ func memNoGPU(r *Running) int64  { return countNoGPU(r) * r.MemBytes }
 func cpusNoGPU(r *Running) int64 { return countNoGPU(r) * int64(r.CPUs) }
 func cpusOf(r *Running) int64    { return int64(r.CPUs) }
 
-// hasMost names the user whose running jobs have the most of a resource, such as "bob has 22G".
+// hasMost says which user's running jobs have the most of a resource, such as "bob has 22G".
 func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job.Message {
 	sums, most, who := map[*Account]int64{}, int64(0), ""
 	for i := range s.Running {
@@ -121,11 +121,11 @@ func cpus(n int64) any  { return job.CPUs(n) }
 func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 
 // quotaReasons returns the quotas that refuse the job. If none refuses it, quotaReasons returns the
-// quota in which another job of the account or group keeps its place.
+// quota in which another job of the same account or group keeps its place.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	why := quotaReasons(w.Account, &sh.amount, p.pass.s)
 	c := p.cursorOf(w)
-	if e := p.pass.q.entries[w.ID]; e != nil { // the entry of a queued job may be part of a batch
+	if e := p.pass.q.entries[w.ID]; e != nil { // if the job is queued, its entry may be part of a batch
 		p.pass.rank(&c.rank, e.bucket, e)
 	}
 	if ahead := p.limits.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
@@ -136,8 +136,8 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	return why
 }
 
-// quotaReasons returns the quotas of the account and its groups that refuse a job, and a reason if
-// the account is barred.
+// quotaReasons returns the quotas of the account and its groups that refuse a job. If the account
+// is barred, it also returns the reason for that.
 func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
@@ -197,7 +197,7 @@ func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	return reason
 }
 
-// explainState returns the reason, if any, that lies in the GPU's own state.
+// explainState returns the reason that lies in the GPU's own state, or a zero reason.
 func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
@@ -230,7 +230,8 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	return job.Reason{}
 }
 
-// heldBy returns a reason that names the jobs on a GPU. It names only the first of many.
+// heldBy returns a reason that names the jobs on a GPU. If there are many, it names only the first
+// of them.
 func (g *GPU) heldBy() job.Reason {
 	r := job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
 	if len(g.Held) > 1 {

@@ -9,16 +9,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// rivals are users. Each of them always has the same number of jobs waiting.
+// rivals are users who always have jobs waiting. The number of a user's waiting jobs never changes.
 type rivals struct {
 	*loop
 	users   []*Account
 	backlog []int
-	used    map[*Account]time.Duration // GPU time
+	used    map[*Account]time.Duration // the GPU time of each user
 	draw    func(*Account) (milli int, run time.Duration)
 }
 
-// compete runs for a time and returns each user's part of the GPU time.
+// compete simulates the given time and returns each user's part of the GPU time.
 func (r *rivals) compete(until time.Duration) (parts []float64) {
 	r.used = map[*Account]time.Duration{}
 	for i, u := range r.users {
@@ -62,7 +62,7 @@ func newRivals(t *testing.T, seed uint64, shares, backlog []int) *rivals {
 	return r
 }
 
-// The GPU time of two equal users who always have jobs waiting differs by at most 5 percent in the
+// If two equal users always have jobs waiting, their GPU times differ by at most 5 percent in the
 // end.
 func TestFairShare(t *testing.T) {
 	for seed := range drawing(3) {
@@ -85,11 +85,11 @@ func TestLargerShare(t *testing.T) {
 }
 
 // Two users have shares of 1 and 3. If all their jobs came at once and have the same expected run
-// time, the second user gets three times as much. If each user always has ten jobs waiting, and a
-// new job comes for each job that starts, the second user gets less than that. A user who gets less
-// waits longer, until the ratio of the waits matches the ratio of the factors. The first user then
-// has 1.54 of its fair part and the second user 0.82 of its own. 2^(1.54 - 0.82) is 1.6, and so is
-// the ratio of their waits.
+// time, the second user gets three times as much GPU time. If each user always has ten jobs
+// waiting, and a new job comes for each job that starts, the second user gets less than that. A
+// user who gets less waits longer, until the ratio of the waits matches the ratio of the factors.
+// The first user then has 1.54 of its fair part and the second user 0.82 of its own. 2^(1.54 -
+// 0.82) is 1.6, and so is the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
 	readPolicy(t).hasSentence("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
 		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")
@@ -109,15 +109,15 @@ func TestUnequalShares(t *testing.T) {
 	}
 }
 
-// usedOf returns the account of a user who had used this number of GPU-hours by noon.
+// usedOf returns the account of a user who had used the given number of GPU-hours by noon.
 func usedOf(uid int, hours int, groups ...*Account) *Account {
 	a := &Account{UID: uid, Groups: groups}
 	a.Restore(time.Duration(hours)*time.Hour, noon)
 	return a
 }
 
-// Accounts without waiting and running jobs do not count, whatever they used. The other accounts
-// have the same factors as without them.
+// Accounts without waiting and running jobs do not count, whatever they have used. The factors of
+// all other accounts are the same as if these accounts did not exist.
 func TestIdleAccounts(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.s.Policy.HalfLife = week
@@ -139,8 +139,8 @@ func TestIdleAccounts(t *testing.T) {
 	}
 }
 
-// factorsOn returns the factors of waiting users at the given moment, on a machine with this number
-// of GPUs.
+// factorsOn returns the factors of waiting users at the given moment, on a machine with the given
+// number of GPUs.
 func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []float64) {
 	sc := newScene(t, gpus)
 	sc.s.Policy.HalfLife, sc.s.Now = week, now
@@ -154,9 +154,9 @@ func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []f
 	return list
 }
 
-// On a machine that is an hour old, use makes little difference: a user who used the whole machine
-// has half of the other user's factor, not a quarter. On a machine that others have used for weeks,
-// a new user hardly loses by an hour of use.
+// On a machine that is an hour old, use makes little difference: if one of two users has used the
+// whole machine, this user's factor is half of the other's, not a quarter. On a machine that others
+// have used for weeks, a new user loses hardly anything by an hour of use.
 func TestAnHourOldAccount(t *testing.T) {
 	first := factorsOn(t, 8, noon, usedOf(1, 8), usedOf(2, 0))
 	if ratio := first[1] / first[0]; math.Abs(ratio-2) > 0.01 {
@@ -169,8 +169,8 @@ func TestAnHourOldAccount(t *testing.T) {
 	}
 }
 
-// A weekend without use decays all use alike: the order stays, and nobody gains an advantage. A
-// user who worked through the weekend ranks lower on Monday.
+// Over a weekend without use, the use of all users decays alike. The order remains, and nobody
+// gains an advantage. A user who worked through the weekend ranks lower on Monday.
 func TestAWeekendWithoutUse(t *testing.T) {
 	monday := noon.Add(60 * time.Hour)
 	before := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 100), usedOf(3, 10))
@@ -188,8 +188,8 @@ func TestAWeekendWithoutUse(t *testing.T) {
 	}
 }
 
-// A group's fair part does not grow with its number of members. The only user of one group goes
-// before each of three users who together used as much in another group.
+// A group's fair part does not grow with the number of its members. The only user of one group goes
+// before each of the three users of another group who together have used as much.
 func TestGroupsOfUnequalSize(t *testing.T) {
 	lab, class := usedOf(-1, 300), usedOf(-1, 300)
 	lab.Share, class.Share = 1, 1

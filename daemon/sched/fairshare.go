@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// totals has the sum of the shares and of the use of accounts that compete with each other. Use is
-// in whole milliseconds, so that the sum does not depend on the order.
+// totals has two sums over accounts that compete with each other: their shares and their use. The
+// use is in whole milliseconds, so that the sum does not depend on the order of the accounts.
 type totals struct{ share, used int64 }
 
 func (s *totals) add(a *Account) {
@@ -18,19 +18,19 @@ func (s *totals) add(a *Account) {
 // weight returns the account's share, as its weight in a comparison with other accounts.
 func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
 
-// evenPart dampens small amounts of use. Each account is treated as if it had also used its fair
-// part of the whole machine for this part of a half-life. That is an hour if the half-life is a
-// week.
+// evenPart dampens small amounts of use. Each account is treated as if, in addition, it had used
+// its fair part of the whole machine for this fraction of a half-life. With a half-life of a week,
+// that is an hour.
 const evenPart = 1.0 / (7 * 24)
 
-// excessUse returns how far the account's use is above its fair part of the sum, relative to that
-// part: -1 if the account used nothing, 0 if it used exactly its part.
+// excessUse returns by how much the account's use is above its fair part of the sum, relative to
+// that part: -1 if the account used nothing, 0 if it used exactly its part.
 func (s *totals) excessUse(a *Account, even float64) float64 {
 	entitled := float64(a.weight()) / float64(s.share)
 	return (float64(a.used)+even*entitled)/(float64(s.used)+even)/entitled - 1
 }
 
-// maxExponent keeps the factor within the range of floating point.
+// maxExponent keeps the factor within the range of floating-point numbers.
 const maxExponent = 64
 
 // yieldActive yields the users with waiting or running jobs, some more than once.
@@ -49,7 +49,8 @@ func (p *pass) yieldActive() iter.Seq[*Account] {
 	}
 }
 
-// beginAccounts computes what the active users and their groups have used, and the users' factors.
+// beginAccounts computes what the active users and their groups have used. From that it computes
+// the users' factors.
 func (p *pass) beginAccounts() {
 	for a := range p.yieldActive() {
 		a.entered = false
@@ -70,9 +71,9 @@ func (p *pass) beginAccounts() {
 	}
 }
 
-// enter adds an active user to the sums of those of its groups that have a share, and adds each
-// such group once to the top sum. If the user has no such group, enter adds the user to the top
-// sum.
+// enter adds an active user to the sums of those of the user's groups that have a share, and adds
+// each such group once to the top sum. If the user has no such group, enter adds the user to the
+// top sum.
 func (p *pass) enter(a *Account, top *totals) {
 	if a.entered {
 		return
@@ -98,7 +99,7 @@ func (p *pass) enter(a *Account, top *totals) {
 }
 
 // beginPass resets what an earlier pass noted about the account, and computes what the account has
-// used.
+// used by now.
 func (a *Account) beginPass(now Instant, half time.Duration) {
 	a.beginCounts()
 	a.entered, a.over, a.failedShapes = true, false, 0
@@ -113,9 +114,9 @@ func (a *Account) beginPass(now Instant, half time.Duration) {
 
 func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostShare{} }
 
-// exponent returns the user's excess. If the user is in groups with a share, each of these groups
-// counts with its own excess plus the user's excess within the group, and exponent returns the
-// mean.
+// exponent returns the user's excess. A user may be in groups with a share. For each of these
+// groups, the group's own excess and the user's excess within the group are added, and exponent
+// returns the mean of these sums.
 func (a *Account) exponent(top *totals, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {

@@ -8,28 +8,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// maxForecast is the maximum number of waiting jobs whose starts are forecast. They are the first
-// in order.
+// maxForecast is the maximum number of waiting jobs for which a forecast finds the starts. They are
+// the first in order.
 const maxForecast = 200
 
 // manyFutures is the number of futures that are simulated if run times are uncertain. It must be
 // prime, see quantile.
 const manyFutures = 19
 
-// Forecast predicts when the first waiting jobs start, by simulating a number of futures. In each
-// future every job has a run time drawn from its estimate. A Forecast works on copies, and
-// simulates only as far as it is asked. It must be used by one goroutine at a time.
+// Forecast predicts when the first waiting jobs start. To do so it simulates a number of futures.
+// In each future, every job has a run time drawn from its estimate. A Forecast works on copies, and
+// simulates only as far as its caller asks. Only one goroutine may use it at a time.
 type Forecast struct {
 	s         Snapshot
 	waiting   []waitingCopy
 	estimates map[job.ID]*predict.Estimate
 	futures   []*future
-	course    *future // the future that Course simulates; nil: Course was not called
-	until     Instant // end of the forecast; 0: the farthest possible moment
-	width     int     // value of Planner.maxFailedShapes
+	course    *future // the future that Course simulates; nil: Course was not called yet
+	until     Instant // when the forecast ends; 0: at the farthest possible moment
+	width     int     // the value of Planner.maxFailedShapes
 }
 
-// waitingCopy is a waiting job, together with the data about it that its bucket has.
+// waitingCopy is a waiting job, with what its bucket knows about the job.
 type waitingCopy struct {
 	Waiting
 	shape    *resourceShape
@@ -38,7 +38,7 @@ type waitingCopy struct {
 
 // Forecast returns a forecast of when the first waiting jobs start if no jobs are added. A job
 // without an estimate runs for as long as expected. The forecast leaves out jobs that never fit,
-// and jobs that only the load of a GPU keeps waiting. A call of Forecast costs about as much as a
+// and jobs that wait only because of a GPU's load. A call of Forecast costs about as much as a
 // pass.
 func (p *Planner) Forecast(s *Snapshot, q *Queue, estimateOf func(job.ID) *predict.Estimate) *Forecast {
 	c := newCopies()
@@ -64,17 +64,17 @@ func (f *Forecast) keepEstimate(id job.ID, estimateOf func(job.ID) *predict.Esti
 }
 
 // Range is the expected start of a job: Likely, within a range of time. The job starts between
-// Early and Late with a probability of about four in five. Late is Never if unknown. If Likely is
-// unknown, all three are zero. If a person fixed the moment, such as the end of a reservation or a
-// drain, all three are equal.
+// Early and Late with a probability of about four in five. If Late is unknown, it is Never. If
+// Likely is unknown, all three are zero. If a person fixed the moment, such as the end of a
+// reservation or a drain, all three are equal.
 type Range struct {
 	Early, Likely, Late Instant
-	Latest              bool // only limits of other jobs are known: the job starts at Late or before, possibly long before
-	Unknown             bool // the job waits for other jobs that run for ever, as far as is known
+	Latest              bool // only limits of other jobs are known, so the job starts by Late, possibly long before
+	Unknown             bool // the job waits for other jobs that, by all that is known, run for ever
 }
 
-// Simulate runs passes until the job's start is known. It stops early and returns false once goOn
-// returns false.
+// Simulate runs passes until the job's start is known. As soon as goOn returns false, Simulate
+// stops and returns false.
 func (f *Forecast) Simulate(goOn func() bool, id job.ID) bool {
 	f.begin()
 	for _, one := range f.futures {
@@ -85,7 +85,7 @@ func (f *Forecast) Simulate(goOn func() bool, id job.ID) bool {
 	return goOn()
 }
 
-// Start returns when a job starts, if it is among the first jobs.
+// Start returns when a job starts, if the forecast covers the job.
 func (f *Forecast) Start(id job.ID) Range {
 	f.Simulate(func() bool { return true }, id)
 	at := make([]Instant, len(f.futures))
@@ -109,8 +109,8 @@ func (f *Forecast) Start(id job.ID) Range {
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// isFixed reports whether a person fixed this moment. That is so if all futures agree on the moment
-// and no running job of unknown length could end before it.
+// isFixed reports whether a person fixed this moment. That is so if all futures agree on the
+// moment, and no running job of unknown length could end before.
 func (f *Forecast) isFixed(at Instant) bool {
 	for i := range f.s.Running {
 		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {
@@ -122,13 +122,13 @@ func (f *Forecast) isFixed(at Instant) bool {
 		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
-// margin is a factor. By this factor, a wait may be shorter or longer than in all futures, since
-// the futures know nothing of jobs to come.
+// A wait may be shorter or longer than in all futures, by the factor margin: the futures know
+// nothing of jobs to come.
 const margin = 1.25
 
-// likelyStart returns the most central of the sorted starts. It takes the half of the starts that
-// lie closest together, relative to the wait until then, and returns the middle of that half. It
-// returns Never if half of the starts are unknown.
+// likelyStart returns the most central of the sorted starts. It finds the half of the starts that
+// lie closest together, relative to the wait until they begin, and returns the middle of that half.
+// If half of the starts are unknown, it returns Never.
 func (f *Forecast) likelyStart(at []Instant) Instant {
 	half, best, least := len(at)/2, Never, 2.0
 	for i := 0; i+half < len(at) && at[i+half] < Never; i++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// If a job would delay the first job that does not fit, the forecast lets it start after that job,
-// as the coming passes will.
+// If a job would delay the first job that does not fit, it starts only after that job. The forecast
+// says so, as the coming passes will do so.
 func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 1
@@ -34,7 +34,7 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	}
 }
 
-// Jobs of a batch that have started no longer count when the rest of the batch is ranked.
+// Once some jobs of a batch have started, they no longer count in the ranks of the rest.
 func TestForecastOfBatches(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy = Policy{HalfLife: week, ReservationDepth: 1}
@@ -50,7 +50,7 @@ func TestForecastOfBatches(t *testing.T) {
 	}
 }
 
-// printForecast prints the forecast starts, such as "1 at +10m0s, 3 at +0s".
+// printForecast prints the expected starts, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) printForecast() string {
 	var list []string
 	starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
@@ -60,7 +60,7 @@ func (sc *scene) printForecast() string {
 	return strings.Join(list, ", ")
 }
 
-// knownEstimate returns an estimate of lognormal run times for a program that has run before.
+// knownEstimate returns an estimate of lognormal run times, for a program that has run before.
 func knownEstimate(median time.Duration, spread float64) predict.Estimate {
 	e := predict.Lognormal(median, spread)
 	e.Known = true
@@ -78,9 +78,9 @@ func startsOf(f *Forecast) map[job.ID]Instant {
 	return starts
 }
 
-// A job at a quota of its user or group, or at the throttle of its array, starts once a job that
-// counts in the same limit ends. Jobs that only load keeps waiting have no forecast, since nobody
-// knows how long they wait.
+// A job may wait because of a quota of its user or group, or of the throttle of its array. It
+// starts once a job that counts in the same limit ends. Jobs that wait only because of load have no
+// forecast, since nobody knows how long they wait.
 func TestForecastOfBounds(t *testing.T) {
 	one := &Throttle{}
 	for name, c := range map[string]struct {
@@ -120,8 +120,8 @@ func TestForecastOfBounds(t *testing.T) {
 	}
 }
 
-// If a job asks for a part of a GPU and names the GPU, the part counts in quotas as a whole GPU. A
-// forecast counts it in the same way when such a job ends, starts or waits.
+// If a job asks for a part of a GPU and names the GPU, the part counts in quotas as a whole GPU. In
+// a forecast it counts in the same way, whether such a job ends, starts or waits.
 func TestForecastOfChosenParts(t *testing.T) {
 	sc := newScene(t, 4)
 	ann := sc.user("ann")
@@ -139,8 +139,8 @@ func TestForecastOfChosenParts(t *testing.T) {
 	}
 }
 
-// The order changes as time goes on: a short job that comes later has overtaken a long one by the
-// time a GPU becomes free.
+// The order changes as time passes: by the time a GPU becomes free, a short job that came later has
+// overtaken a long one.
 func TestForecastOfOrder(t *testing.T) {
 	for end, want := range map[time.Duration]string{
 		minute:      "1 at +1m0s, 2 at +9h7m8s",
@@ -158,8 +158,8 @@ func TestForecastOfOrder(t *testing.T) {
 	}
 }
 
-// A job that preempts another job starts once that job has had its slice. The preempted job goes on
-// afterwards, at its place in the order.
+// A job that preempts another job starts once the other job has had its slice. Afterwards the
+// preempted job goes on, at its place in the order.
 func TestForecastOfPreemption(t *testing.T) {
 	low := job.Priority{Class: job.Low}
 	for name, c := range map[string]struct {
@@ -187,7 +187,7 @@ func TestForecastOfPreemption(t *testing.T) {
 	}
 }
 
-// Two jobs began together. Their median run time is an hour, and the spread is a factor of e. When
+// Two jobs began together. Their median run time is an hour, and its spread is a factor of e. When
 // the first of them ends, a third job starts. Once both have run for a day, they may end in minutes
 // or in hours. Time limits apply, and a job that was told to stop ends.
 func TestForecastOfRanges(t *testing.T) {
@@ -233,7 +233,7 @@ func TestForecastOfRanges(t *testing.T) {
 	}
 }
 
-// A moment that a person fixed has no margin, unless a job of unknown length may end before. A
+// A moment that a person fixed has no margin, unless a job of unknown length may end earlier. A
 // moment that follows from the run times of other jobs has a margin.
 func TestForecastOfFixedMoments(t *testing.T) {
 	long := knownEstimate(100*time.Hour, 0.1)
@@ -242,7 +242,7 @@ func TestForecastOfFixedMoments(t *testing.T) {
 	drained := func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Drained, noon.Add(8*time.Hour) }
 	for name, c := range map[string]struct {
 		set    func(*scene)
-		second *predict.Estimate // estimate of the job on the other GPU
+		second *predict.Estimate // the estimate of the job on the other GPU
 		want   Range
 	}{
 		"a drain": {drained, &long, Range{noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), false, false}},
@@ -271,8 +271,9 @@ func TestForecastOfFixedMoments(t *testing.T) {
 	}
 }
 
-// A forecast simulates only while its caller wants more, and later continues where it stopped. All
-// its futures together make a limited number of passes. If these do not suffice, it has no answer.
+// A forecast simulates only while its caller wants more, and later continues where it stopped. The
+// number of passes in all its futures together is limited. If the passes do not suffice, the
+// forecast has no answer.
 func TestForecastStops(t *testing.T) {
 	sc, wide := newScene(t, 1), knownEstimate(time.Minute, 1)
 	sc.runJob(101, time.Hour, onGPUs(0)...)
@@ -294,9 +295,9 @@ func TestForecastStops(t *testing.T) {
 	}
 }
 
-// A start is reported as unknown if the job waits for jobs that run for ever as far as is known. It
-// is not reported as unknown if the job waits for something else that never comes, or if a future
-// was cut short.
+// A start is reported as unknown if the job waits for jobs that, by all that is known, run for
+// ever. It is not reported as unknown if the job waits for something else that never comes, or if a
+// future ended too early.
 func TestUnknownStarts(t *testing.T) {
 	hour, none := &predict.Estimate{Median: time.Hour, Known: true}, &predict.Estimate{}
 	for name, c := range map[string]struct {
@@ -331,8 +332,8 @@ func TestUnknownStarts(t *testing.T) {
 	}
 }
 
-// One user's job may not fit because of an advance reservation. The users for whom that reservation
-// was made may still start the same job.
+// An advance reservation may keep one user's job from starting. A user for whom the reservation was
+// made may still start the same job.
 func TestForecastOfWhatIsReserved(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.ReservationDepth = 0
@@ -345,8 +346,8 @@ func TestForecastOfWhatIsReserved(t *testing.T) {
 	}
 }
 
-// If all jobs run as long as expected and no jobs are added, each job starts when forecast. That
-// includes cases where scores drift apart and change the order, and jobs at quotas.
+// If all jobs run for as long as expected and no jobs are added, each job starts when the forecast
+// says so. This also holds if scores drift apart and change the order, and for jobs at quotas.
 func TestForecastComesTrue(t *testing.T) {
 	for seed := range drawing(1000) {
 		l := newLoop(t, seed, 4, Policy{FIFO: seed%2 == 0, ReservationDepth: int(seed / 2 % 4), HalfLife: time.Hour})
@@ -363,8 +364,8 @@ func TestForecastComesTrue(t *testing.T) {
 	}
 }
 
-// foretellOnce adds random jobs of some users, and forecasts their starts in the first pass. The
-// last user may run at most two jobs at once.
+// foretellOnce adds random jobs of some users, and forecasts their starts in the first pass. At
+// most two jobs of the last user may run at the same time.
 func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instant {
 	var accounts []*Account
 	for i := range users {
@@ -385,7 +386,7 @@ func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instan
 }
 
 // If jobs are preempted after their slice, the forecasts of nearly all jobs still come true,
-// although a forecast skips some moments.
+// although a forecast leaves out some moments.
 func TestForecastWithPreemption(t *testing.T) {
 	all, late := 0, 0
 	for seed := range uint64(200) {

@@ -31,7 +31,7 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	},
 }
 
-// dearForecast returns one of the machines of dear, with estimates of a wide spread.
+// dearForecast returns one of the machines of dear, with estimates that have a wide spread.
 func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
 	wide := knownEstimate(time.Hour, 2)
@@ -51,8 +51,8 @@ func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predi
 	return NewPlanner(), s, q, func(job.ID) *predict.Estimate { return &wide }
 }
 
-// BenchmarkForecastOfShapes forecasts the first 200 starts in 19 futures if all jobs differ in
-// shape. It measures processor time and the memory of the forecast.
+// BenchmarkForecastOfShapes forecasts the first 200 starts in 19 futures, while all jobs differ in
+// shape. It measures processor time, and the memory that the forecast takes.
 func BenchmarkForecastOfShapes(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(dear)) {
 		b.Run(name, func(b *testing.B) {

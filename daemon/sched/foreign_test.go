@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// takenBy puts a foreign process that computes on a GPU.
+// takenBy puts a foreign process on a GPU. The process uses the given memory and computes.
 func (sc *scene) takenBy(bytes int64, gpu int) {
 	g := &sc.s.GPUs[gpu]
 	g.Foreign, g.ForeignComputes, g.Occupied = true, true, true
@@ -15,8 +15,8 @@ func (sc *scene) takenBy(bytes int64, gpu int) {
 	g.MemFreeBytes -= bytes
 }
 
-// A job that asks for whole GPUs and names no memory gets no GPU with a foreign process. Other jobs
-// get such a GPU if it has room.
+// If a job asks for whole GPUs and names no memory, it gets no GPU with a foreign process. Other
+// jobs get such a GPU if the GPU has room.
 func TestTakenGPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int
@@ -42,8 +42,8 @@ func TestTakenGPU(t *testing.T) {
 	}
 }
 
-// No GPU is reserved for a job if a foreign process keeps the GPU from it, since nobody knows when
-// that process ends. Other jobs need not wait for that GPU.
+// If a foreign process keeps a GPU from a job, that GPU is not reserved for the job, since nobody
+// knows when the process ends. Other jobs need not wait for that GPU.
 func TestNothingKeptOnATakenGPU(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.takenBy(10*gib, 0)
@@ -63,9 +63,9 @@ func TestNothingKeptOnATakenGPU(t *testing.T) {
 	}
 }
 
-// No job is stopped for a waiting job that a foreign process would still keep from the GPU: by its
-// memory, by occupying the GPU, or by its load. Load counts as foreign if no job is on the GPU, or
-// if a foreign process computes there.
+// No job is stopped for a waiting job that would not get the GPU anyway: a foreign process may use
+// too much memory, occupy the GPU, or cause too much load. The load counts as foreign if no job is
+// on the GPU, or if a foreign process computes there.
 func TestPreemptionInVain(t *testing.T) {
 	taken := func(sc *scene) { sc.takenBy(16*gib, 0) } // a fifth of the GPU's memory
 	idle := func(sc *scene) { taken(sc); sc.s.GPUs[0].ForeignComputes, sc.s.GPUs[0].Occupied = false, false }
@@ -104,8 +104,8 @@ func TestPreemptionInVain(t *testing.T) {
 	}
 }
 
-// If a GPU has no jobs, stopping a job on another GPU does not change its load or its memory in
-// use.
+// If no job is on a GPU, nothing is gained by stopping a job on another GPU: the load and the used
+// memory of the first GPU remain.
 func TestPreemptionInVainElsewhere(t *testing.T) {
 	for name, set := range map[string]func(*GPU){
 		"load":   func(g *GPU) { g.LoadPercent = 60 },
@@ -122,7 +122,7 @@ func TestPreemptionInVainElsewhere(t *testing.T) {
 	}
 }
 
-// Limits on memory in use do not apply to a GPU that has only host memory.
+// Limits of used memory do not apply to a GPU that has only host memory.
 func TestUnifiedMemory(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.Slice, sc.s.Policy.MinFreeBytes, sc.s.Policy.MaxUsedPercent = 30*time.Minute, gib, 10

@@ -8,33 +8,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// future simulates the passes to come in one of several futures. It works on copies of the machine,
-// the first waiting jobs, their accounts and throttles.
+// future simulates the coming passes in one of several futures. It works on copies of the machine,
+// the first waiting jobs, and their accounts and throttles.
 type future struct {
 	planner   *Planner
 	copies    copyMap
 	sampling  sampling
 	begun     Instant
-	machine   Snapshot // copy of the machine at the simulated moment
+	machine   Snapshot // a copy of the machine, at the simulated moment
 	queue     *Queue
 	passes    int  // number of passes so far
 	most      int  // maximum number of passes
-	over      bool // further passes would add nothing
-	freed     bool // jobs that would run for ever have been ended, so later starts count as unknown
+	over      bool // further passes would not change the result
+	freed     bool // all jobs that would run for ever were ended, so later starts count as unknown
 	running   []fate
 	arrays    map[*Throttle]job.ID
 	wanted    map[job.ID]bool              // jobs that have not started yet
-	starts    map[job.ID]Instant           // Never: only after jobs that would run for ever
+	starts    map[job.ID]Instant           // Never: the job starts only after jobs that would run for ever
 	estimates map[job.ID]*predict.Estimate // the forecast's estimates
-	ofTasks   map[job.ID]*predict.Estimate // estimates of array tasks that start in this future
+	ofTasks   map[job.ID]*predict.Estimate // estimates of those tasks of arrays that start in this future
 	runTimes  map[job.ID]time.Duration
-	tasks     job.ID  // last id given to an array task; the ids count down from 0
+	tasks     job.ID  // the id that was given to a task last; the ids count down from 0
 	course    *course // nil: the caller asked only for starts
-	until     Instant // the forecast's end
+	until     Instant // when the forecast ends
 }
 
-// fate is what a future knows of a running job in addition to the snapshot. A job and its fate have
-// the same index in their lists.
+// fate is what a future knows about a running job in addition to the snapshot. A job and its fate
+// have the same index in their lists.
 type fate struct {
 	ends     Instant // when the job really ends; Running.End is what the planner expects
 	limit    Instant // when the time limit ends the job
@@ -64,7 +64,7 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	return f
 }
 
-// fateOf returns the fate of a job that already runs.
+// fateOf returns the fate of a job that runs already.
 func (f *future) fateOf(r *Running) fate {
 	x := fate{throttle: r.Throttle, ends: r.End, limit: Never, estimate: f.estimates[r.ID]}
 	if r.Request != nil && r.Preemptible {
@@ -91,7 +91,8 @@ func (f *future) addWaiting(c *waitingCopy) {
 	}
 }
 
-// markOwed ranks a job before others, because other jobs stop for it. It does nothing for an array.
+// markOwed gives a job precedence, because other jobs are stopped for it. For an array it does
+// nothing.
 func (f *future) markOwed(id job.ID) {
 	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {
@@ -118,7 +119,7 @@ func (f *future) place(x *Placement) {
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
 		Account: b.account, Since: waits, Start: f.machine.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
-		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // host resources are left out here
+		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // without the charge for host resources
 	}
 	if e.Count > 1 {
 		f.tasks--
@@ -136,7 +137,7 @@ func (f *future) place(x *Placement) {
 	}
 }
 
-// addRunning adds a running job, with its expected and its real end.
+// addRunning adds a running job, with its expected end and its real end.
 func (f *future) addRunning(r *Running, x fate) {
 	x.limit = Never
 	if x.shape.limit > 0 {
@@ -152,7 +153,7 @@ func (f *future) addRunning(r *Running, x fate) {
 	f.machine.Running, f.running = append(f.machine.Running, *r), append(f.running, x)
 }
 
-// nextTask begins the wait of the next task of an array.
+// nextTask makes the wait of the next task of an array begin now.
 func (f *future) nextTask(e *entry) {
 	if f.machine.Policy.FIFO {
 		return
@@ -163,8 +164,8 @@ func (f *future) nextTask(e *entry) {
 	f.queue.push(w, e.bucket.shape, e.bucket.priority)
 }
 
-// count adds a job to its GPUs, its accounts and the host if sign is 1, and removes it if sign is
-// -1.
+// count adds a job to its GPUs, its accounts and the host. If sign is -1, count removes the job
+// from them.
 func (f *future) count(r *Running, sign int) {
 	half := f.machine.Policy.HalfLife
 	for a := range r.Account.quotaAccounts {
@@ -194,7 +195,7 @@ func (f *future) count(r *Running, sign int) {
 	}
 }
 
-// advanceTo advances the simulated time to a moment, and ends the jobs that end by then.
+// advanceTo advances the simulated time to the given moment, and ends the jobs that end by then.
 func (f *future) advanceTo(at Instant) {
 	if f.machine.Now = at; at > f.begun {
 		for i := range f.machine.GPUs {
@@ -218,7 +219,7 @@ func (f *future) advanceTo(at Instant) {
 	}
 }
 
-// end takes a job off the machine, and requeues it if it was preempted.
+// end takes a job off the machine. If the job was preempted, end requeues it.
 func (f *future) end(r *Running, x *fate) {
 	f.count(r, -1)
 	f.endStay(r.ID)

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// The same events give the same decisions, from run to run and from version to version. The golden
-// files are hashes of all decisions of a few busy days under each policy. If a change is meant to
-// alter decisions, -update rewrites the files.
+// The same events give the same decisions in each run and in each version. The golden files are
+// hashes of all decisions of a few busy days under each policy. If a change is meant to alter
+// decisions, -update rewrites the files.
 func TestSameDecisions(t *testing.T) {
 	got := ""
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestSameDecisions(t *testing.T) {
 	golden.Check(t, "decisions", got)
 }
 
-// decisions hashes what is started and stopped in a few busy days.
+// decisions returns a hash of all starts and stops in a few busy days.
 func decisions(t *testing.T, policy Policy) string {
 	l := newLoop(t, 1, 8, policy)
 	users := l.anyUsers()

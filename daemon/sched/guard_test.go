@@ -8,10 +8,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Under overload, with an endless stream of jobs with better scores, the wait of a job is bounded.
-// First the job waits until it is guarded. Then it waits for the work of the guarded jobs before
-// it, at the guard's part of the machine. Last it waits until running jobs have ended: once for
-// itself and once for each job before it, since the guard earns no credit while no job is guarded.
+// Under overload, jobs with better scores come without end. Even then, the wait of a job is
+// bounded. First the job waits until it is guarded. Then it waits for the work of the guarded jobs
+// before it, at the guard's part of the machine. Last it waits until running jobs have ended: once
+// for itself and once for each job before it, since the guard earns no credit while no job is
+// guarded.
 func TestGuardBoundsTheWait(t *testing.T) {
 	const gpus, longest = 8, 4 * time.Hour
 	for seed := range drawing(15) {
@@ -46,7 +47,7 @@ func (l *loop) bound(order []job.ID, longest time.Duration, bounds map[job.ID]In
 			debt += float64(j.end-l.s.Now) * j.gpus()
 		}
 	}
-	slices.Sort(order) // in order of submission
+	slices.Sort(order) // by id, that is, in the order of submission
 	for _, id := range order {
 		j := l.jobs[id-1]
 		if time.Duration(l.s.Now-j.Since) <= l.s.Policy.GuardAfter {

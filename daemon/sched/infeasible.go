@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Infeasible returns the reason why this machine can never serve the request, or nil if it may
-// serve it.
+// Infeasible returns the reason why this machine can never serve the request. If the machine may
+// serve it, Infeasible returns nil.
 func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	if refusal := infeasibleGPUs(s, r); refusal != nil {
 		return refusal
@@ -25,9 +25,9 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
-// Never does the same as Infeasible for a waiting job. Such a job was feasible when it
-// was submitted, but a quota may have been lowered since, or the machine may have lost something.
-// Never returns nil while no GPU is visible, since GPUs come back.
+// Never is like Infeasible, but for a waiting job. Such a job was feasible when it was submitted,
+// but a quota may have been lowered since, or the machine may have lost something. While no GPU is
+// visible, Never returns nil, since GPUs come back.
 func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	if r.GPUMilli > 0 && len(s.GPUs) == 0 && (s.Host.NoGPUs != "" || !s.Host.GPUsSeen) {
 		return nil
@@ -35,7 +35,7 @@ func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	return Infeasible(s, a, r)
 }
 
-// infeasibleQuota refuses a request that exceeds a quota by itself.
+// infeasibleQuota refuses a request that alone exceeds a quota.
 func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	if a == nil {
 		return nil
@@ -102,7 +102,7 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	return nil
 }
 
-// partsGiven reports whether any GPU that the shape allows is shared in parts.
+// partsGiven reports whether jobs may get parts of any GPU that the shape allows.
 func (sh *resourceShape) partsGiven(s *Snapshot) bool {
 	for i := range s.GPUs {
 		if g := &s.GPUs[i]; !g.WholeOnly && (sh.qual[i] || g.isUnread() && sh.allows(g.Index)) {
@@ -122,7 +122,7 @@ func (sh *resourceShape) slicesAlone(s *Snapshot) bool {
 	return true
 }
 
-// partsOn lists the GPUs that are shared in parts.
+// partsOn lists the GPUs of which jobs may get parts.
 func (s *Snapshot) partsOn() string {
 	var list []int
 	for i := range s.GPUs {
@@ -133,8 +133,8 @@ func (s *Snapshot) partsOn() string {
 	return job.FormatGPUList(list)
 }
 
-// MostUsable returns the most GPU memory that a job could be promised on one empty GPU, among the
-// GPUs that its request allows. It returns 0 if the GPUs use only host memory.
+// MostUsable returns the most memory that could be promised to a job on one empty GPU. It considers
+// the GPUs that the request allows. If these GPUs have only host memory, it returns 0.
 func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	sh := newShape(r)
 	for i := range s.GPUs {
@@ -149,9 +149,9 @@ func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 const partStep = job.WholeGPU / 100
 
 // MemoryPart returns the part of a GPU that a request for GPU memory amounts to. It computes the
-// part on the smallest GPU that the request allows and that has enough memory. If no GPU has
-// enough, the part is a whole GPU. It is 0 if the request names no memory, or if a GPU that was not
-// read yet could serve the request.
+// part for the smallest GPU that the request allows and that has enough memory. If no GPU has
+// enough, the part is a whole GPU. If the request names no memory, or if a GPU that was not read
+// yet could serve the request, it returns 0.
 func MemoryPart(s *Snapshot, r *job.Request) int {
 	if r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return 0
@@ -186,7 +186,7 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	return most
 }
 
-// requestedGPUs returns the GPUs that the request asks for, in the form that a refusal shows.
+// requestedGPUs returns what the request says about GPUs, in the form that a refusal shows.
 func requestedGPUs(r *job.Request) job.GPURequest {
 	return job.GPURequest{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,

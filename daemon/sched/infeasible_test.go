@@ -9,7 +9,7 @@ import (
 )
 
 // TestNever has each reason why this machine can never serve a request, in the words that people
-// read. It also has requests that the machine can serve now or later.
+// read. It also has requests that the machine can serve, now or later.
 func TestNever(t *testing.T) {
 	lab := &Account{UID: -1, Name: "lab", MaxMilli: 3000}
 	for want, c := range map[string]struct {
@@ -72,7 +72,7 @@ func checkNever(t *testing.T, got *job.Refusal, want string) {
 	}
 }
 
-// A GPU that was lost from the beginning may turn out to be of any kind.
+// If a GPU was lost from the beginning, it may turn out to be of any kind.
 func TestNeverOfAnUnreadGPU(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.GPUs[2] = GPU{Index: 2, State: Lost}
@@ -85,11 +85,11 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, and no GPU has more than 80G for jobs")
 }
 
-// If no GPU is known, the answer depends on whether the reason for that is known.
+// If no GPU is known, the answer depends on whether it is known why.
 func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}
 	for want, host := range map[string]Host{
-		"": {}, // the first sample is still to come
+		"": {}, // there was no sample yet
 		"asks for 1.5 GPUs, this machine has none":                          {GPUsSeen: true},
 		"asks for 1.5 GPUs, and no GPU is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
 	} {

@@ -6,10 +6,11 @@ import (
 )
 
 // In TestCountedLate job 1 asks for both GPUs, and job 2 behind it asks for one. One GPU is free.
-// The other is in use for an hour, or in one case of five for three hours. At first, job 1 is
-// expected to start after three hours. Late ends stop counting at the moment at which job 1 has
-// waited for twice its run time. If that moment comes first, job 1 is expected to start then. Job 2
-// may pass if its expected end is before that start, or if its late end is within the three hours.
+// The other GPU is in use for an hour, or in one case in five for three hours. At first, job 1 is
+// expected to start after three hours. Late ends no longer count from the moment at which job 1 has
+// waited for twice its run time. If that moment comes before the three hours are over, job 1 is
+// expected to start then. Job 2 may pass if its expected end is before that start, or if its late
+// end is within the three hours.
 func TestCountedLate(t *testing.T) {
 	const (
 		passes = "start 2 on 1, keep 0+1 for 1 at +1h0m0s"
@@ -17,8 +18,8 @@ func TestCountedLate(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		patience        int
-		waited, run     time.Duration // of the first job
-		other, lateness time.Duration // of the second job
+		waited, run     time.Duration // of job 1
+		other, lateness time.Duration // of job 2
 		want            string
 	}{
 		"it has just come":             {2, 0, 2 * time.Hour, 2 * time.Hour, 4 * time.Hour, "start 2 on 1, keep 0+1 for 1 at +3h0m0s"},

@@ -7,19 +7,20 @@ import (
 )
 
 // The entries of a bucket form a skip list, doubly linked in order. One entry in four has a height
-// of 1 or more. Such an entry also points to the next entry of height 1 or more. Of these, one in
-// four has a height of 2 or more, and so on. So an entry that belongs in the middle is inserted in
-// few steps.
+// of 1 or more, and also points to the next entry of height 1 or more. One in four of these entries
+// has a height of 2 or more, and so on. So few steps are needed to insert an entry in the middle.
 
 // maxHeight is enough for millions of entries.
 const maxHeight = 10
 
-// height returns the height of a job's entry. It is computed from the id, and is as good as random.
+// height returns the height of a job's entry. The height is computed from the id, and is as good as
+// random.
 func height(id job.ID) int {
 	return min(bits.LeadingZeros64(uint64(id)*0x9E3779B97F4A7C15)/2, maxHeight)
 }
 
-// path is the position of an entry in the list: for each height, the last entry before it, or nil.
+// path is the position of an entry in the list. For each height it has the last entry before that
+// one, or nil.
 type path [maxHeight + 1]*entry
 
 func (b *bucket) find(e *entry) (to path) {
@@ -37,11 +38,11 @@ func (b *bucket) find(e *entry) (to path) {
 	return to
 }
 
-// nextAt returns the entry that follows e at height h. If e is nil, it returns the first entry.
+// nextAt returns the entry that follows e at height h. If e is nil, nextAt returns the first entry.
 func (b *bucket) nextAt(e *entry, h int) *entry { return *b.link(e, h) }
 
-// link returns the pointer to the entry that follows e at height h. If e is nil, it returns the
-// bucket's own pointer.
+// link returns the pointer to the entry that follows e at height h. If e is nil, link returns the
+// bucket's pointer to the first entry.
 func (b *bucket) link(e *entry, h int) **entry {
 	switch {
 	case e == nil && h == 0:

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A bucket keeps its jobs in order of Since and id, in both directions and at each height, whatever
-// comes and goes.
+// A bucket keeps its jobs in the order of Since and id, in both directions and at each height,
+// whatever jobs are added and removed.
 func TestList(t *testing.T) {
 	for seed := range drawing(100) {
 		d := rand.New(rand.NewPCG(seed, 3))
@@ -69,14 +69,14 @@ func (b *bucket) checkLinks(want []job.ID) error {
 	return nil
 }
 
-// BenchmarkRepredict gives each of 20 000 waiting jobs a new expected run time. The jobs move from
-// one bucket to another, or from many buckets of one job each to one bucket. They move in order of
-// submission, with other jobs of the new bucket in between, or in another order.
+// BenchmarkRepredict gives new expected run times to most of 20 000 waiting jobs. The jobs move
+// from one bucket to another, or from buckets with one job each to other such buckets. They move in
+// the order of submission or in another order, and other jobs are between them.
 func BenchmarkRepredict(b *testing.B) {
 	const n = 20_000
 	for _, x := range []struct {
 		name  string
-		step  int // distance to the next job that moves
+		step  int // the distance to the next job that moves
 		shape func(i int) int64
 	}{
 		{"in order", 1, func(int) int64 { return 0 }},

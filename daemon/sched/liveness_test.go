@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// oneOf draws from a list.
+// oneOf draws an element of a list.
 func oneOf[T any](l *loop, list ...T) T { return list[l.IntN(len(list))] }
 
 // anyPolicy draws a policy.
@@ -18,7 +18,7 @@ func (l *loop) anyPolicy() {
 	}
 }
 
-// anyUsers draws accounts, some with quotas and one in a group.
+// anyUsers returns accounts with drawn quotas and shares. Two of the accounts are in a group.
 func (l *loop) anyUsers() []*Account {
 	lab := &Account{UID: -1, Name: "lab", MaxMilli: 4000, MaxUsage: oneOf(l, 0, 5*time.Hour), Share: l.IntN(3)}
 	return []*Account{
@@ -29,7 +29,8 @@ func (l *loop) anyUsers() []*Account {
 	}
 }
 
-// anyJob draws a request and a run time, which differs from the expected one.
+// anyJob draws a job: a request, a run time, and another time as the expected one. It adds the job
+// if the job is feasible.
 func (l *loop) anyJob(after time.Duration, users []*Account) {
 	r := job.Request{
 		GPUMilli: oneOf(l, 0, 250, 500, 700, 1000, 1000, 1000, 1500, 2000, 2250, 4000, len(l.s.GPUs)*1000),

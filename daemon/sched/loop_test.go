@@ -13,7 +13,7 @@ import (
 
 // loop is a machine with GPUs of 80 GiB under a virtual clock: jobs come, the planner decides, and
 // jobs run for the time that the test gave them. Nothing else takes time: a job that is told to
-// stop stops at once.
+// stop ends at once.
 type loop struct {
 	*testing.T
 	*rand.Rand
@@ -25,29 +25,29 @@ type loop struct {
 	running []*loopJob // sorted by id
 	credit  float64    // credit of the guard, in GPU-nanoseconds
 	earned  Instant
-	tick    time.Duration // longest interval between plans while jobs wait
+	tick    time.Duration // the longest time between two plans while jobs wait
 	passes  int
 	capped  bool // time at quotas does not count as waiting, as in the core
 	last    *Plan
-	learned *predict.Predictor // source of expected run times; nil: the real ones
+	learned *predict.Predictor // gives the expected run times; nil: the real run times are expected
 
-	passed func(*Plan, []job.ID) // called with each plan before it is carried out, and with the order of that pass
+	passed func(*Plan, []job.ID) // called before each plan is carried out, with the plan and the order of the pass
 	ended  func(*loopJob)
 }
 
 // loopJob is a job and what happens to it.
 type loopJob struct {
 	Waiting
-	run    time.Duration // real run time
+	run    time.Duration // the real run time
 	came   Instant
-	start  Instant // start of the current or last run
+	start  Instant // start of the current run, or of the last one
 	first  Instant // first start
 	end    Instant
 	grants []Grant
 	served time.Duration
 	stops  int
 	lane   bool         // the current run was guarded
-	kind   predict.Kind // used for predictions
+	kind   predict.Kind // the job's kind for predictions
 }
 
 func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
@@ -64,8 +64,8 @@ func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
 	return l
 }
 
-// add adds a job that arrives the given time after noon, later than the jobs added before. It runs
-// for as long as expected.
+// add adds a job that arrives at the given time after noon, later than all jobs added before. The
+// job runs for as long as expected.
 func (l *loop) add(after time.Duration, a *Account, r job.Request, run time.Duration) *loopJob {
 	j := &loopJob{Waiting: Waiting{ID: job.ID(len(l.jobs) + 1), Request: &r, Account: a, Expected: run, Count: 1}, run: run}
 	j.came = noon.Add(after)
@@ -75,7 +75,7 @@ func (l *loop) add(after time.Duration, a *Account, r job.Request, run time.Dura
 	return j
 }
 
-// toTheEnd runs until all jobs have ended. It fails if that never happens.
+// toTheEnd runs the loop until all jobs have ended. If that never happens, the test fails.
 func (l *loop) toTheEnd() {
 	l.Helper()
 	for idle := 0; len(l.coming)+len(l.running)+l.q.Len() > 0; {
@@ -89,7 +89,7 @@ func (l *loop) toTheEnd() {
 	}
 }
 
-// runUntil runs the loop up to a moment.
+// runUntil runs the loop up to the given moment.
 func (l *loop) runUntil(at Instant) {
 	for l.next() <= at {
 		l.step()
@@ -111,8 +111,8 @@ func (l *loop) next() Instant {
 	return at
 }
 
-// step advances to the next moment at which something happens, and makes passes until they change
-// nothing.
+// step advances to the next moment at which something happens, and makes passes until a pass
+// changes nothing.
 func (l *loop) step() {
 	l.s.Now = l.next()
 	for _, j := range slices.Clone(l.running) {
@@ -133,7 +133,7 @@ func (l *loop) step() {
 	}
 }
 
-// pass makes a pass and carries out its plan. It returns false if there was nothing to do.
+// pass makes a pass and carries out its plan. If there was nothing to do, pass returns false.
 func (l *loop) pass() bool {
 	if l.q.Len() == 0 {
 		return false
@@ -160,7 +160,7 @@ func (l *loop) pass() bool {
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
-// markOwed ranks a job before others, because other jobs stop for it.
+// markOwed gives a job precedence, because other jobs are stopped for it.
 func (l *loop) markOwed(j *loopJob) {
 	if !j.Owed {
 		j.Owed = true
@@ -187,8 +187,8 @@ func (l *loop) fillSnapshot() {
 	s.GuardOpen = l.credit >= 0
 }
 
-// earn updates the guard's credit: it grows with the guard's part of the machine's time, and
-// shrinks while guarded jobs run.
+// earn updates the guard's credit. The credit grows with the guard's part of the machine's time,
+// and shrinks while guarded jobs run.
 func (l *loop) earn() {
 	rate := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
 	for _, j := range l.running {
@@ -239,8 +239,8 @@ func (l *loop) takeOff(j *loopJob) {
 	j.served += time.Duration(l.s.Now - j.start)
 }
 
-// stop requeues a running job. Its run time does not count as waiting, and the job continues where
-// it stopped.
+// stop requeues a running job. The time for which the job ran does not count as waiting, and the
+// job continues where it stopped.
 func (l *loop) stop(j *loopJob) {
 	l.takeOff(j)
 	j.stops++

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// MemoryPart computes which part of a GPU the requested memory is, rounded up to hundredths. The
-// GPU is the smallest one that the request allows and that has enough memory. If no such GPU is
+// MemoryPart computes which part of a GPU the requested memory is, rounded up to hundredths. It
+// takes the smallest GPU that the request allows and that has enough memory. If no such GPU is
 // known, the part is a whole GPU.
 func TestMemoryPart(t *testing.T) {
 	const gib = 1 << 30

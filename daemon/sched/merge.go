@@ -7,7 +7,7 @@ import (
 )
 
 // head returns the first n jobs in order, by merging the sorted buckets. Its cost depends on n and
-// the number of buckets, not on the number of jobs. The pass must have begun.
+// the number of buckets, not on the number of jobs. begin must have been called for the pass.
 func (w *walk) head(n int) []job.ID {
 	w.begin()
 	for _, b := range w.pass.q.buckets {

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first n jobs are in the same order as among all jobs. So are any jobs that are selected.
+// The first n jobs are in the same order as in the order of all jobs. So are any selected jobs.
 func TestPartsOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(300) {

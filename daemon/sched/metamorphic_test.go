@@ -10,8 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// If everything takes 2 or 8 times as long, every start is 2 or 8 times as late. The order uses
-// expected run times that are powers of two seconds, so only powers of two scale exactly.
+// If all times are 2 or 8 times as long, every start is 2 or 8 times as late. The order of the jobs
+// depends on run times that are rounded up to powers of two seconds, so only powers of two scale
+// exactly.
 func TestScaledTimes(t *testing.T) {
 	for seed := range drawing(20) {
 		plain := scaled(t, seed, 1)
@@ -51,9 +52,9 @@ func scaled(t *testing.T, seed uint64, factor time.Duration) *loop {
 	return l
 }
 
-// The labels of GPUs decide nothing except on a tie: if the GPUs are listed in another order, each
+// Except in a tie, the labels of GPUs decide nothing: if the GPUs are listed in another order, each
 // job gets the same GPUs. Jobs ask for whole GPUs of one model, whose links have different weights,
-// and for parts of GPUs of another model, which all have different shares left.
+// and for parts of GPUs of another model, each of which has a different share left.
 func TestPermutedGPUs(t *testing.T) {
 	placed := 0
 	for seed := range drawing(500) {

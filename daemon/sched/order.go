@@ -7,19 +7,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// rank is a job's place in the order that the package doc defines.
+// rank is a job's place in the order that the package comment defines.
 type rank struct {
-	level     int64 // the priority as one number: see func level
+	level     int64 // class and number as one value: see func level
 	score     float64
 	since     Instant
-	lead      job.ID  // the job that score and since belong to: this job, or another job of its batch
-	came      Instant // what since would be for this job itself
+	lead      job.ID  // the job from which score and since are: this job, or another job of its batch
+	came      Instant // what since would be without the batch
 	id        job.ID
 	sizeRank  int32 // position of the job's size in its batch
-	milli     int32 // GPUs in thousandths; does not affect the order
-	wide      bool  // the job asks for more than half of the GPUs in service that could serve it
+	milli     int32 // GPUs in thousandths; they do not affect the order
+	wide      bool  // the job asks for more than half of the GPUs that are in service and could serve it
 	guarded   bool
-	protected bool         // the job was preempted, runs again, and is within its guaranteed time
+	protected bool         // the job was preempted, runs again, and still has guaranteed time
 	ranBefore bool         // the job ran before and waits to continue
 	owed      bool         // other jobs were stopped for this job, and it has not started
 	program   predict.Kind // user, size and program, without the arguments
@@ -44,7 +44,7 @@ func (r *rank) isBefore(o *rank) bool {
 		return r.since < o.since
 	case r.lead != o.lead:
 		return r.lead < o.lead
-	case r.sizeRank != o.sizeRank: // both jobs rank by the same job of their batch
+	case r.sizeRank != o.sizeRank: // both jobs have their ranks from the same job of their batch
 		return r.sizeRank < o.sizeRank
 	case r.came != o.came:
 		return r.came < o.came
@@ -52,14 +52,14 @@ func (r *rank) isBefore(o *rank) bool {
 	return r.id < o.id
 }
 
-// rank computes the rank of a job in this pass.
+// rank computes a job's rank in this pass.
 func (p *pass) rank(r *rank, b *bucket, e *entry) {
 	if p.ownRank(r, b, e); b.of != nil {
 		p.fallBehind(r, b)
 	}
 }
 
-// ownRank computes the rank of a job regardless of its batch. Under FIFO all scores are 0.
+// ownRank computes the rank that a job has without its batch. Under FIFO all scores are 0.
 func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.level, r.milli, r.sizeRank = b.level, int32(b.shape.milli), 0
 	r.since, r.lead, r.id = e.waitStart(p.s.Now), e.ID, e.ID
@@ -75,7 +75,7 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.ranBefore, r.program, r.untried = b.ranBefore, b.program, b.untried
 }
 
-// isGuarded reports whether a job that has waited since this moment is guarded now.
+// isGuarded reports whether a job whose wait began at the given moment is guarded now.
 func (p *pass) isGuarded(since Instant) bool {
 	waited := max(0, p.s.Now-since)
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
@@ -86,8 +86,8 @@ func (b *bucket) score(since, at Instant) float64 {
 	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }
 
-// rankAlone returns the rank of the job at the cursor regardless of its batch. Once the job runs,
-// it has this rank.
+// rankAlone returns the rank that the job at the cursor has without its batch. That is the job's
+// rank once it runs.
 func (p *pass) rankAlone(c *cursor) rank {
 	r := c.rank
 	if c.bucket.of != nil {
@@ -113,7 +113,7 @@ func (p *pass) runningRank(r *Running) rank {
 	return out
 }
 
-// rankAt returns the rank of the job at the cursor at a later moment.
+// rankAt returns the rank that the job at the cursor will have at a later moment.
 func (p *pass) rankAt(c *cursor, at Instant) rank {
 	r := c.rank
 	if !p.s.Policy.FIFO {

@@ -9,8 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOrder tests the rules one after the other. In most rows the jobs that should be first have
-// the higher ids. So a row fails if its rule has no effect, because ids, lowest first, then decide.
+// TestOrder tests the rules of the order one by one. In most rows, the jobs that should come first
+// have the higher ids. If a rule had no effect, the ids would decide, lowest first, and its row
+// would fail.
 func TestOrder(t *testing.T) {
 	prio := func(c job.Class, n int) func(*Waiting) {
 		return asks(func(r *job.Request) { r.Priority = job.Priority{Class: c, Number: n} })
@@ -21,7 +22,7 @@ func TestOrder(t *testing.T) {
 	fair := Policy{HalfLife: week, GuardAfter: 10 * time.Hour, GuardPercent: 50}
 	for name, c := range map[string]struct {
 		policy Policy
-		jobs   []func(*Waiting) // with ids 1, 2 and so on
+		jobs   []func(*Waiting) // their ids are 1, 2 and so on
 		want   string
 	}{
 		"class":                       {fair, []func(*Waiting){prio(job.Scavenger, 0), prio(job.Low, 0), prio(job.Normal, 0), prio(job.High, 0), prio(job.Interactive, 0)}, "[5 4 3 2 1]"},
@@ -49,7 +50,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// While the guard is in debt, jobs that waited long rank by their scores.
+// While the guard is in debt, jobs that have waited long rank by their scores.
 func TestGuardInDebt(t *testing.T) {
 	for open, want := range map[bool]string{true: "[2 1]", false: "[1 2]"} {
 		sc := newScene(t, 1)
@@ -73,7 +74,7 @@ func TestQueue(t *testing.T) {
 		sc.queueJob(id, 1000)
 	}
 	sc.q.Remove(3)
-	sc.q.Remove(3) // already removed
+	sc.q.Remove(3) // job 3 was removed already
 	sc.q.Take(5)
 	sc.queueJob(7, 1000, func(w *Waiting) { w.Count = 2 })
 	sc.q.Take(7)
@@ -88,8 +89,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// On random states, the first n jobs are the beginning of the whole order. Some of the jobs,
-// arranged by themselves, have the same order as among all jobs.
+// On random states, the first n jobs are the beginning of the whole order. If some of the jobs are
+// arranged without the others, their order is the same as in the whole order.
 func TestHeadOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(1000) {
@@ -118,7 +119,7 @@ func TestHeadOfTheOrder(t *testing.T) {
 }
 
 // Two jobs are alike, but came at different times. The first would delay a reservation. The second
-// would not: it ranks low enough to be preempted in time.
+// would not, since it ranks low enough to be preempted in time.
 func TestLaterOfBucketYields(t *testing.T) {
 	stoppable := func(milli int) func(*Waiting) {
 		return func(w *Waiting) { w.Request.GPUMilli, w.Request.Preemptible = milli, true }

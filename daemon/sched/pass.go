@@ -4,8 +4,8 @@ package sched
 type pass struct {
 	s      *Snapshot
 	q      *Queue
-	number uint64 // number of passes over the queue so far
-	work   int    // cost of the pass: number of buckets, jobs and capacities that it looked at
+	number uint64 // the number of passes over the queue so far
+	work   int    // the cost of the pass: the number of buckets, jobs and capacities at which it looked
 }
 
 // begin starts a pass and computes the values that determine the order of the jobs.
@@ -16,7 +16,7 @@ func (p *pass) begin(s *Snapshot, q *Queue) {
 	p.beginBatches()
 }
 
-// open prepares a footprint for the pass. It does nothing if the pass has prepared it before.
+// open prepares a footprint for the pass, unless the footprint is prepared already.
 func (p *pass) open(f *footprint) {
 	if f.pass == p.number {
 		return

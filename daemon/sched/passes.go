@@ -7,19 +7,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxPasses is the maximum number of simulated passes in one future, and allPasses the maximum in a
-// whole forecast. Each future has its own share of allPasses, so that the result does not depend on
-// the order in which callers ask.
+// maxPasses is the maximum number of simulated passes in one future, and allPasses is the maximum
+// in a whole forecast. Each future has a share of allPasses for itself, so that the result does not
+// depend on the order in which callers ask.
 const (
 	maxPasses = 1000
 	allPasses = 400 * manyFutures
 )
 
-// farthest limits how far ahead a forecast looks for starts.
+// farthest is how far ahead a forecast looks for starts.
 const farthest = 365 * 24 * time.Hour
 
-// startOf returns when a job starts in this future, if it is among the first jobs. Never means
-// unknown.
+// startOf returns when a job starts in this future. If that is unknown, startOf returns Never.
 func (f *future) startOf(id job.ID) Instant {
 	if at, ok := f.starts[id]; ok {
 		return at
@@ -27,8 +26,8 @@ func (f *future) startOf(id job.ID) Instant {
 	return Never
 }
 
-// runUntilStart simulates until the job starts, if it is among the first jobs. It stops early and
-// returns false once goOn returns false.
+// runUntilStart simulates until the job starts. As soon as goOn returns false, runUntilStart stops
+// and returns false.
 func (f *future) runUntilStart(id job.ID, goOn func() bool) bool {
 	for f.wanted[id] && !f.over {
 		if !goOn() {
@@ -50,7 +49,7 @@ func (f *future) nextPass() {
 		return
 	}
 	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
-		return // the next pass makes its reservations anew, and may then have more room
+		return // the next pass makes other reservations, which may leave more room
 	}
 	at := f.next(plan)
 	if at >= f.lastMoment() {
@@ -62,8 +61,9 @@ func (f *future) nextPass() {
 	f.advanceTo(at)
 }
 
-// endEndless ends all jobs that would run for ever, and reports whether there are any. A start that
-// comes later depends on the end of such a job, and not on something that never happens.
+// endEndless ends all jobs that would run for ever, and reports whether there are any. If a start
+// comes later than these ends, it depends on the end of such a job, and not on something that never
+// happens.
 func (f *future) endEndless() bool {
 	found := false
 	for i := range f.running {
@@ -74,12 +74,12 @@ func (f *future) endEndless() bool {
 	return found
 }
 
-// dropLoaded removes the jobs that only the load of a GPU keeps waiting. Nobody knows how long they
+// dropLoaded removes the jobs that wait only because of a GPU's load. Nobody knows how long they
 // wait.
 func (f *future) dropLoaded() {
 	for _, b := range slices.Clone(f.queue.buckets) {
 		f.planner.pass.open(b.shape.footprint)
-		c := cursor{bucket: b} // the cursor has no rank: batches are ranked only when a pass begins
+		c := cursor{bucket: b} // the cursor has no rank yet: only the beginning of a pass ranks batches
 		room, now, ahead := &f.planner.room, c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
 		if c.isCapped(room) || room.hasRoomFor(&now, &room.now) || !room.hasRoomFor(&ahead, &room.now) {
 			continue
@@ -111,8 +111,8 @@ func (f *future) carryOut(plan *Plan) {
 
 // next returns the moment of the next pass: the first moment at which something ends or becomes
 // free, or at which a plan may differ although nothing happened (plan.Wake). If plan.Wake is very
-// soon, next replaces it with a later moment. How much later grows with the simulated time, to save
-// passes.
+// soon, next returns a later moment instead, to save passes. The further the simulated time has
+// moved, the later that moment is.
 func (f *future) next(plan *Plan) Instant {
 	at := Never
 	for i := range f.machine.Running {
@@ -137,6 +137,6 @@ func (f *future) next(plan *Plan) Instant {
 	return at
 }
 
-// stepDivisor sets the least time by which the method next moves on for plan.Wake. That is the time
-// simulated so far, divided by stepDivisor.
+// stepDivisor limits how soon the next pass may be because of plan.Wake. The least time until then
+// is the simulated time so far, divided by stepDivisor.
 const stepDivisor = 16

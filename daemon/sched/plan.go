@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// A Planner makes plans. The package doc lists its parts. Between passes it keeps nothing but
-// working memory. It must be used by one goroutine.
+// A Planner makes plans. The package comment lists its parts. Between passes it keeps only memory
+// for reuse. Only one goroutine may use it at a time.
 type Planner struct {
 	pass            pass
 	room            room
@@ -14,7 +14,7 @@ type Planner struct {
 	victims         victims
 	out             Plan
 	grants          []Grant // memory for the grants of the plan's placements and reservations
-	maxFailedShapes int     // see the constant maxFailedShapes; tests lower it
+	maxFailedShapes int     // usually the constant of the same name; tests lower it
 }
 
 func NewPlanner() *Planner {
@@ -53,7 +53,7 @@ func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	return &p.out
 }
 
-// Placements returns what Plan would start, without looking for jobs to preempt.
+// Placements returns the placements that Plan would make, and does not look for jobs to preempt.
 func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
 	p.decide(s, q)
 	p.limits.resetThrottles()
@@ -62,8 +62,8 @@ func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
 
 // PlannedStarts returns when waiting jobs are planned to start. It covers the jobs with
 // reservations, and for each of the groups the first job that the group's quotas hold back. It
-// makes as many reservations as a pass can make, whatever the policy allows. The result is valid
-// until the next call of any method.
+// makes as many reservations as a pass can make, even if the policy allows fewer. The result is
+// valid until the next call of any method.
 func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []BackfillReservation {
 	deep := *s
 	deep.Policy.ReservationDepth = maxDepth
@@ -89,8 +89,8 @@ func (p *Planner) decide(s *Snapshot, q *Queue) {
 	}
 }
 
-// splitByFit sorts the buckets. It finds the buckets whose jobs fit now, and the buckets whose jobs
-// do not fit and may get reservations. It skips all other buckets.
+// splitByFit sorts out the buckets into those whose jobs fit now, and those whose jobs do not fit
+// and may get reservations. It skips all other buckets.
 func (p *Planner) splitByFit() {
 	w := &p.walk
 	w.begin()
@@ -112,7 +112,7 @@ func (p *Planner) splitByFit() {
 }
 
 // step handles the first job of the walk. It returns false when nothing is left to do. Once all
-// reservations are made, jobs that do not fit are not looked at any more.
+// reservations are made, the pass no longer looks at jobs that do not fit.
 func (p *Planner) step() bool {
 	p.pass.work++
 	fit, blocked := &p.walk.fit, &p.walk.blocked
@@ -128,9 +128,9 @@ func (p *Planner) step() bool {
 	return true
 }
 
-// refuse handles a job that does not fit. It makes a reservation, unless a quota holds the job back
-// because of earlier decisions of the pass. If no reservation is possible, the pass skips the rest
-// of the bucket.
+// refuse handles a job that does not fit. It makes a reservation, unless earlier decisions of the
+// pass have used up a quota of the job. If no reservation is possible, the pass skips the rest of
+// the bucket.
 func (p *Planner) refuse() {
 	c := p.walk.blocked.first()
 	if p.isHopeless(c.bucket) {
@@ -154,12 +154,12 @@ func (p *Planner) refuse() {
 	}
 }
 
-// maxFailedShapes limits, for each account, the number of shapes for which a pass fails to make a
+// maxFailedShapes limits, for each account, for how many shapes a pass tries in vain to make a
 // reservation.
 const maxFailedShapes = 16
 
 // isHopeless reports whether the pass need not try to make a reservation for a job of the bucket.
-// With advance reservations, whether one is possible depends on the account. So a shape that failed
+// With advance reservations, the account decides whether one is possible. So a shape that failed
 // for one account is tried again for other accounts.
 func (p *Planner) isHopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.pass.s.Reserved) == 0 && b.shape.hopeless == p.pass.number
@@ -171,7 +171,7 @@ func (p *Planner) giveUp(b *bucket) {
 	b.account.failedShapes++
 }
 
-// tryFirst handles the first job that may fit. It places the job, or moves the job's bucket.
+// tryFirst handles the first job that may fit: it places the job, or moves the job's bucket.
 func (p *Planner) tryFirst() {
 	c := p.walk.fit.first()
 	if c.isCapped(&p.room) {
@@ -187,7 +187,7 @@ func (p *Planner) tryFirst() {
 	switch {
 	case fits:
 		ahead := p.limits.behindOwn(c)
-		if ahead.hold != nil { // the earlier job also holds back the rest of the bucket
+		if ahead.hold != nil { // the earlier job of the account also holds back the rest of the bucket
 			p.walk.fit.pop()
 			return
 		}
@@ -203,15 +203,15 @@ func (p *Planner) tryFirst() {
 	}
 }
 
-// block moves a bucket whose jobs no longer fit to the buckets that may get reservations.
+// block moves a bucket whose jobs no longer fit to those buckets that may get reservations.
 func (p *Planner) block(c *cursor) {
 	if p.backfill.keepsMore() {
 		p.walk.blocked.push(c)
 	}
 }
 
-// stillFits reports whether any job of the bucket may still fit, and blocks the bucket if not. In a
-// preemptible bucket a later job may fit even if the first job does not.
+// stillFits reports whether any job of the bucket may still fit. If not, it blocks the bucket. In a
+// preemptible bucket, a later job may fit even if the first job does not.
 func (p *Planner) stillFits(c *cursor) bool {
 	if b := c.bucket; b.shape.yields || p.backfill.roomFor(b, p.backfill.delayedBy(b.run, b.late)) {
 		return true
@@ -220,9 +220,9 @@ func (p *Planner) stillFits(c *cursor) bool {
 	return false
 }
 
-// placeBehind places the job at the cursor. The job fits into what the reservations in mask leave.
-// A job that names no number of CPUs gets at most besideOwn CPUs, which earlier jobs of the same
-// account leave.
+// placeBehind places the job at the cursor, which fits into what the reservations in mask leave. If
+// the job names no number of CPUs, it gets at most besideOwn CPUs: that is what earlier jobs of the
+// same account leave.
 func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	q, l := c.query(p.pass.s.Now, whenNow), &p.room.now
 	if mask != 0 {
@@ -235,10 +235,10 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	p.place(c, p.choice.choose(&q, l), h)
 }
 
-// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower, so a
-// reserved job may be able to preempt one of them although it cannot preempt this one. Such a later
-// job may fit. The last job of the bucket delays the fewest reservations. passOver returns false if
-// no job of the bucket fits.
+// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower. So a
+// reserved job may be able to preempt one of them although it can't preempt this job, and that
+// later job may fit. The last job of the bucket delays the fewest reservations. If no job of the
+// bucket fits, passOver returns false.
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.backfill.delayedMask(c)
 	if p.backfill.keepsMore() && !c.given && !p.isHopeless(c.bucket) {
@@ -263,7 +263,8 @@ func (p *Planner) passOver(c *cursor) bool {
 	return false
 }
 
-// place adds a placement of the job at the cursor to the plan, and takes the job's resources.
+// place adds a placement of the job at the cursor to the plan, and subtracts the job's resources
+// from what is free.
 func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	grants = p.storeGrants(grants)
 	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, CPUs: h.cpus, Guarded: c.guarded})
@@ -275,8 +276,8 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 }
 
 // reserve makes a reservation for the job at the cursor. The reservation starts at the first moment
-// at which the job fits if all jobs end when expected. reserve returns false if there is no such
-// moment. It also returns false if only the load of a GPU keeps the job from fitting now, since
+// at which the job fits if all jobs end when expected. If there is no such moment, reserve returns
+// false. It also returns false if only the load of a GPU keeps the job from fitting now, since the
 // load may drop at any moment.
 func (p *Planner) reserve(c *cursor) bool {
 	if len(p.backfill.list) >= maxDepth || !p.room.fitsEver(c.bucket.shape) {
@@ -297,7 +298,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	return true
 }
 
-// storeGrants copies grants to memory that stays valid as long as the plan.
+// storeGrants copies grants to memory that stays valid as long as the plan is.
 func (p *Planner) storeGrants(grants []Grant) []Grant {
 	at := len(p.grants)
 	p.grants = append(p.grants, grants...)
@@ -305,7 +306,7 @@ func (p *Planner) storeGrants(grants []Grant) []Grant {
 }
 
 // wake sets the next moment at which a new plan may differ from this one although nothing happened.
-// At such a moment a running job has had its slice, scores have drifted apart, or an advance
+// At such a moment a running job has run for a slice, scores have drifted apart, an advance
 // reservation begins or ends, or a planned shutdown is over.
 func (p *Planner) wake() {
 	if p.pass.q.Len() == 0 {
@@ -335,5 +336,5 @@ func (p *Planner) wake() {
 }
 
 // preemptEvery is the interval at which the scores of waiting jobs are compared with those of
-// running jobs that have had their slice.
+// running jobs that have run for a slice.
 const preemptEvery = time.Minute

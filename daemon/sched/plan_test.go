@@ -16,7 +16,7 @@ var (
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 )
 
-// tally counts what happened in the drawn states, so that a draw without effect is noticed.
+// tally counts what happened in the drawn states. It shows whether the draws had any effect.
 type tally struct{ placed, guarded, kept, preempted, together, held int }
 
 func (c *tally) add(p *Plan) {
@@ -34,7 +34,7 @@ func (c *tally) add(p *Plan) {
 }
 
 // TestReference checks invariant 7 on random states. It also checks invariants 1 to 6, and that
-// every waiting job has a reason.
+// every job that continues to wait has a reason.
 func TestReference(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var c tally
@@ -78,7 +78,7 @@ func compare(p *Planner, d *randomMachine, c *tally) error {
 	return d.planAgain(p, r)
 }
 
-// planAgain makes a second plan at the same moment, after the first plan was carried out.
+// planAgain makes a second plan at the same moment, after the first one was carried out.
 func (d *randomMachine) planAgain(p *Planner, before *reference) error {
 	r := newReference(&d.s, d.waitingJobs())
 	r.most = d.most
@@ -94,12 +94,12 @@ func (d *randomMachine) planAgain(p *Planner, before *reference) error {
 		return err
 	}
 	if len(plan.Place) > 0 {
-		return nil // Explain is only defined if nothing is left to carry out
+		return nil // Explain is defined only if nothing is left to carry out
 	}
 	return checkReasons(p, r)
 }
 
-// comparePlan compares a plan with the reference's.
+// comparePlan compares a plan with that of the reference.
 func comparePlan(p *Planner, plan *Plan, r *reference) error {
 	if len(plan.Place)+len(r.place) > 0 && !reflect.DeepEqual(normalize(plan.Place), normalize(r.place)) {
 		return fmt.Errorf("placed\n%+v, the reference\n%+v", plan.Place, r.place)
@@ -123,7 +123,7 @@ func comparePlan(p *Planner, plan *Plan, r *reference) error {
 	return nil
 }
 
-// normalize gives placements without GPUs an empty list of grants.
+// normalize replaces missing lists of grants by empty ones.
 func normalize(list []Placement) []Placement {
 	list = slices.Clone(list)
 	for i := range list {
@@ -135,8 +135,8 @@ func normalize(list []Placement) []Placement {
 }
 
 // checkConserved checks invariant 4 after all placements. A job that neither a limit nor another
-// job of its account holds back must not fit into what is free. This means free now, and also at
-// the starts of those reservations that the job would delay.
+// job of its account holds back must not fit into what is free, both now and at the starts of those
+// reservations that the job would delay.
 func (r *reference) checkConserved() error {
 	for _, j := range r.jobs {
 		if r.stillWaits(j) && r.hasRoomFor(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
@@ -146,11 +146,11 @@ func (r *reference) checkConserved() error {
 	return nil
 }
 
-// checkReservation checks invariant 5 for the first reservation. The reservation may move later,
-// but not beyond the late ends of jobs. Another job may take its place only if that job goes
-// before. It may vanish if the placements used up the job's quota or throttle, or left these to an
-// earlier job of its account. The check leaves out states with preemptible jobs, and jobs that
-// start on GPUs of an advance reservation of their own.
+// checkReservation checks invariant 5 for the first reservation. The reservation may move to a
+// later time, but not beyond the late ends of jobs. Another job may have the first reservation
+// instead only if that job goes before. The reservation may vanish if the placements used up the
+// job's quota or throttle, or left these to an earlier job of its account. The check leaves out
+// states with preemptible jobs, and jobs that start on GPUs of an advance reservation of their own.
 func (d *randomMachine) checkReservation(before, now *reference) error {
 	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil
@@ -176,9 +176,9 @@ func (d *randomMachine) checkReservation(before, now *reference) error {
 	return nil
 }
 
-// latestStart returns the latest start that a reservation may get when jobs pass it. That is its
-// start with late ends, the moment until which late ends count, or the end of an advance
-// reservation that is in the way then.
+// latestStart returns the latest start that a reservation may get because other jobs pass the
+// reserved job. That is its start with late ends, the moment until which late ends count, or the
+// end of an advance reservation that is in the way at that time.
 func (d *randomMachine) latestStart(k refKept) Instant {
 	at := max(k.late, k.until)
 	for _, v := range d.s.Reserved {
@@ -189,7 +189,7 @@ func (d *randomMachine) latestStart(k refKept) Instant {
 	return at
 }
 
-// checkVictims checks four things: each stopped job is preemptible, has run for its slice and is
+// checkVictims checks four things: each stopped job is preemptible, it has run for its slice, it is
 // stopped only once, and the job for which it is stopped does not start.
 func (d *randomMachine) checkVictims(plan *Plan) error {
 	var seen []job.ID
@@ -208,13 +208,13 @@ func (d *randomMachine) checkVictims(plan *Plan) error {
 	return nil
 }
 
-// checkReasons checks that exactly the jobs that do not fit have reasons.
+// checkReasons checks that a job has reasons if, and only if, it does not fit.
 func checkReasons(p *Planner, r *reference) error {
 	behind := map[job.ID]bool{}
 	for _, j := range r.jobs {
 		behind[j.ID] = r.behindOwn(j)
 	}
-	clear(r.news) // drop the starts of jobs that preempt
+	clear(r.news) // without the starts of jobs that preempt others
 	for _, j := range r.jobs {
 		fits := !r.cutOff(j) && !r.capped(j.Waiting) && r.hasRoomFor(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// The planner computes the examples of gpusched-policy(7) here. The page must have the same tables
+// Here the planner computes the examples of gpusched-policy(7). The page must have the same tables
 // and sentences.
 
 const policyPage = "../../cmd/gpusched/manual/text/policy.txt"
@@ -33,7 +33,7 @@ func readPolicy(t *testing.T) *policy {
 	return &policy{t, string(data)}
 }
 
-// hasTable checks that the page has this table.
+// hasTable checks that the page has the given table.
 func (p *policy) hasTable(rows ...[]string) {
 	p.Helper()
 	if want := table(rows); !strings.Contains(p.text, "\n\n"+want+"\n\n") {
@@ -41,7 +41,7 @@ func (p *policy) hasTable(rows ...[]string) {
 	}
 }
 
-// hasSentence checks that the page has this sentence, however its lines are broken.
+// hasSentence checks that the page has the given sentence, however its lines are broken.
 func (p *policy) hasSentence(format string, args ...any) {
 	p.Helper()
 	want := fmt.Sprintf(format, args...)
@@ -50,7 +50,7 @@ func (p *policy) hasSentence(format string, args ...any) {
 	}
 }
 
-// table formats the block of an example: columns two apart, right-aligned.
+// table formats the rows of an example: right-aligned columns, two spaces apart.
 func table(rows [][]string) string {
 	var lines []string
 	for _, row := range rows {
@@ -88,7 +88,7 @@ func example(t *testing.T, gpus int) *scene {
 	return sc
 }
 
-// userWithUse returns the account of a user who has used this number of GPU-hours.
+// userWithUse returns the account of a user who has used the given number of GPU-hours.
 func (sc *scene) userWithUse(name string, hours int) *Account {
 	sc.user(name).Restore(time.Duration(hours)*time.Hour, noon)
 	return sc.user(name)
@@ -110,7 +110,7 @@ func waited(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since 
 
 func preemptible(w *Waiting) { w.Request.Preemptible = true }
 
-// queue returns the table of waiting jobs, in order.
+// queue returns the table of the waiting jobs, in order.
 func (sc *scene) queue() (rows [][]string) {
 	rows = append(rows, []string{"job", "user", "expected", "counts as", "waited", "factor", "score"})
 	for _, id := range sc.p.Ordered(&sc.s, sc.q, -1) {
@@ -213,7 +213,7 @@ func TestExampleOfReservations(t *testing.T) {
 	}
 }
 
-// For jobs of about two hours, four in five have ended by their late end.
+// Of jobs of about two hours, four in five have ended by their late end.
 func TestThePageOnLateEnds(t *testing.T) {
 	page, e, ended := readPolicy(t), kindOf(100, between(110*minute, 130*minute)), 0.0
 	page.hasSentence("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[predict.LateTail])
@@ -227,8 +227,8 @@ func TestThePageOnLateEnds(t *testing.T) {
 	}
 }
 
-// Once a job has waited for twice its expected run time, its start is computed as if running jobs
-// ended at their median: here in one hour instead of three.
+// Once a job has waited for twice its expected run time, its start is computed as if each running
+// job ended at its median run time: here in one hour instead of three.
 func TestExampleOfPatience(t *testing.T) {
 	readPolicy(t).hasSentence("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
 		map[int]string{2: "twice"}[DefaultPatience])
@@ -306,8 +306,8 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
 }
 
-// anyRunTime returns a function that draws a time from a minute to a day. Each order of magnitude
-// comes equally often in any run of draws.
+// anyRunTime returns a function that draws times from a minute to a day. Each order of magnitude is
+// drawn equally often, even in a short series of draws.
 func anyRunTime() func(*rand.Rand) time.Duration {
 	n := 0.0
 	return func(*rand.Rand) time.Duration {
@@ -317,7 +317,7 @@ func anyRunTime() func(*rand.Rand) time.Duration {
 	}
 }
 
-// kindOf returns the estimate of a kind after this number of runs.
+// kindOf returns the estimate of a kind after the given number of runs.
 func kindOf(runs int, draw func(*rand.Rand) time.Duration) predict.Estimate {
 	p, k, rng := predict.NewPredictor(nil), predict.Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
 	for range runs {

@@ -9,9 +9,9 @@ import (
 )
 
 // preemptionThreshold returns a factor. A waiting job preempts a running job only if its score is
-// higher than the running job's score times this factor. The factor is 1 for a victim that is no
-// wider than the waiting job. It grows by 0.5 for each doubling of the victim's width: most of a
-// wide victim would be stopped for nothing.
+// higher than the running job's score times this factor. If the running job is no wider than the
+// waiting job, the factor is 1. It grows by 0.5 for each doubling of the running job's width: most
+// of a wide job would be stopped for nothing.
 func preemptionThreshold(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
@@ -20,22 +20,23 @@ func preemptionThreshold(victim, milli int32) float64 {
 }
 
 // guaranteedSlices is the number of time slices for which a preempted job is protected once it runs
-// again. It is protected from jobs of its class and priority number that are no wider, or that ask
-// for at most half of the GPUs. Such jobs can mostly be served on other GPUs.
+// again. It is protected from those jobs of its class and priority number that are no wider, or
+// that ask for at most half of the GPUs. Such jobs can mostly be served on other GPUs.
 const guaranteedSlices = 4
 
-// protectedTime returns how long a job is protected once it runs again. The argument served is its
-// run time so far. The result is at least a slice, and at most guaranteedSlices times served, so
-// that nobody gains by being requeued right after a start.
+// protectedTime returns how long a job is protected once it runs again. The argument served is the
+// time for which it has run so far. The result is at least a slice, and at most guaranteedSlices
+// times served, so that nobody gains by being requeued right after a start.
 func (p *Policy) protectedTime(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
-// lateDivisor is a divisor: a victim leaves late if it needs more than slice/lateDivisor to stop.
+// lateDivisor is a divisor: a victim leaves late if it needs more time to stop than a slice divided
+// by lateDivisor.
 const lateDivisor = 10
 
-// leavesLate reports whether a job takes long to stop. Other jobs that stop sooner are then stopped
-// as well.
+// leavesLate reports whether a job takes long to stop. If it does, other jobs that stop sooner are
+// stopped as well.
 func (p *Policy) leavesLate(r *Running) bool { return r.Notice > p.Slice/lateDivisor }
 
 // maxPreemptors is the number of jobs for which a pass looks for victims.
@@ -83,7 +84,7 @@ func (p *Planner) walkAgain() {
 	p.walk.blocked.order()
 }
 
-// firstLeft returns the first job of the walk that nothing holds back: no quota, no throttle and no
+// firstLeft returns the first job of the walk that is not held back by a quota, a throttle or an
 // earlier job of its account.
 func (p *Planner) firstLeft() *cursor {
 	blocked := &p.walk.blocked
@@ -111,7 +112,7 @@ type victim struct {
 	chosen bool
 }
 
-// victims holds the running jobs that a pass may stop, the lowest-ranked first.
+// victims holds the running jobs that a pass may stop, in ascending order of their ranks.
 type victims struct {
 	pass     *pass
 	room     *room
@@ -120,14 +121,14 @@ type victims struct {
 	choice   *chooser
 	list     []victim
 	stops    []Preemption
-	freed    capacity // what is left once all jobs that were told to stop have ended
-	soon     capacity // the same as freed, but without what late victims free
+	freed    capacity // what is free once all jobs that were told to stop have ended
+	soon     capacity // like freed, but without what late victims free
 }
 
-// begin drops the decisions of the previous pass.
+// begin drops the stops that the previous pass decided on.
 func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 
-// openFreed sets the fields freed and soon. GPUs in cleaning count as ready.
+// openFreed sets the fields freed and soon. GPUs that are being cleaned count as ready.
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)
@@ -148,15 +149,15 @@ func (vs *victims) openFreed() {
 	}
 }
 
-// anyYields reports whether any job that is not yet chosen as a victim would yield to a job of this
-// rank.
+// anyYields reports whether any job that is not chosen as a victim yet would yield to a job of the
+// given rank.
 func (vs *victims) anyYields(r *rank) bool {
 	return slices.ContainsFunc(vs.list, func(v victim) bool {
 		return !v.chosen && v.yieldsWithOthers(r, vs.pass.s.Policy.FIFO)
 	})
 }
 
-// find lists the preemptible jobs that have run for a slice, the lowest-ranked first.
+// find lists the preemptible jobs that have run for a slice, in ascending order of their ranks.
 func (vs *victims) find() {
 	vs.list = vs.list[:0]
 	if vs.pass.q.Len() == 0 {
@@ -176,19 +177,20 @@ func (vs *victims) find() {
 	})
 }
 
-// yieldsTo reports whether a running job of rank v may be stopped for a job of rank r. A job of a
-// lower class or priority number always yields. Among jobs of one class and number, a guarded job
-// yields to none, and every other job yields to a guarded job. If the job of v is protected, or the
-// job of r ran before, v yields only to a wider job that asks for more than half of the GPUs:
-// otherwise one stop would cause the next. A job does not yield to a job of the same program while
-// the run time of either is unknown. Otherwise the scores decide.
+// yieldsTo reports whether a running job of rank v may be stopped for a waiting job of rank r. A
+// job of a lower class or priority number always yields. Among jobs of one class and number, a
+// guarded job yields to none, and every other job yields to a guarded job. If the running job is
+// protected, or the waiting job ran before, the running job yields only to a wider job that asks
+// for more than half of the GPUs: otherwise one stop would cause the next. A job does not yield to
+// a job of the same program while the run time of either is unknown. In all other cases the scores
+// decide.
 func (v *rank) yieldsTo(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
-// togetherAbove limits the scores of victims that are stopped together: each score may be at most
-// this many times the score of the wider job. See lowerTogether.
+// togetherAbove limits the scores of victims that are stopped together for a wider job: each score
+// may be at most this many times the wider job's score. See lowerTogether.
 const togetherAbove = 8
 
-// yieldsWithOthers does the same as yieldsTo for a victim that may be stopped together with others.
+// yieldsWithOthers is like yieldsTo, for a victim that may be stopped together with others.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
 	if v.milli < r.milli {
 		return v.yieldsAt(r, fifo, togetherAbove)
@@ -210,11 +212,11 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score
 }
 
-// lowerTogether looks at the victims of the job's own class and number. It reports whether they
-// together score lower than the job. Their scores are averaged over the GPUs that the job gets, and
-// free GPUs count as 0. Without this rule, each of eight narrow jobs would have to rank below a
-// wide job, so the wide job would wait for the highest of them. Meanwhile seven free GPUs would be
-// of no use if one narrow job keeps the eighth.
+// lowerTogether looks at the victims that have the job's own class and number. It reports whether
+// they together score lower than the job. Their scores are averaged over the GPUs that the job
+// gets, and free GPUs count as 0. Without this rule, each of eight narrow jobs would have to rank
+// below a wide job, so the wide job would wait for the highest of the eight. Meanwhile, if one
+// narrow job keeps the eighth GPU, seven free GPUs would be of no use.
 func (vs *victims) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {
@@ -232,14 +234,14 @@ func (vs *victims) victimOf(q Preemption) *victim {
 	return &vs.list[at]
 }
 
-// stopFor chooses victims for the job at the cursor, and keeps what they free for that job. It
-// returns false if all possible victims are not enough. If the job would have to wait for a victim
-// that leaves late, other victims that leave sooner are chosen as well: a long notice neither
-// protects a job nor delays another job.
+// stopFor chooses victims for the job at the cursor, and keeps for the job what the victims free.
+// If all possible victims are not enough, it returns false. If the job would have to wait for a
+// victim that leaves late, other victims that leave sooner are chosen as well. So a long notice
+// does not protect its own job, and does not delay another job.
 func (vs *victims) stopFor(c *cursor) bool {
 	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayedMask(c), c: c}
 	for i := range vs.backfill.list {
-		if vs.backfill.list[i].preemptedFor { // the reserved job has its victims and no longer needs the reservation
+		if vs.backfill.list[i].preemptedFor { // the reserved job has its victims, and no longer needs the reservation
 			w.mask &^= 1 << i
 		}
 	}
@@ -258,13 +260,13 @@ func (vs *victims) stopFor(c *cursor) bool {
 type demand struct {
 	query
 	c    *cursor
-	mask uint32 // reservations that the job must respect
+	mask uint32 // the reservations that the job must respect
 }
 
-// pick chooses the lowest-ranked victims that free enough of a capacity for the job, and no more
-// victims than needed. It returns false and chooses none if even all victims are not enough, or if
-// the needed victims together do not rank lower than the job. For the capacity vs.soon it chooses
-// no victim that leaves late.
+// pick chooses victims in ascending order of their ranks, until they free enough of a capacity for
+// the job. It chooses no more victims than needed. If even all victims are not enough, or if the
+// needed victims together do not rank lower than the job, it returns false and chooses none. For
+// the capacity vs.soon it chooses no victim that leaves late.
 func (vs *victims) pick(w *demand, from *capacity) bool {
 	picked := len(vs.stops)
 	for i := range vs.list {
@@ -308,7 +310,7 @@ func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	}
 }
 
-// releaseVictim returns what a victim holds to the capacities that the victim affects.
+// releaseVictim adds what a victim holds to the capacities that the victim affects.
 func (vs *victims) releaseVictim(r *Running) {
 	vs.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now) })
 }
@@ -318,7 +320,7 @@ func (vs *victims) keepVictim(r *Running) {
 	vs.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
 }
 
-// reserveFreed keeps freed grants for the job at the cursor.
+// reserveFreed keeps the freed GPUs for the job at the cursor.
 func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	vs.freed.take(grants, sh.hostShare)
@@ -334,8 +336,8 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	vs.limits.countPlaced(c, sh.hostShare)
 }
 
-// dropUnneeded drops those victims that the job does not need, the highest-ranked first. It keeps
-// the victims whose index is less than picked. If ok is false, it drops all others.
+// dropUnneeded drops the victims that the job does not need, the highest-ranked first. It never
+// drops victims whose index is less than picked. If ok is false, it drops all others.
 func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {

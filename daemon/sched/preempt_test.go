@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runPreemptible puts a preemptible job on GPUs. It has run for an hour, which is more than the
-// slice, and ends in five hours.
+// runPreemptible puts a preemptible job on GPUs. The job has run for an hour, which is more than
+// the slice, and ends in five hours.
 func (sc *scene) runPreemptible(id job.ID, change func(*Running), grants ...Grant) {
 	r := sc.runJob(id, 5*time.Hour, grants...)
 	r.Preemptible, r.Expected = true, 6*time.Hour
@@ -52,8 +52,8 @@ func TestWhoYields(t *testing.T) {
 
 // In TestHysteresis a job asks for a GPU of a running job of the same class and number. The running
 // job started without a wait, so its score is 1. The waiting job's score must exceed 1, and must be
-// higher by 0.5 for each doubling of the running job's width. Its expected run time is 4096
-// seconds.
+// higher by 0.5 for each doubling of the running job's width. The waiting job's expected run time
+// is 4096 seconds.
 func TestHysteresis(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
 	for _, c := range []struct {
@@ -84,8 +84,8 @@ func TestHysteresis(t *testing.T) {
 	}
 }
 
-// In TestLowerTogether a job of score 2 asks for GPUs that are free or held by jobs of these
-// scores, one GPU each.
+// In TestLowerTogether a job with a score of 2 asks for several GPUs. Each GPU is free, or is held
+// by a job with one of the listed scores.
 func TestLowerTogether(t *testing.T) {
 	const free, higher = 0, -1
 	for name, c := range map[string]struct {
@@ -128,9 +128,9 @@ func TestLowerTogether(t *testing.T) {
 	}
 }
 
-// In TestGuaranteedTime a job asks for all GPUs. A job that ranks lower holds one of them and runs
-// again after it was preempted. It keeps the GPU for four slices, or for four times its earlier run
-// time if that is less, but for at least a slice.
+// In TestGuaranteedTime a job asks for all GPUs. A job that ranks lower holds one of the GPUs, and
+// runs again after it was preempted. It keeps its GPU for four slices, or for four times its
+// earlier run time if that is less, but for at least a slice.
 func TestGuaranteedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		served, ran time.Duration
@@ -168,9 +168,9 @@ func TestGuaranteedTime(t *testing.T) {
 	}
 }
 
-// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs. A job within its guaranteed
-// time holds one of the GPUs. Jobs that cannot be stopped hold some others. The rest is free, out
-// of service, or of another type.
+// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs. A job that has guaranteed
+// time left holds one of the GPUs. Jobs that can't be stopped hold some others. The rest of the
+// GPUs are free, out of service, or of another type.
 func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	for _, c := range []struct {
 		asks, used   int
@@ -204,7 +204,7 @@ func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 
 // In TestGuaranteedTimeBehindAReservation one GPU is free for an hour. Job 1 needs the GPU after
 // that hour, together with host memory that another job holds until then. Meanwhile a preemptible
-// job takes the GPU if its guaranteed time ends within the hour.
+// job gets the GPU if its guaranteed time ends within the hour.
 func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)
@@ -218,10 +218,10 @@ func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	}
 }
 
-// In TestGuardAndVictims a job of a much higher score asks for the GPU of a job that started
-// guarded. Also, a guarded job asks for the GPU of a job of a much higher score.
+// In TestGuardAndVictims a job with a much higher score asks for the GPU of a job that started
+// guarded. In other rows, a guarded job asks for the GPU of a job with a much higher score.
 func TestGuardAndVictims(t *testing.T) {
-	old := func(w *Waiting) { w.Since, w.Expected = ago(11*time.Hour), 1000*time.Hour } // their score is 1
+	old := func(w *Waiting) { w.Since, w.Expected = ago(11*time.Hour), 1000*time.Hour } // the score of such jobs is 1
 	urgent := func(w *Waiting) { w.Expected = time.Second }
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	for name, c := range map[string]struct {
@@ -254,8 +254,8 @@ func TestGuardAndVictims(t *testing.T) {
 	}
 }
 
-// In TestWhichVictims a job of class high asks for whole GPUs that other jobs hold. The
-// lowest-ranked jobs are stopped, and no more than needed.
+// In TestWhichVictims a job of class high asks for whole GPUs that other jobs hold. The jobs with
+// the lowest ranks are stopped, and no more of them than needed.
 func TestWhichVictims(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int
@@ -281,9 +281,9 @@ func TestWhichVictims(t *testing.T) {
 	}
 }
 
-// If a higher job must be stopped anyway and is enough by itself, no lower job is stopped. Here the
-// job asks for two of GPUs 0, 2 and 3, and job 101 has only one of these. A GPU that was freed for
-// one job is not free for the next job.
+// If a job with a higher rank must be stopped anyway and is enough by itself, no job with a lower
+// rank is stopped. Here the waiting job asks for two of GPUs 0, 2 and 3, and job 101 has only one
+// of these. A GPU that was freed for one job is not free for the next job.
 func TestNoUselessVictim(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.ReservationDepth = 0
@@ -296,15 +296,15 @@ func TestNoUselessVictim(t *testing.T) {
 	sc.expect("stop 102 for 2")
 }
 
-// In TestLateVictims a job of class high asks for GPUs of other jobs. Job 101 ranks lowest and
-// needs this notice to stop. The slice is half an hour, so a victim leaves late if it needs more
-// than three minutes to stop.
+// In TestLateVictims a job of class high asks for GPUs of other jobs. Job 101 ranks lowest, and
+// each row says how long it takes to stop. The slice is half an hour, so a victim leaves late if it
+// takes more than three minutes to stop.
 func TestLateVictims(t *testing.T) {
 	for name, c := range map[string]struct {
-		notice time.Duration // of 101
-		other  time.Duration // of 102 and 103
-		asked  int           // GPUs asked for, in thousandths
-		told   bool          // 101 was told to stop
+		notice time.Duration // of job 101
+		other  time.Duration // of jobs 102 and 103
+		asked  int           // the GPUs that the waiting job asks for, in thousandths
+		told   bool          // job 101 was told to stop before
 		want   string
 	}{
 		"waits for one that goes soon":    {3 * time.Minute, 0, 1000, false, "stop 101 for 1"},
@@ -330,7 +330,8 @@ func TestLateVictims(t *testing.T) {
 	}
 }
 
-// Jobs that were told to stop and GPUs in cleaning count as free: no further job is stopped.
+// GPUs of jobs that were told to stop, and GPUs that are being cleaned, count as free: no further
+// job is stopped.
 func TestStoppingCountsAsFree(t *testing.T) {
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	sc := newScene(t, 2)
@@ -339,7 +340,7 @@ func TestStoppingCountsAsFree(t *testing.T) {
 	sc.runPreemptible(102, nil, onGPUs(1)...)
 	sc.queueJob(1, 1000, high)
 	sc.expect("wait")
-	sc.queueJob(2, 1000, high) // the first job gets that GPU
+	sc.queueJob(2, 1000, high) // the first job gets the GPU that is being freed
 	sc.expect("stop 102 for 2")
 
 	sc = newScene(t, 2)
@@ -348,11 +349,11 @@ func TestStoppingCountsAsFree(t *testing.T) {
 	sc.runPreemptible(102, nil, onGPUs(1)...)
 	sc.queueJob(1, 1000, high)
 	sc.expect("wait")
-	sc.s.GPUs[0].ReadyAt = 0 // unknown
+	sc.s.GPUs[0].ReadyAt = 0 // nobody knows when the GPU is ready
 	sc.expect("stop 102 for 1")
 }
 
-// A plan may change though nothing happened: when a running job has had its slice, each minute
+// A plan may change though nothing happened: when a running job has run for a slice, each minute
 // after that, and when an advance reservation begins or ends.
 func TestWake(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Throttle limits how many tasks of one array run at once.
+// Throttle limits how many tasks of one array may run at the same time.
 type Throttle struct {
-	Left int // number of tasks that may start now
-	used int // number of tasks started by this pass
+	Left int // how many tasks may still start
+	used int // how many tasks this pass has started
 }
 
 // Waiting is a job that may start as soon as it fits.
@@ -23,22 +23,22 @@ type Waiting struct {
 	Request  *job.Request // only read by Push
 	Account  *Account
 	Since    Instant       // when the job's wait began; for an array, when the wait of its next task began
-	Capped   time.Duration // Account.Capped for the job's size at Since; later growth does not count as waiting
-	Expected time.Duration // run time, including earlier attempts
-	Late     time.Duration // run time that one in five similar jobs exceeds; 0: as expected
+	Capped   time.Duration // what Account.Capped was at Since; its later growth does not count as waiting
+	Expected time.Duration // run time, including that of earlier attempts
+	Late     time.Duration // run time that one in five similar jobs exceeds; 0: the expected run time
 	Known    bool          // similar jobs have ended, so Expected and Late are more than a guess
 	Served   time.Duration // run time of earlier attempts
-	Effort   time.Duration // see predict.Estimate.Effort; only read if preemptible; 0: as expected
-	Program  predict.Kind  // user, size and program, without the arguments; only read if preemptible
-	Untried  bool          // too few jobs of its kind have ended to know how long they run; only read if preemptible
+	Effort   time.Duration // see predict.Estimate.Effort; read only if preemptible; 0: the expected run time
+	Program  predict.Kind  // user, size and program, without the arguments; read only if preemptible
+	Untried  bool          // too few jobs of its kind have ended to know how long they run; read only if preemptible
 	Throttle *Throttle     // nil: none
-	Count    int           // number of starts: 1, or the tasks left of an array
-	Owed     bool          // other jobs were stopped for it while it waited
+	Count    int           // number of starts: 1, or for an array the number of tasks left
+	Owed     bool          // other jobs were stopped for the job while it waited
 	Batch    string        // name of the job's batch, within its account; "": none
 }
 
-// entry is a waiting job in its bucket. There may be 100 000 entries, so an entry has only what
-// differs between the jobs of a bucket.
+// entry is a waiting job in its bucket. There may be 100 000 entries, so an entry has only the data
+// in which the jobs of a bucket differ.
 type entry struct {
 	ID       job.ID
 	Since    Instant
@@ -50,13 +50,13 @@ type entry struct {
 
 	bucket     *bucket
 	prev, next *entry
-	skips      *tower // nil: height 0
+	skips      *tower // nil: the height is 0
 	pass       uint64 // number of the last pass that started the job or some of its tasks
 	started    int32  // number of starts in that pass
 	Count      int32
 }
 
-// tower holds, for each height from 1 up, the next entry of that height.
+// tower points, for each height from 1 up, to the next entry of at least that height.
 type tower []*entry
 
 func newEntry(w *Waiting, b *bucket) *entry {
@@ -79,7 +79,7 @@ func (e *entry) waitingJob() Waiting {
 	return w
 }
 
-// noteStart notes that the pass with this number starts the job once.
+// noteStart notes that the pass with the given number starts the job once.
 func (e *entry) noteStart(pass uint64) {
 	e.started = int32(e.startedBy(pass)) + 1
 	e.pass = pass
@@ -93,45 +93,45 @@ func (e *entry) startedBy(pass uint64) int {
 }
 
 // bucketKey is what the jobs of a bucket have in common. Within a bucket, jobs are ordered by the
-// moment from which their wait counts, and then by id. This order never changes.
+// moment from which their waits count, and then by id. This order never changes.
 type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
 	lateLog   int  // logarithm of Late; not less than log
-	known     bool // only of jobs without a time limit
+	known     bool // set only for jobs without a time limit
 	priority  job.Priority
 	batch     string
 	owed      bool
-	extent    extent        // for jobs in a batch
-	effort    time.Duration // for preemptible jobs, rounded up; otherwise the run time
+	extent    extent        // set for jobs in a batch
+	effort    time.Duration // for preemptible jobs, their effort, rounded up; otherwise the run time
 	program   predict.Kind
 	untried   bool
-	ranBefore bool // part of the rank of these jobs
+	ranBefore bool // as in the ranks of these jobs
 }
 
 // bucket is a list of waiting jobs that differ only in id and waiting time.
 type bucket struct {
-	level int64 // from the priority
+	level int64 // computed from the priority
 	bucketKey
 	head    *entry
-	inverse float64       // 1/effort, in 1/ns
+	inverse float64       // 1/effort, in units of 1/ns
 	run     time.Duration // expected run time: a power of two seconds, at most the limit
 	late    time.Duration // late run time, rounded in the same way
 	tail    *entry
 	len     int      // number of entries
 	bounded int      // number of entries with a Throttle
-	skips   []*entry // for each height from 1 up, the first entry of that height
+	skips   []*entry // for each height from 1 up, the first entry of at least that height
 	at      int      // position in Queue.buckets
 
 	of       *batch  // nil: none
 	sizeRank int32   // position of the bucket's size in the batch
-	behind   *bucket // bucket whose last job goes before the jobs of this bucket; nil: none
+	behind   *bucket // the bucket behind whose last job the jobs of this bucket fall; nil: none
 }
 
 // Queue holds the jobs that may start as soon as they fit. The cost of Push and Remove does not
-// depend on the queue's length, with one exception: a job that is older than others in its bucket
-// takes a logarithmic search for its place.
+// depend on the queue's length, with one exception: if a job is older than other jobs in its
+// bucket, its place is found by a logarithmic search.
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
@@ -161,8 +161,8 @@ func (q *Queue) Expected(id job.ID) time.Duration { return q.entries[id].Expecte
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 
-// Kinds yields the first job of each kind and the number of jobs of that kind. Jobs of one kind
-// belong to one account and ask for the same: if one of them fits, all do.
+// Kinds yields the first job of each kind, and the number of jobs of that kind. Jobs of one kind
+// belong to one account and ask for the same: if one of them fits, all of them do.
 func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 	return func(yield func(job.ID, int) bool) {
 		for _, b := range q.buckets {
@@ -176,7 +176,7 @@ func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 // Accounts returns the accounts with waiting jobs, in no order.
 func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 
-// Push adds a job. Its id must not be in the queue.
+// Push adds a job. The queue must have no job with the same id.
 func (q *Queue) Push(w Waiting) {
 	sh := q.shapes[needsOf(w.Request)]
 	if sh == nil {
@@ -185,7 +185,7 @@ func (q *Queue) Push(w Waiting) {
 	q.push(w, sh, w.Request.Priority)
 }
 
-// push adds a job. The job's shape equals template, which may belong to another queue.
+// push adds a job whose shape equals template. The template may belong to another queue.
 func (q *Queue) push(w Waiting, template *resourceShape, priority job.Priority) {
 	key := keyOf(&w, q.shape(template), priority)
 	b := q.byKey[key]
@@ -234,7 +234,7 @@ func newBucket(key bucketKey) *bucket {
 	return b
 }
 
-// Remove removes a job, if it is in the queue.
+// Remove removes a job if the job is in the queue.
 func (q *Queue) Remove(id job.ID) {
 	e := q.entries[id]
 	if e == nil {
@@ -266,8 +266,7 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-// shape returns the queue's shape for all jobs with the needs of template, and counts one more job
-// with it.
+// shape returns the queue's shape that equals template, and counts one more job of that shape.
 func (q *Queue) shape(template *resourceShape) *resourceShape {
 	sh := q.shapes[template.needs]
 	if sh == nil {
@@ -284,8 +283,8 @@ func (q *Queue) shape(template *resourceShape) *resourceShape {
 	return sh
 }
 
-// leaveShape counts one job less of a shape. It drops a shape that has no jobs left, and a
-// footprint that has no shapes left.
+// leaveShape counts one job less of a shape. If a shape has no jobs left, it is dropped, and so is
+// a footprint that has no shapes left.
 func (q *Queue) leaveShape(sh *resourceShape) {
 	if sh.refs--; sh.refs > 0 {
 		return
@@ -296,8 +295,8 @@ func (q *Queue) leaveShape(sh *resourceShape) {
 	}
 }
 
-// runLog returns the binary logarithm of a run time in seconds, rounded up. It is at most 33:
-// longer run times do not fit a Duration.
+// runLog returns the binary logarithm of a run time in seconds, rounded up. It is at most 33, since
+// longer run times do not fit into a Duration.
 func runLog(expected time.Duration) int {
 	seconds := (uint64(max(expected, time.Second)) + uint64(time.Second) - 1) / uint64(time.Second)
 	return min(bits.Len64(seconds-1), 33)
@@ -320,20 +319,21 @@ func runTime(log int, limit time.Duration) time.Duration {
 	return run
 }
 
-// waitStart returns the moment from which the wait counts. It is moved by the time during which
-// quotas held back jobs of this size, by the same time for all jobs of a bucket.
+// waitStart returns the moment from which the wait counts. It is later than e.Since by the time for
+// which quotas held back jobs of this size. That time is the same for all jobs of a bucket.
 func (e *entry) waitStart(now Instant) Instant {
 	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }
 
-// base returns the part of since that never changes.
+// base returns the part of waitStart that never changes.
 func (e *entry) base() Instant { return e.Since - Instant(e.Capped) }
 
 func (e *entry) before(o *entry) bool {
 	return e.base() < o.base() || e.base() == o.base() && e.ID < o.ID
 }
 
-// Ordered returns the first n jobs in the order of a pass, or all if n is negative.
+// Ordered returns the first n jobs in the order of a pass. If n is negative, it returns all of
+// them.
 func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	p.begin(s, q)
 	if n >= 0 {
@@ -348,14 +348,14 @@ func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	return sorted(list)
 }
 
-// IDs returns the ids of all entries in ascending order, reusing the memory of list.
+// IDs returns the ids of all entries in ascending order. It reuses the memory of list.
 func (q *Queue) IDs(list []job.ID) []job.ID {
 	list = slices.AppendSeq(list[:0], maps.Keys(q.entries))
 	slices.Sort(list)
 	return list
 }
 
-// Moves reports whether a queued job would change its place if it were pushed again with these
+// Moves reports whether a queued job would change its place if it were pushed again with the given
 // values.
 func (q *Queue) Moves(w Waiting) bool {
 	b := q.entries[w.ID].bucket

@@ -7,10 +7,10 @@ import (
 
 // In each account two jobs keep their place in the account's quotas: the first job that quotas hold
 // back, and the first job with a reservation. A later job of the account starts only if it is
-// expected to end before the quotas let such a job start, or if the quotas then allow both. The
-// same holds for a group and its members' jobs.
+// expected to end before the quotas allow such a job to start, or if the quotas then allow both
+// jobs. The same is true of a group and the jobs of its members.
 
-// quotaUse is what jobs use of each quota.
+// quotaUse is how much of each quota jobs use.
 type quotaUse struct {
 	jobs, milli int
 	hostShare
@@ -24,59 +24,61 @@ func (u *quotaUse) add(o quotaUse, sign int) {
 	u.cpus += sign * o.cpus
 }
 
-// quotaHold is a waiting job that keeps its place in quotas.
+// quotaHold is a waiting job that keeps its place in the quotas.
 type quotaHold struct {
 	rank
 	asks    *amount // nil: there is no such job
 	account *Account
-	at      Instant // start of the job's reservation
+	at      Instant // the start of the job's reservation
 }
 
-// quotaPlace is what a pass knows of the place that an account's jobs keep in its quotas.
+// quotaPlace is what a pass knows about the places that an account's jobs keep in the account's
+// quotas.
 type quotaPlace struct {
 	sought   bool
-	capped   quotaHold // the first job that a quota held back as the pass began
+	capped   quotaHold // the first job that a quota held back when the pass began
 	reserved quotaHold // the first job with a reservation
 
 	found foundPlace
 }
 
-// foundPlace is what the pass found for a quotaHold: when quotas let its job start.
+// foundPlace is what the pass found out about a quotaHold: when the quotas allow the start of its
+// job.
 type foundPlace struct {
-	of    *quotaHold // the quotaHold; nil: not found yet
-	given int        // number of starts that the pass had made when it found this
+	of    *quotaHold // the quotaHold; nil: nothing was found out yet
+	given int        // how many starts the pass had made by then
 	at    Instant    // when the quotas allow the job's start; Never: unknown
 	use   quotaUse
 }
 
-// quotaEnd is the end of a job, and how much room its end makes in quotas.
+// quotaEnd is the end of a job, with the room that this end makes in quotas.
 type quotaEnd struct {
 	at      Instant
 	account *Account
 	quotaUse
 }
 
-// belongsTo reports whether the account's jobs count in the quotas of the other account: the
-// account itself or one of its groups.
+// belongsTo reports whether the account's jobs count in the quotas of the other account. That is so
+// if the other account is the account itself or one of its groups.
 func (a *Account) belongsTo(other *Account) bool {
 	return a == other || a != nil && slices.Contains(a.Groups, other)
 }
 
 // ownJobsAhead says how earlier jobs of the same account or group restrict a job.
 type ownJobsAhead struct {
-	hold   *quotaHold // the job whose place in quotas this job would take; nil: none
-	quotas *Account   // the account or group whose quotas these are
-	cpus   int        // maximum number of CPUs that the earlier jobs leave
+	hold   *quotaHold // the job whose place in quotas the restricted job would take; nil: none
+	quotas *Account   // the account or group to which these quotas belong
+	cpus   int        // the maximum number of CPUs that the earlier jobs leave
 }
 
-// limits holds what restricts the starts of a pass by account, group or array: the places that jobs
-// keep in quotas, and the throttles of arrays.
+// limits holds what restricts the starts of a pass by account, group or array. These are the places
+// that jobs keep in quotas, and the throttles of arrays.
 type limits struct {
 	pass      *pass
 	room      *room
 	given     []quotaEnd  // jobs that the pass starts
-	backs     []quotaEnd  // result of quotaEnds
-	throttles []*Throttle // throttles that the pass used
+	backs     []quotaEnd  // what quotaEnds returns
+	throttles []*Throttle // the throttles in which the pass has counted starts
 }
 
 func (m *limits) begin() { m.given = m.given[:0] }
@@ -94,8 +96,8 @@ func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	return all
 }
 
-// aheadIn does the same as behindOwn, but looks only at the quotas of one account or group. It
-// assumes that the job at the cursor ends at the given moment.
+// aheadIn is like behindOwn, but looks only at the quotas of one account or group. It assumes that
+// the job at the cursor ends at the given moment.
 func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	ahead := ownJobsAhead{cpus: unlimited}
 	if !q.hasQuota() {
@@ -121,8 +123,8 @@ func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	return ahead
 }
 
-// holdBefore returns the first job that keeps its place in the quotas of q. It returns nil if that
-// job does not go before the job at the cursor.
+// holdBefore returns the first job that keeps its place in the quotas of q. If that job does not go
+// before the job at the cursor, holdBefore returns nil.
 func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	if !q.place.sought {
 		q.place.sought = true
@@ -138,8 +140,8 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	return first
 }
 
-// findCapped finds the first job that the quotas of q held back as the pass began. If q is a user,
-// it also considers jobs that one of the user's groups held back.
+// findCapped finds the first job that the quotas of q held back when the pass began. If q is a
+// user, it also considers jobs that one of the user's groups held back.
 func (m *limits) findCapped(q *Account) {
 	m.pass.work += len(m.pass.q.buckets)
 	for _, b := range m.pass.q.buckets {
@@ -158,7 +160,7 @@ func (m *limits) findCapped(q *Account) {
 	}
 }
 
-// firstOpen returns the first job of the bucket that no throttle held back as the pass began.
+// firstOpen returns the first job of the bucket that no throttle held back when the pass began.
 func (b *bucket) firstOpen() *entry {
 	for e := b.head; e != nil; e = e.next {
 		if e.Count > 0 && (e.Throttle == nil || e.Throttle.Left > 0) {
@@ -168,8 +170,8 @@ func (b *bucket) firstOpen() *entry {
 	return nil
 }
 
-// keptBack reports whether quotas held back the jobs of the bucket as the pass began, but will let
-// them start once running jobs have ended. For a group, only its own quotas count.
+// keptBack reports whether quotas held back the jobs of the bucket when the pass began, but will
+// let them start once running jobs have ended. If q is a group, only its own quotas count.
 func (b *bucket) keptBack(q *Account) bool {
 	a, n, full := b.account, &b.shape.amount, false
 	for of := range a.quotaAccounts {
@@ -181,13 +183,13 @@ func (b *bucket) keptBack(q *Account) bool {
 	return full && a.Barred == ""
 }
 
-// mayEver reports whether the quotas allow a job of this amount when nothing else runs.
+// mayEver reports whether the quotas allow a job of the given amount when no other job runs.
 func (a *Account) mayEver(n *amount) bool {
 	return !(a.over && n.milli > 0) && a.allowsJob(&quotaUse{}, n)
 }
 
-// findPlace finds the moment at which all quotas of a job allow its start. It also finds how much of
-// q's quotas jobs use at that moment, including this job.
+// findPlace finds the moment at which all quotas of a job allow its start. It also finds how much
+// of q's quotas jobs use at that moment, including this job itself.
 func (m *limits) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, m.pass.s.Now)
 	for of := range k.account.quotaAccounts {
@@ -204,7 +206,7 @@ func (m *limits) findPlace(q *Account, k *quotaHold) {
 }
 
 // letsStart returns the first moment at which the quotas of q allow one more job, if running jobs
-// end when expected. It returns Never if there is no such moment.
+// end when expected. If there is no such moment, it returns Never.
 func (m *limits) letsStart(q *Account, n *amount) Instant {
 	use := *q.inUse()
 	if !q.hasQuota() || q.allowsJob(&use, n) {
@@ -220,7 +222,8 @@ func (m *limits) letsStart(q *Account, n *amount) Instant {
 	return Never
 }
 
-// quotaEnds returns, for each job, when it ends and what its end gives back to the quotas of q.
+// quotaEnds returns, for each job that runs or is started by the pass, when it ends and what its
+// end gives back to the quotas of q.
 func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	m.backs = m.backs[:0]
 	for i := range m.pass.s.Running {
@@ -236,8 +239,8 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	return m.backs
 }
 
-// keepPlace notes that the job at the cursor, which has a reservation, keeps its place in its
-// quotas.
+// keepPlace notes that the job at the cursor keeps its place in its quotas, because it has a
+// reservation.
 func (m *limits) keepPlace(c *cursor, at Instant) {
 	for q := range c.bucket.account.quotaAccounts {
 		if k := &q.place.reserved; k.asks == nil || c.isBefore(&k.rank) {
@@ -247,7 +250,7 @@ func (m *limits) keepPlace(c *cursor, at Instant) {
 	}
 }
 
-// countPlaced counts a job that the pass starts: in its account, its groups and its array.
+// countPlaced counts a job that the pass starts in its account, its groups and its array.
 func (m *limits) countPlaced(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)
@@ -255,7 +258,7 @@ func (m *limits) countPlaced(c *cursor, h hostShare) {
 	m.countStart(c.entry.Throttle)
 }
 
-// countStart counts one start in the throttle g, which may be nil.
+// countStart counts one start in the throttle g. If g is nil, it does nothing.
 func (m *limits) countStart(g *Throttle) {
 	if g == nil {
 		return
@@ -266,7 +269,7 @@ func (m *limits) countStart(g *Throttle) {
 	g.used++
 }
 
-// resetThrottles sets the number of starts of this pass to 0 in all throttles.
+// resetThrottles forgets the starts of this pass in all throttles.
 func (m *limits) resetThrottles() {
 	for _, g := range m.throttles {
 		g.used = 0

@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// count adds running jobs and quotas to the accounts, as the caller of a planner does.
+// count counts the running jobs and their host resources in the accounts, as the caller of a
+// planner does.
 func (sc *scene) count() {
 	for i := range sc.s.Running {
 		r := &sc.s.Running[i]
@@ -19,8 +20,8 @@ func (sc *scene) count() {
 	}
 }
 
-// The rest of an account's quota is kept for the first job that the quota holds back: later jobs of
-// the account start only if they end in time.
+// The rest of an account's quota is kept for the first job that the quota holds back. Later jobs of
+// the account start only if they end before that job can start.
 func TestOwnWideJob(t *testing.T) {
 	lab := func(sc *scene) *Account {
 		g := &Account{UID: -1, Name: "lab"}
@@ -44,7 +45,7 @@ func TestOwnWideJob(t *testing.T) {
 			sc.count()
 			small := asks(func(r *job.Request) { r.MemBytes, r.CPUs = 10, 2 })
 			sc.queueJob(1, 4000, asks(c.wide))
-			sc.queueJob(2, 1000, small, expected(2*time.Hour)) // would still run then
+			sc.queueJob(2, 1000, small, expected(2*time.Hour)) // would still run when job 1 can start
 			sc.queueJob(3, 1000, small, expected(30*time.Minute))
 			if name == "group's GPUs" {
 				sc.user("bob").Groups = sc.user("ann").Groups
@@ -63,8 +64,8 @@ func TestOwnWideJob(t *testing.T) {
 	}
 }
 
-// If the quota has room for a job in addition to the job before it, the job starts, however long it
-// runs. A job of another account also starts.
+// If the quota has room for a job besides the earlier job that keeps its place, the job starts,
+// however long it runs. A job of another account also starts.
 func TestBesideOwnWideJob(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.user("ann").MaxMilli = 5000
@@ -78,8 +79,8 @@ func TestBesideOwnWideJob(t *testing.T) {
 	sc.expect("start 2 on 2, start 4 on 3")
 }
 
-// No place is kept for a job that cannot start for other reasons: its GPU-hours are used up, its
-// account is barred, it exceeds the quota by itself, or it lacks GPUs.
+// No place is kept for a job that can't start for other reasons: its GPU-hours are used up, its
+// account is barred, it alone exceeds the quota, or there are too few GPUs for it.
 func TestNoPlaceInQuotas(t *testing.T) {
 	for name, change := range map[string]func(*scene, *Waiting){
 		"hours":   func(sc *scene, w *Waiting) { w.Account.MaxUsage = time.Hour },
@@ -106,8 +107,8 @@ func TestNoPlaceInQuotas(t *testing.T) {
 	}
 }
 
-// A job with a reservation also keeps its place in quotas: jobs that end after its start leave room
-// for it. Jobs that end before its start may use its place.
+// A job with a reservation also keeps its place in quotas. Jobs that end after its reserved start
+// must leave room for it in the quotas. Jobs that end before that start need not.
 func TestReservedKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	ann, bob := sc.user("ann"), sc.user("bob")
@@ -122,8 +123,8 @@ func TestReservedKeepsItsPlace(t *testing.T) {
 	sc.expect("start 4 on 2, keep 0+1+2+3+4 for 1 at +1h0m0s")
 }
 
-// Tasks that their array's throttle holds back keep no place. If the throttle lets a task start, a
-// later job of the account waits for that task.
+// If an array's throttle holds back its tasks, they keep no place in quotas. If the throttle lets a
+// task start, a later job of the account waits for that task.
 func TestArrayKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	sc.user("ann").MaxMilli = 4000
@@ -137,7 +138,7 @@ func TestArrayKeepsItsPlace(t *testing.T) {
 	sc.expect("wait")
 }
 
-// CPUs that are kept for an earlier job do not hold back a job that names no number of CPUs.
+// If CPUs are kept for an earlier job, that does not hold back a job that names no number of CPUs.
 func TestImpliedCPUsBesideOwnJob(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.user("ann").MaxCPUs = 8
@@ -153,7 +154,7 @@ func TestImpliedCPUsBesideOwnJob(t *testing.T) {
 	}
 }
 
-// If a job waits for another job of its own account, no running job is stopped for it.
+// If a job waits for another job of its own account, no running job is stopped for the waiting one.
 func TestNoStopForAJobBehindItsOwn(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.Slice = 30 * time.Minute
@@ -169,8 +170,8 @@ func TestNoStopForAJobBehindItsOwn(t *testing.T) {
 	sc.expect("keep 0 for 3 at +2h0m0s, stop 91 for 3")
 }
 
-// A job that asks for all of its account's quota starts, although small jobs of the same account
-// come in an endless stream beyond the quota. The time at quotas does not count as waiting.
+// A job may ask for all of its account's quota. It starts, although small jobs of the same account
+// come in an endless stream that exceeds the quota. The time at quotas does not count as waiting.
 func TestStartsDespiteOwnStream(t *testing.T) {
 	for name, quota := range map[string]func(*Account){
 		"GPUs":   func(a *Account) { a.MaxMilli = 4000 },

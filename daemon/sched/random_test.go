@@ -25,8 +25,8 @@ type randomMachine struct {
 	accounts []*Account
 	waiting  []*Waiting
 	q        *Queue
-	most     int // value of Planner.maxFailedShapes
-	sift     int // value of walk.siftAfter
+	most     int // the value of Planner.maxFailedShapes
+	sift     int // the value of walk.siftAfter
 
 	stoppable bool // a preemptible job was started
 }
@@ -50,7 +50,7 @@ func draw(seed uint64) *randomMachine {
 	for range max(0, d.IntN(6)-3) {
 		d.reserved()
 	}
-	for len(d.s.Reserved) > 0 && seed%8 == 1 && len(d.s.Reserved) <= 64 { // more reservations than a pass has bits for
+	for len(d.s.Reserved) > 0 && seed%8 == 1 && len(d.s.Reserved) <= 64 { // more advance reservations than a word has bits
 		d.s.Reserved = append(d.s.Reserved, d.s.Reserved...)
 	}
 	d.sift = pick(d, 0, 0, 8)
@@ -59,8 +59,8 @@ func draw(seed uint64) *randomMachine {
 	return d
 }
 
-// drawing returns the number of seeds to try. It returns fewer with -short, since the tests run
-// once for each mutant.
+// drawing returns the number of seeds to try. With -short it returns fewer, since the tests then
+// run once for each mutant.
 func drawing(seeds uint64) uint64 {
 	if testing.Short() {
 		return max(1, seeds/5)
@@ -70,7 +70,7 @@ func drawing(seeds uint64) uint64 {
 
 func pick[T any](d *randomMachine, list ...T) T { return list[d.IntN(len(list))] }
 
-// chance returns true n times in ten.
+// chance returns true in n of ten cases.
 func (d *randomMachine) chance(n int) bool { return d.IntN(10) < n }
 
 func (d *randomMachine) policy() {
@@ -105,7 +105,7 @@ func (d *randomMachine) drawAccounts() {
 	}
 }
 
-// drawCapped records that the account was at its quotas for some time, for some sizes.
+// drawCapped draws for how long, and for which sizes, the account was at its quotas.
 func (d *randomMachine) drawCapped(a *Account) {
 	if d.chance(6) {
 		return
@@ -219,7 +219,7 @@ func (d *randomMachine) reserved() {
 	d.s.Reserved = append(d.s.Reserved, r)
 }
 
-// drawEnd draws a planned shutdown, in a few states.
+// drawEnd draws a planned shutdown in a few of the states.
 func (d *randomMachine) drawEnd() {
 	if d.chance(2) {
 		d.s.End = AdvanceReservation{From: noon + Instant(pick(d, -time.Minute, 5*time.Minute, 30*time.Minute, 7*time.Hour))}
@@ -241,8 +241,8 @@ func (d *randomMachine) drawEffort() (time.Duration, predict.Kind, bool) {
 	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.chance(5)
 }
 
-// drawQueue draws the waiting jobs. Some of them share a throttle, as tasks of an array do that
-// wait again.
+// drawQueue draws the waiting jobs. Some of them share a throttle, like tasks of an array that wait
+// again.
 func (d *randomMachine) drawQueue() {
 	var gate *Throttle
 	for i := range d.IntN(14) {

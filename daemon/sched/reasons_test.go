@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// printReasons prints the reasons of a job that came last, such as "gpu-memory on 0: need 2 have 1"
-// for a GPU and "quota-jobs" for the machine.
+// printReasons prints why a job that came last waits, such as "gpu-memory on 0: need 2 have 1" for
+// a GPU and "quota-jobs" for the machine.
 func (sc *scene) printReasons(w Waiting) string {
 	sc.p.Plan(&sc.s, sc.q)
 	var list []string
@@ -43,8 +43,8 @@ func (sc *scene) lastJob(milli int, change ...func(*Waiting)) Waiting {
 	return w
 }
 
-// TestReasonOfAGPU has each reason that a single GPU can give. A GPU gives only its most important
-// reason.
+// TestReasonOfAGPU has each reason that there can be for a single GPU. For each GPU, only the most
+// important reason is given.
 func TestReasonOfAGPU(t *testing.T) {
 	state := func(s GPUState, detail string) func(*scene) {
 		return func(sc *scene) {
@@ -112,7 +112,7 @@ func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Ad
 	return &sc.s.Reserved[len(sc.s.Reserved)-1]
 }
 
-// A job that would run beyond the reserved start does not get a reserved GPU. For any other job,
+// A job that would still run at the reserved start does not get a reserved GPU. For any other job,
 // the GPU is free.
 func TestReasonIsTheReservation(t *testing.T) {
 	sc := newScene(t, 2)
@@ -158,8 +158,8 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	}
 }
 
-// A quota of GPU time is used up only when its last moment is used. If only a quota keeps a job
-// waiting, the GPUs are reported as free.
+// A quota of GPU time is used up only when nothing at all is left of it. If a job waits only
+// because of a quota, the GPUs are reported as free.
 func TestReasonOfAQuota(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = week
@@ -175,8 +175,8 @@ func TestReasonOfAQuota(t *testing.T) {
 	}
 }
 
-// If jobs without GPUs have used up their part of the host, the reason names the user with the most
-// of it. On a tie it names the first such user.
+// If jobs without GPUs have used up their part of the host, the reason names the user who has the
+// most of it. If several users have equally much, the reason names the first of them.
 func TestReasonsWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Host = Host{MaxRunning: 10, Running: 4, MemBytes: 100, PromisedMem: 60, NoGPUSlots: 3, NoGPUMem: 20, GPUsSeen: true}

@@ -10,23 +10,23 @@ import (
 type refKept struct {
 	id     job.ID
 	at     Instant
-	late   Instant // start with late ends
-	until  Instant // late ends count up to this moment for the expected start
+	late   Instant // the start if other jobs end late
+	until  Instant // the expected start counts late ends up to this moment
 	grants []Grant
 	mem    int64
 	cpus   int
 	ends   refEnds
 	rest   machine
-	then   refJob // the job as it ranks at its start
-	served bool   // other jobs stop for it
+	then   refJob // the job with the rank that it has at its start
+	served bool   // other jobs are stopped for the job
 }
 
-// refEnds are two estimates of when something ends: the expected end, and a late end that is not
-// exceeded in four cases of five.
+// refEnds are two estimates of when something ends: the expected end, and a late end, which four
+// such ends in five do not exceed.
 type refEnds struct{ end, late Instant }
 
-// planEnd returns the end to plan with: the late end or, if the late end comes after the given
-// moment, that moment. It is never before the expected end.
+// planEnd returns the end to assume in a plan: the late end, but at most the given moment. It is
+// never before the expected end.
 func (e refEnds) planEnd(until Instant) Instant { return max(e.end, min(e.late, until)) }
 
 type refRun struct {
@@ -36,8 +36,8 @@ type refRun struct {
 	cpus   int
 }
 
-// everFits reports whether the job fits once all running jobs have ended and all expected GPUs are
-// ready. It ignores advance reservations.
+// everFits reports whether the job fits once all running jobs have ended, and all GPUs that are
+// expected to become ready are ready. It ignores advance reservations.
 func (r *reference) everFits(w *Waiting) bool {
 	s := *r.s
 	s.Reserved = nil
@@ -51,10 +51,10 @@ func (r *reference) everFits(w *Waiting) bool {
 	return then.hasRoomFor(w, then.now, s.Now, whenAhead)
 }
 
-// reserve makes a reservation if the job fits at a later moment. It skips a job that never fits. A
-// job gets no reservation if only load or an advance reservation keeps it from starting, and then
-// similar jobs get none either. If this happens too often for an account, none of its jobs gets
-// one.
+// reserve makes a reservation if the job fits at a later moment. It skips a job that never fits. If
+// only load or an advance reservation keeps the job from starting, the job gets no reservation, and
+// similar jobs get none either. If this happens too often to an account, none of its jobs gets a
+// reservation.
 func (r *reference) reserve(j refJob) {
 	if !r.everFits(j.Waiting) {
 		return
@@ -80,9 +80,10 @@ func (r *reference) reserve(j refJob) {
 	r.giveUp(j)
 }
 
-// findStart finds the first moment at which the job fits, and what is kept at that moment. It
-// assumes that running jobs end late, but only up to the moment at which other jobs have gone ahead
-// of this one for long enough. findStart also finds the first moment if jobs may always end late.
+// findStart finds the first moment at which the job fits, and what is kept for the job at that
+// moment. It assumes that running jobs end late, but only up to the moment at which other jobs have
+// gone ahead of this one for long enough. It also finds the late start, for which jobs may end late
+// at any time.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)
@@ -125,7 +126,7 @@ func (r *reference) giveUp(j refJob) {
 	r.tries[j.Account]++
 }
 
-// listEnds lists everything that becomes free, except GPUs that become ready.
+// listEnds lists all resources that become free, except GPUs that become ready.
 func (r *reference) listEnds() (list []refRun) {
 	for _, x := range r.s.Running {
 		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, x.MemBytes, x.CPUs})
@@ -178,7 +179,7 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 
 // latestGPUs chooses the GPUs that become free last: first the whole GPUs, then the part on one of
 // the remaining GPUs. If no remaining GPU has room for the part, the part goes to the last of the
-// chosen GPUs that has room, and the first remaining GPU becomes a whole GPU in its place.
+// chosen GPUs that has room. In place of that GPU, the first remaining GPU becomes a whole GPU.
 func (r *reference) latestGPUs(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
 	whole, part := r.usableGPUs(w, m, at, whenAhead)

@@ -8,15 +8,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// refPlace is what decides a job's place apart from priority and guard: the job's own values, or
-// the values of another job of its batch.
+// refPlace contains the values that decide a job's place after priority and guard. They come from
+// the job itself, or from another job of its batch.
 type refPlace struct {
 	score float64
 	since Instant
 	lead  job.ID
 }
 
-// comparePlaces orders by score.
+// comparePlaces orders places by score, then by the beginning of the wait and the id.
 func comparePlaces(a, b refPlace) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.since, b.since), cmp.Compare(a.lead, b.lead))
 }
@@ -24,7 +24,7 @@ func comparePlaces(a, b refPlace) int {
 // refExtent is a job's size in its batch.
 type refExtent struct {
 	area   int
-	length int // seconds
+	length int // in seconds
 }
 
 // refExtentOf rounds the run time up to the next number that is at most eight times a power of two.
@@ -37,7 +37,7 @@ func refExtentOf(w *Waiting) refExtent {
 	}
 }
 
-// isLarger reports whether o goes before j in their batch because of its size.
+// isLarger reports whether o goes before j because both are in one batch and o is larger.
 func isLarger(o, j refJob) bool {
 	sameBatch := o.Batch != "" && o.Batch == j.Batch && o.Account == j.Account && o.Request.Priority == j.Request.Priority
 	a, b := refExtentOf(o.Waiting), refExtentOf(j.Waiting)
@@ -66,8 +66,8 @@ func compareInBatch(a, b refJob) int {
 	return cmp.Or(cmp.Compare(y.area, x.area), cmp.Compare(y.length, x.length), cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
 }
 
-// scoreThen returns the score that a job will have at the given moment, behind larger jobs of its
-// batch.
+// scoreThen returns the score that a job will have at the given moment. It is at most the score of
+// each larger job of the same batch.
 func (r *reference) scoreThen(j refJob, at Instant) float64 {
 	score := func(j refJob) float64 {
 		return 1 + r.factor(j.Account)*float64(max(0, at-j.since))*(1/float64(refMeasure(j.Waiting)))

@@ -76,8 +76,9 @@ func wholes(grants []Grant) (list []int) {
 
 // bestSet leaves out GPUs with foreign processes if enough others are left. If it does, it also
 // leaves out small GPUs if enough are left, and then keeps only the first model that has enough
-// GPUs. It compares all sets of n of the GPUs that are left: by the number of GPUs in foreign use,
-// then by the links inside the set, then by the links among the rest, then by the lowest positions.
+// GPUs. It compares all sets of n of the GPUs that are left: by the number of GPUs with foreign
+// processes, then by the links inside the set, then by the links among the other GPUs, then by the
+// lowest positions.
 func (r *reference) bestSet(list []int, n int) []int {
 	own := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return r.s.GPUs[i].Foreign })
 	if len(own) >= n {
@@ -136,7 +137,7 @@ func (r *reference) worthOf(list, set []int) (v [3]int64) {
 	return v
 }
 
-// subsets visits each subset of n elements of the list. Subsets with the lowest positions
+// subsets calls visit for each subset of n elements of the list. Subsets with the lowest positions
 // come first.
 func subsets(list []int, n int, visit func([]int)) {
 	set := make([]int, 0, n)

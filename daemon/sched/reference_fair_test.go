@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// activeUsers returns the users with waiting or running jobs, each once.
+// activeUsers returns each user with waiting or running jobs, once.
 func activeUsers(s *Snapshot, waiting []*Waiting) []*Account {
 	var users []*Account
 	add := func(a *Account) {
@@ -23,8 +23,8 @@ func activeUsers(s *Snapshot, waiting []*Waiting) []*Account {
 	return users
 }
 
-// factor returns a user's fair-share factor. It is two to the power of how far the user's use is
-// below its part, relative to that part.
+// factor returns a user's fair-share factor. It is 2^-x, where x is the amount by which the user's
+// use is above the user's part, relative to that part.
 func (r *reference) factor(a *Account) float64 {
 	if r.s.Policy.HalfLife <= 0 {
 		return 1
@@ -58,7 +58,7 @@ func withShare(a *Account) []*Account {
 	return slices.DeleteFunc(slices.Clone(a.Groups), func(g *Account) bool { return g.Share < 1 })
 }
 
-// excess returns how far an account's use is above its part of the use of a list of accounts.
+// excess returns by how much an account's use is above its part of the use of the listed accounts.
 func (r *reference) excess(a *Account, among []*Account) float64 {
 	used := func(a *Account) float64 { return float64(a.Used(r.s.Now, r.s.Policy.HalfLife) / time.Millisecond) }
 	shares, all := 0, 0.0
@@ -71,7 +71,7 @@ func (r *reference) excess(a *Account, among []*Account) float64 {
 	return (used(a)+hour*part)/(all+hour)/part - 1
 }
 
-// refMeasure returns the run time by which a job's wait is divided in its score.
+// refMeasure returns the run time that is the divisor of a job's wait in the job's score.
 func refMeasure(w *Waiting) time.Duration {
 	if !w.Request.Preemptible || w.Effort == 0 {
 		return powerOfTwo(w.Expected)

@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// machine is what is free on the machine at one moment.
+// machine is what the machine has free at one moment.
 type machine struct {
 	gpus  []refGPU
 	mem   int64
 	cpus  int
 	slots int
 
-	noGPUMem   int64 // what is left of the part for jobs without GPUs
+	noGPUMem   int64 // what is left of the host's part for jobs without GPUs
 	noGPUCPUs  int
 	noGPUSlots int
 	noGPUJobs  int // number of running jobs without GPUs
@@ -33,7 +33,7 @@ func (m machine) clone() machine {
 	return m
 }
 
-// add gives resources out if sign is -1, and takes them back if sign is 1.
+// add subtracts resources that a job gets if sign is -1, and adds them back if sign is 1.
 func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	for _, g := range grants {
 		m.gpus[g.GPU].milli += sign * g.Milli
@@ -51,7 +51,8 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	}
 }
 
-// usableGPUs lists the GPUs that could serve as whole GPUs, and the GPUs that could serve the part.
+// usableGPUs lists the GPUs that could serve as whole GPUs, and the GPUs that could serve for the
+// part.
 func (r *reference) usableGPUs(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
 	q := w.Request
 	for i := range r.s.GPUs {
@@ -107,8 +108,8 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	return true
 }
 
-// isCalm reports whether load and memory in use are within all limits, as far as they are known at
-// the horizon.
+// isCalm reports whether those values of load and used memory that are known at the horizon are
+// within all limits.
 func (r *reference) isCalm(q *job.Request, g *GPU, when horizon) bool {
 	load, bytes := g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if goes := when == whenAhead || when == whenFreed && len(g.Held) > 0; goes {

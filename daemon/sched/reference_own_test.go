@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// refBegun is what quotas count of a job that the pass starts.
+// refBegun is what quotas count for a job that the pass starts.
 type refBegun struct {
 	refUse
 	account *Account
 	end     Instant
 }
 
-// refUse is what jobs use of each quota.
+// refUse is how much of each quota jobs use.
 type refUse struct {
 	jobs, milli, cpus int
 	mem               int64
@@ -25,8 +25,8 @@ func useOf(w *Waiting) refUse {
 	return refUse{1, quotaCount(w.Request), w.Request.CPUs, w.Request.MemBytes}
 }
 
-// allowsMore reports whether an account's quotas allow one more job. Quotas of resources that the
-// job does not ask for do not matter.
+// allowsMore reports whether an account's quotas allow one more job. If the job does not ask for a
+// resource, the quota of that resource does not matter.
 func (u refUse) allowsMore(a *Account, w *Waiting) bool {
 	more := useOf(w)
 	sum := u.plus(more, 1)
@@ -38,8 +38,8 @@ func (u refUse) allowsMore(a *Account, w *Waiting) bool {
 
 func quotasOf(a *Account) []*Account { return append([]*Account{a}, a.Groups...) }
 
-// runningUse returns the use of an account's running jobs. If started is true, it adds the jobs
-// that the pass starts.
+// runningUse returns what an account's running jobs use. If started is true, it adds what the jobs
+// use that the pass starts.
 func (r *reference) runningUse(a *Account, started bool) refUse {
 	mem, cpus := a.Promised()
 	u := refUse{a.Jobs, a.Milli, cpus, mem}
@@ -65,9 +65,9 @@ func (r *reference) runningUseAt(a *Account, at Instant) refUse {
 	return u
 }
 
-// keepsPlace reports whether a waiting job keeps its place in the quotas of an account. It does if
-// it has a reservation, or if a quota of the account held it back as the pass began. If the account
-// is the user's own, a quota of one of the user's groups counts too.
+// keepsPlace reports whether a waiting job keeps its place in the quotas of an account. That is so
+// if the job has a reservation, or if a quota of the account held the job back when the pass began.
+// If the account is the user's own, a quota of one of the user's groups counts too.
 func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	if !slices.Contains(quotasOf(j.Account), in) {
 		return false
@@ -92,8 +92,8 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	return full
 }
 
-// placeAt returns when a job that keeps its place is to start. That is the first moment at which
-// all of its quotas allow the job, but not before its reserved start.
+// placeAt returns when a job that keeps its place is planned to start. That is the first moment at
+// which all of its quotas allow the job, but not before its reserved start.
 func (r *reference) placeAt(j refJob) (Instant, bool) {
 	moments := []Instant{r.s.Now}
 	for _, x := range r.s.Running {
@@ -116,8 +116,8 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// remainingQuota returns what is left of an account's quotas after subtracting the job that keeps
-// its place there. It returns false if job j need not respect that place.
+// remainingQuota returns how much of an account's quotas is used when the job that keeps its place
+// there has started. If job j need not respect that place, it returns false.
 func (r *reference) remainingQuota(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return !r.cutOff(o) && r.keepsPlace(o, in) })
@@ -132,8 +132,8 @@ func (r *reference) remainingQuota(j refJob, in *Account) (refUse, bool) {
 	return r.runningUseAt(in, at).plus(useOf(k.Waiting), 1), true
 }
 
-// behindOwn reports whether a job waits for an earlier job of its account or group that keeps its
-// place.
+// behindOwn reports whether a job waits for an earlier job of its account or group, because that
+// job keeps its place.
 func (r *reference) behindOwn(j refJob) bool {
 	return slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool {
 		use, ok := r.remainingQuota(j, a)

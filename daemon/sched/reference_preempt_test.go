@@ -16,17 +16,18 @@ type refVictim struct {
 	chosen bool
 }
 
-// refStanding is what rule "Preemption" compares of two jobs.
+// refStanding contains the values of a job that rule "Preemption" compares with those of another
+// job.
 type refStanding struct {
 	job.Priority
 	guarded bool
 	settles bool
-	again   bool // it ran before
+	again   bool // the job ran before
 	score   float64
 	milli   int
 	program predict.Kind
 	untried bool
-	most    bool // it asks for more than half of the GPUs in service that could serve it
+	most    bool // the job asks for more than half of the GPUs that are in service and could serve it
 }
 
 func (j refJob) standing(s *Snapshot) refStanding {
@@ -42,7 +43,7 @@ func (j refJob) standing(s *Snapshot) refStanding {
 	return x
 }
 
-// runningStanding returns the job's standing once it runs, regardless of its batch.
+// runningStanding returns the standing that the job has without its batch once it runs.
 func (j refJob) runningStanding() refStanding {
 	return refStanding{
 		Priority: j.Request.Priority, guarded: j.guarded, score: j.score, milli: j.Request.GPUMilli,
@@ -104,7 +105,7 @@ func (r *reference) stillWaits(j refJob) bool {
 	return !r.cutOff(j) && starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
-// listVictims lists the preemptible jobs that have had their slice, the lowest-ranked first.
+// listVictims lists the preemptible jobs that have run for a slice, the lowest-ranked first.
 func (r *reference) listVictims() (list []*refVictim) {
 	for i := range r.s.Running {
 		x := &r.s.Running[i]
@@ -153,15 +154,16 @@ func truth(b bool) int {
 	return 0
 }
 
-// yieldsTo applies rule "Preemption" to two jobs, v running and j waiting.
+// yieldsTo applies rule "Preemption" to a running job v and a waiting job j.
 func (r *reference) yieldsTo(v, j refStanding) bool { return r.lower(v, j, 1) }
 
-// yieldsAmong applies the rule if v may be stopped together with other jobs.
+// yieldsAmong does what yieldsTo does, for a job v that may be stopped together with other jobs.
 func (r *reference) yieldsAmong(v, j refStanding) bool {
 	return r.yieldsTo(v, j) || v.milli < j.milli && r.lower(v, j, 8)
 }
 
-// lowerInTheMean reports whether the jobs that are stopped for job j score lower on average than j.
+// lowerInTheMean reports whether the mean score of the jobs that are stopped for job j is lower
+// than the score of j.
 func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 	scores, millis := 0.0, 0.0
 	for _, x := range list {
@@ -174,8 +176,8 @@ func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 	return scores <= max(millis, float64(j.milli))*j.score
 }
 
-// turn returns how long a preempted job that runs again is protected from jobs of its class and
-// number that are no wider or ask for at most half of the GPUs.
+// turn returns how long a preempted job that runs again is protected from some jobs of its class
+// and number: those that are no wider, or that ask for at most half of the GPUs.
 func (r *reference) turn(served time.Duration) time.Duration {
 	if served < r.s.Policy.Slice {
 		return max(4*served, r.s.Policy.Slice)
@@ -183,8 +185,8 @@ func (r *reference) turn(served time.Duration) time.Duration {
 	return 4 * r.s.Policy.Slice
 }
 
-// widerBy returns the factor by which a running job's score is multiplied before it is compared
-// with a waiting job's score.
+// widerBy returns the factor by which a running job's score is multiplied for the comparison with a
+// waiting job's score.
 func widerBy(v, j refStanding) float64 {
 	more := 1.0
 	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
@@ -213,8 +215,8 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 // well.
 func (r *reference) stopsSlowly(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
-// preemptFor stops the set of jobs whose end makes room for the job. Then it also stops a set that
-// makes room soon, if there is such a set.
+// preemptFor stops the set of jobs whose end makes room for job j. Then, if there is a set that
+// makes room soon, it also stops that set.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	gone, ok := r.firstSet(j, all, nil, false)
 	if !ok {
@@ -225,10 +227,10 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	return true
 }
 
-// firstSet tries all sets of the jobs that yield. It counts through them as binary numbers in which
-// the lowest-ranked job is the lowest bit. It returns the first set whose end lets the job fit, if
-// the jobs in the list gone have ended too. So the highest job of the set is as low as possible,
-// then the next highest job, and each job is needed.
+// firstSet tries all sets of the jobs that yield. It counts through the sets as binary numbers in
+// which the lowest-ranked job is the lowest bit. It returns the first set whose end lets job j fit,
+// if the jobs in the list gone have ended too. So the highest job of the set is as low as possible,
+// then the next highest job, and no job of the set could be left out.
 func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.stopsSlowly(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
@@ -278,8 +280,8 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	r.count(j, j.Request.CPUs)
 }
 
-// machineWithout returns the machine without these jobs, the part of it that is free soon, and what
-// the reservations then leave.
+// machineWithout returns the machine without the listed jobs, the part of it that is free soon, and
+// what the reservations then leave.
 func (r *reference) machineWithout(list []*refVictim) (freed, soon machine, kept []refKept) {
 	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {

@@ -12,7 +12,7 @@ import (
 )
 
 // A reference is a second scheduler, which decides by the rules of doc.go in the plainest way: it
-// sorts all jobs, looks at each job, and computes everything anew. It uses only a part of the
+// sorts all jobs, looks at each job, and keeps no results for reuse. It uses only a part of the
 // package: the types, the constants of the rules, and Account.Used, GPUTime and Capped. Each file
 // reference_*_test.go has one rule.
 type reference struct {
@@ -22,18 +22,18 @@ type reference struct {
 	kept    []refKept
 	place   []Placement
 	preempt []Preemption
-	freed   machine         // free once jobs that stop for others have ended
-	soon    machine         // freed, without what late victims free
-	looked  map[job.ID]bool // jobs examined as preemptors
+	freed   machine         // what is free once jobs that are stopped for others have ended
+	soon    machine         // like freed, but without what late victims free
+	looked  map[job.ID]bool // jobs for which victims were sought
 	news    map[*Account]*refNew
 	gates   map[*Throttle]int
-	given   map[refKind]bool // their jobs get no further reservation in this pass
+	given   map[refKind]bool // jobs of these kinds get no further reservation in this pass
 	vain    map[string]bool  // requests for which no reservation was possible
-	tries   map[*Account]int // number of such requests
-	most    int              // maximum of tries
+	tries   map[*Account]int // how many such requests each account has made
+	most    int              // the maximum of tries
 	started []refRun
 	begun   []refBegun
-	held    []job.ID   // jobs that fit and waited for others of their account
+	held    []job.ID   // jobs that fit, but wait for other jobs of their account
 	users   []*Account // users with waiting or running jobs
 }
 
@@ -45,7 +45,7 @@ type refKind struct {
 	run      time.Duration
 	late     time.Duration
 	batch    string
-	extent   refExtent // size in a batch
+	extent   refExtent // the job's size in a batch
 	measure  time.Duration
 	program  predict.Kind
 	untried  bool
@@ -62,7 +62,7 @@ type refNew struct {
 type refJob struct {
 	*Waiting
 	since   Instant
-	score   float64 // score once it runs, without its batch
+	score   float64 // the score of the job once it runs, without its batch
 	place   refPlace
 	guarded bool
 	run     time.Duration
@@ -120,8 +120,8 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	return r
 }
 
-// cutOff reports whether the job might still be running when the planned shutdown or reboot of the
-// machine begins.
+// cutOff reports whether the job, if started now, might still run when the planned shutdown or
+// reboot of the machine begins.
 func (r *reference) cutOff(j refJob) bool {
 	q, run := j.Request, 24*time.Hour
 	switch {
@@ -171,7 +171,7 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// requestText returns everything in a request but its priority, as text.
+// requestText returns a request without its priority, as text.
 func requestText(r *job.Request) string {
 	placeless := *r
 	placeless.Priority = job.Priority{}
@@ -182,7 +182,7 @@ func requestText(r *job.Request) string {
 	return string(text)
 }
 
-// powerOfTwo rounds up to a power of two seconds.
+// powerOfTwo rounds a duration up to a power of two seconds.
 func powerOfTwo(d time.Duration) time.Duration {
 	run := time.Second
 	for run < d {
@@ -241,8 +241,9 @@ func (r *reference) placeAll() {
 
 }
 
-// cpusFor returns the number of CPUs that a job counts for. That is the number it named, or else
-// its GPUs' part of the CPUs that go with all GPUs, but no more than is left, also in its quotas.
+// cpusFor returns the number of CPUs that a job counts for. That is the number that the job names.
+// If it names none, it is its GPUs' part of the CPUs that go with all GPUs, but no more than are
+// left on the machine and in the job's quotas.
 func (r *reference) cpusFor(j refJob, left machine) int {
 	w := j.Waiting
 	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {
@@ -327,7 +328,7 @@ func (r *reference) capped(w *Waiting) bool {
 	return false
 }
 
-// inWay reports whether the job, if started now, may still run at the reserved start.
+// inWay reports whether the job, if it starts now, may still run at the reserved start.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
 	if j.Request.Preemptible && r.yieldsTo(j.runningStanding(), k.then.standing(r.s)) {
@@ -340,13 +341,14 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 	return r.s.Now.Add(run) > k.at && r.s.Now.Add(late) > k.late
 }
 
-// leftFor returns what is free now and stays free at the start of each reservation that the job
-// would delay.
+// leftFor returns what is free now, without what must stay free because the job would delay
+// reservations.
 func (r *reference) leftFor(j refJob) machine { return r.reduce(r.now, j, r.kept) }
 
-// reduce reduces a machine to what remains for the job beside those of these reservations that the
-// job would delay. If an advance reservation gives a GPU to the job's account now, but not to the
-// account of the reservation's job, all that is free of that GPU remains.
+// reduce subtracts from a machine what the listed reservations keep from the job. These are only
+// the reservations that the job would delay. An advance reservation may give a GPU to the job's
+// account now, but not to the account of the reserved job: all that is free of such a GPU then
+// remains.
 func (r *reference) reduce(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {
@@ -373,8 +375,8 @@ func (r *reference) ownsGPU(a *Account, gpu int) bool {
 	})
 }
 
-// quotaCount returns how much a request counts in quotas of GPUs: a part that no other job can
-// share counts as a whole GPU.
+// quotaCount returns what a request counts in quotas of GPUs, in thousandths. A part that chooses
+// its GPU counts as a whole GPU.
 func quotaCount(q *job.Request) int {
 	if q.GPUMilli%1000 == 0 {
 		return q.GPUMilli

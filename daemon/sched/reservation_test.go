@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// busyDay adds jobs of two users that together ask for more than the machine has. Each job runs for
-// a part of what is expected.
+// busyDay adds jobs of two users. Together the jobs ask for more than the machine has. Each job
+// runs for a fraction of its expected run time.
 func (l *loop) busyDay(part func() float64) {
 	users := []*Account{{UID: 1001}, {UID: 1002}}
 	for i := range 120 {
@@ -25,7 +25,8 @@ func (l *loop) busyDay(part func() float64) {
 }
 
 // Jobs that start behind a reservation never delay it: while jobs end no later than expected, the
-// start of the first reservation moves later only when a job that goes before it has started.
+// start of the first reservation moves to a later time only if a job that goes before the reserved
+// job has started.
 func TestReservationNeverMovesLater(t *testing.T) {
 	kept := 0
 	for seed := range drawing(60) {
@@ -52,8 +53,8 @@ func TestReservationNeverMovesLater(t *testing.T) {
 	}
 }
 
-// With exact run times and no jobs that go before, a job starts at the very moment that was first
-// reserved for it. Preemptible jobs change nothing if they do not yield to others.
+// With exact run times and no jobs that go before it, a job starts at the very moment that was
+// first reserved for it. Preemptible jobs change nothing if they do not yield to others.
 func TestReservedStartsOnTime(t *testing.T) {
 	checked := 0
 	for seed := range drawing(60) {
@@ -82,7 +83,7 @@ func TestReservedStartsOnTime(t *testing.T) {
 	}
 }
 
-// Jobs that differ only in when they came start in the order in which they came.
+// Jobs that differ only in the time at which they came start in the order in which they came.
 func TestFirstComeAmongEquals(t *testing.T) {
 	pairs := 0
 	for seed := range drawing(30) {

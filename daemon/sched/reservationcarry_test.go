@@ -41,8 +41,8 @@ func (d *randomMachine) carryOut(place []Placement) error {
 	return d.checkQuotas(place)
 }
 
-// checkRoom checks that job slots, memory and CPUs suffice for the started jobs. It skips resources
-// that a job does not ask for.
+// checkRoom checks that there are enough job slots, memory and CPUs for the started jobs. If a job
+// does not ask for a resource, checkRoom does not check that resource.
 func (d *randomMachine) checkRoom(place []Placement) error {
 	h := &d.s.Host
 	for _, x := range place {
@@ -115,7 +115,7 @@ func (d *randomMachine) started(w *Waiting, x Placement) {
 	}
 }
 
-// checkQuotas checks invariant 6 for accounts whose jobs the plan starts.
+// checkQuotas checks invariant 6 for the accounts whose jobs the plan starts.
 func (d *randomMachine) checkQuotas(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]

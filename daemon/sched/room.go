@@ -5,19 +5,19 @@ import "github.com/gpusched/gpusched/daemon/job"
 // room holds what the machine has left.
 type room struct {
 	pass  *pass
-	start capacity // what is left as the pass begins
+	start capacity // what is left when the pass begins
 	now   capacity // start minus what the pass has given to jobs
 	final capacity // what is left once all running jobs have ended
 }
 
-// begin sets start, now and final as the pass begins.
+// begin sets start, now and final when the pass begins.
 func (r *room) begin() {
 	r.start.open(r.pass.s)
 	r.now.copyFrom(&r.start)
 	r.openFinal()
 }
 
-// query asks whether a capacity has what a job needs: a job of one shape and account, at one
+// query asks whether a capacity has what a job of a given shape and account needs at a given
 // moment.
 type query struct {
 	shape   *resourceShape
@@ -34,12 +34,12 @@ type horizon int8
 // The horizons are these.
 const (
 	whenNow   horizon = iota
-	whenFreed         // once preempted jobs have ended
+	whenFreed         // when preempted jobs have ended
 	whenAhead         // in the future, when only foreign processes remain
 	whenEver          // in the future, after all advance reservations
 )
 
-// An answer caches what a pass finds out about the GPUs of a footprint.
+// An answer keeps what a pass has found out about the GPUs of a footprint.
 type answer uint8
 
 const (
@@ -66,8 +66,8 @@ func (s *Snapshot) mayUse(q *query, l *capacity, i int) bool {
 	return q.open || q.when == whenEver || s.advanceReservationFor(q, i) == nil
 }
 
-// wholeFits reports whether a GPU that the query's job may use is free as a whole. partFits reports
-// whether such a GPU has room for the part that the query asks for.
+// wholeFits reports whether a GPU is free as a whole for the query's job. partFits reports whether
+// a GPU has room for the part that the query asks for. Both need a GPU that the job may use.
 func (s *Snapshot) wholeFits(q *query, l *capacity, i int) bool {
 	r := &l.gpus[i]
 	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && s.GPUs[i].Occupied)
@@ -105,8 +105,8 @@ func (r *room) gpusFit(q *query, l *capacity) bool {
 	return whole >= sh.whole && (sh.part == 0 || onlyPart > 0 || both > 0 && whole > sh.whole)
 }
 
-// fitsAtStart reports whether the GPUs of a shape were free as the pass began, ignoring advance
-// reservations. GPUs that were not free then do not become free during the pass.
+// fitsAtStart reports whether the GPUs of a shape were free when the pass began. It ignores advance
+// reservations. GPUs that were not free at that time do not become free during the pass.
 func (r *room) fitsAtStart(q query) bool {
 	f := q.shape.footprint
 	if f.atStart == unasked {
@@ -116,7 +116,7 @@ func (r *room) fitsAtStart(q query) bool {
 	return f.atStart == yes
 }
 
-// fitsEver reports whether a job of the shape fits once all running jobs have ended, ignoring
+// fitsEver reports whether a job of the shape fits once all running jobs have ended. It ignores
 // advance reservations.
 func (r *room) fitsEver(sh *resourceShape) bool {
 	if !r.final.canTake(&sh.amount) {
@@ -145,8 +145,8 @@ func (r *room) openFinal() {
 	}
 }
 
-// isCapped reports whether the pass skips jobs of this amount, because a quota refuses them, or
-// because all slots for jobs without GPUs are taken.
+// isCapped reports whether the pass skips jobs of the given amount. It does so if a quota refuses
+// them, or if they are without GPUs and all slots for such jobs are taken.
 func (r *room) isCapped(a *Account, n *amount) bool {
 	return !a.unbounded && a.isCapped(n) || n.milli == 0 && r.now.noGPU.slots <= 0
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// sampling identifies one of several futures. Their number is prime.
+// sampling identifies one of several futures. The number of futures is prime.
 type sampling struct{ number, of int }
 
 // quantile returns the fraction of similar jobs that run shorter than the job does in this future.
 // The range from 0 to 1 is divided into equal parts, as many as there are futures. Each future
-// takes the middle of one part, and no two futures take the same. Which future takes which part
-// differs for nearly every job.
+// takes the middle of one part, and no two futures take the same part. For nearly every job, the
+// parts are given to the futures in another order.
 func (s sampling) quantile(id job.ID) float64 {
 	h := uint64(id) * 0x9e3779b97f4a7c15 // a common way to mix bits (splitmix64)
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
@@ -23,8 +23,8 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime returns the run time, in this future, of a job that has already run for the given time.
-// It stays the same if the job is preempted.
+// runTime returns the run time, in this future, of a job that has run for the given time already.
+// If the job is preempted, its run time stays the same.
 func (f *future) runTime(id job.ID, e *predict.Estimate, elapsed time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
@@ -34,7 +34,7 @@ func (f *future) runTime(id job.ID, e *predict.Estimate, elapsed time.Duration) 
 	return d
 }
 
-// setEnd sets the real end of a running job, if the job has an estimate. If nothing is known of
+// setEnd sets the real end of a running job if the job has an estimate. If nothing is known about
 // similar jobs, only the job's limit ends it.
 func (f *future) setEnd(r *Running, x *fate) {
 	switch {

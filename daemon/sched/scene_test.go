@@ -38,8 +38,8 @@ func (sc *scene) user(name string) *Account {
 	return sc.users[name]
 }
 
-// runJob puts a job of ann's on GPUs. It began an hour before noon, without a wait, and ends at the
-// given time after noon.
+// runJob puts a job of ann's on GPUs. The job began an hour before noon, without a wait, and ends
+// at the given time after noon.
 func (sc *scene) runJob(id job.ID, end time.Duration, grants ...Grant) *Running {
 	for _, g := range grants {
 		held := &sc.s.GPUs[g.GPU].Held
@@ -61,7 +61,7 @@ func onGPUs(gpus ...int) (list []Grant) {
 	return list
 }
 
-// queueJob queues a job of ann's that is expected to run for an hour. It came 100 - id seconds
+// queueJob queues a job of ann's that is expected to run for an hour. The job came 100 - id seconds
 // before noon, so jobs come in the order of their ids.
 func (sc *scene) queueJob(id job.ID, milli int, change ...func(*Waiting)) {
 	w := Waiting{

@@ -15,10 +15,10 @@ type needs struct {
 	spread  bool
 	limit   time.Duration // 0: none
 	yields  bool          // the job is preemptible
-	returns bool          // it is, and starts again after a reboot
+	returns bool          // the job is preemptible, and starts again after a reboot
 }
 
-// amount is how much a job asks for. It is small, since a pass reads one for each bucket.
+// amount is how much a job asks for. It is a small struct, since a pass reads one for each bucket.
 type amount struct {
 	milli     int // GPUs, in thousandths
 	quota     int // GPUs as quotas count them, in thousandths
@@ -35,7 +35,7 @@ func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpu
 
 // gpuNeeds is what a GPU must have so that a job can use it.
 type gpuNeeds struct {
-	gpuMem  int64 // memory of each GPU
+	gpuMem  int64 // the memory of each GPU
 	maxLoad int
 	maxUsed int
 	ids     gpuSet
@@ -57,7 +57,7 @@ func needsOf(r *job.Request) needs {
 
 // cpusFor returns how many CPUs a job occupies if it starts within this capacity. A job that names
 // a number occupies that many. A job that names no number never waits for CPUs. It occupies its
-// GPUs' part of the CPUs, or fewer if the capacity and the quotas have fewer.
+// GPUs' part of the CPUs, or fewer if the capacity or the quotas have fewer left.
 func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	if sh.cpus > 0 {
 		return sh.cpus
@@ -69,7 +69,7 @@ func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	return max(0, min(part, l.cpus))
 }
 
-// gpuSet is a set of GPU indexes as bits; "" is no set.
+// gpuSet is a set of GPU indexes, as bits. "" means that there is no set.
 type gpuSet string
 
 func setOf(list []int) gpuSet {
@@ -89,17 +89,17 @@ func setOf(list []int) gpuSet {
 
 func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(index%8)&1 == 1 }
 
-// resourceShape is shared by jobs with the same needs: if one of them fits, all of them do.
+// resourceShape is shared by jobs with the same needs. If one of these jobs fits, all of them do.
 type resourceShape struct {
 	needs
 	*footprint
 	refs int
 
-	hopeless uint64 // the last pass in which no reservation was possible for this shape
+	hopeless uint64 // the number of the last pass in which no reservation was possible for this shape
 }
 
-// footprint is shared by shapes that need the same of GPUs. A pass examines the GPUs once for all
-// these shapes.
+// footprint is shared by the shapes that have the same GPU needs. A pass examines the GPUs only
+// once for all these shapes.
 type footprint struct {
 	key    footprintKey
 	shapes int
@@ -107,13 +107,13 @@ type footprint struct {
 	part   int
 	alone  bool // no foreign process may be on the job's whole GPUs
 
-	machine uint64 // the Snapshot.Machine for which qual is valid
-	qual    []bool // by position: whether the GPU could ever serve these jobs
+	machine uint64 // the value of Snapshot.Machine for which qual is valid
+	qual    []bool // by position, whether each GPU could ever serve these jobs
 
-	pass      uint64 // the pass for which the fields below are valid
-	inService int    // number of GPUs in service that could serve these jobs
-	atStart   answer // the GPUs were free as the pass began
-	ever      answer // the GPUs are free once all running jobs have ended
+	pass      uint64 // the number of the pass for which the fields below are valid
+	inService int    // the number of GPUs that are in service and could serve these jobs
+	atStart   answer // whether the GPUs were free when the pass began
+	ever      answer // whether the GPUs are free once all running jobs have ended
 }
 
 func newShape(r *job.Request) *resourceShape {
@@ -152,8 +152,8 @@ func (n *gpuNeeds) allows(index int) bool {
 	return true
 }
 
-// takes reports whether a GPU is of the type that the job asks for. If there are whole GPUs too, a
-// job gets a slice only if it names slices, by its type or by their indexes.
+// takes reports whether a GPU is of the type that the job asks for. If the machine has whole GPUs
+// too, a job gets a slice only if the job names slices, by their type or by their indexes.
 func (n *gpuNeeds) takes(g *GPU) bool {
 	if g.OnlyNamed && n.ids == "" && n.from == "" && !gpu.NamesSlice(n.gpuType) {
 		return false
@@ -163,8 +163,8 @@ func (n *gpuNeeds) takes(g *GPU) bool {
 
 func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMatches(want) }
 
-// partBytes returns how much memory a part of the GPU includes: the requested amount, or if there
-// is none, the same part of the usable memory.
+// partBytes returns the memory that comes with the part of the GPU: the requested amount or, if
+// none was requested, the same part of the usable memory.
 func (sh *resourceShape) partBytes(g *GPU) int64 {
 	if sh.gpuMem > 0 {
 		return sh.gpuMem
@@ -172,8 +172,8 @@ func (sh *resourceShape) partBytes(g *GPU) int64 {
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
 }
 
-// partFits reports whether the GPU has the memory of the part. If the job did not ask for a number
-// of bytes, the part may lack the memory that the driver takes for itself.
+// partFits reports whether the GPU has enough memory for the part. If the job did not ask for a
+// number of bytes, the part may be smaller by the slack.
 func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	if sh.gpuMem > 0 {
 		return free >= sh.gpuMem
@@ -181,8 +181,9 @@ func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	return free+g.SlackBytes >= sh.partBytes(g)
 }
 
-// withinLimits reports whether the GPU's load and memory in use are within the limits of the job
-// and the site, as far as they are known at the horizon. If not, it returns the first reason.
+// withinLimits reports whether the GPU's load and its used memory are within the limits of the job
+// and the site. It considers what is known of them at the horizon. If a limit is exceeded, it
+// returns the first reason.
 func (sh *resourceShape) withinLimits(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
 	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
 	load, bytes := g.knownUse(at)
@@ -198,7 +199,7 @@ func (sh *resourceShape) withinLimits(p *Policy, g *GPU, at horizon) (job.Reason
 	return job.Reason{}, true
 }
 
-// tighter returns the stricter of two limits. A limit of 0 means none.
+// tighter returns the stricter of two limits. A limit of 0 means that there is no limit.
 func tighter(a, b int) int {
 	if a == 0 || b != 0 && b < a {
 		return b

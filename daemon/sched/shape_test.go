@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// notRead are the fields of a request that placement does not read, with the reason.
+// notRead has the fields of a request that placement does not read, with the reasons.
 var notRead = map[string]string{
 	"GPUVisible": "names the GPUs to the job", "Grace": "a part of the running job's notice",
 	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "held jobs do not wait here", "Requeue": "after an end, and of preemptible jobs when the machine ends",
@@ -20,7 +20,7 @@ var notRead = map[string]string{
 	"Derived":     "for predictions and people, and MemMilli of a part for quotas",
 }
 
-// Requests that differ in a field that placement reads have different needs. Every other field is
+// If two requests differ in a field that placement reads, their needs differ. All other fields are
 // listed in notRead.
 func TestNeeds(t *testing.T) {
 	request := reflect.TypeFor[job.Request]()
@@ -40,7 +40,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// fill sets a value that is not zero.
+// fill sets v to a value that is not zero.
 func fill(t *testing.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -21,7 +21,7 @@ func At(t time.Time) Instant { return Instant(t.UnixNano()) }
 // Time is the inverse of At.
 func (i Instant) Time() time.Time { return time.Unix(0, int64(i)) }
 
-// Add returns the moment d later, or Never if that overflows.
+// Add returns the moment that is later by d. If it would overflow, Add returns Never.
 func (i Instant) Add(d time.Duration) Instant {
 	if d > 0 && i > Never-Instant(d) {
 		return Never
@@ -29,18 +29,18 @@ func (i Instant) Add(d time.Duration) Instant {
 	return i + Instant(d)
 }
 
-// GPUState is the reason a GPU can take no job, or OK.
+// GPUState is the reason why a GPU can take no job, or OK.
 type GPUState string
 
 // The states. A GPU in state OK may still be full.
 const (
 	OK       GPUState = "ok"
-	Paused   GPUState = "paused"   // by an administrator
-	Drained  GPUState = "drained"  // paused by an administrator, to be taken out of service
+	Paused   GPUState = "paused"   // an administrator keeps new jobs off it
+	Drained  GPUState = "drained"  // an administrator takes it out of service
 	Unknown  GPUState = "unknown"  // the driver has not answered lately
-	Lost     GPUState = "lost"     // gone or broken, according to the driver
-	Sick     GPUState = "sick"     // needs a reset or an inspection after an error
-	Cleaning GPUState = "cleaning" // a job left it and the check is not done
+	Lost     GPUState = "lost"     // gone or broken, by the driver's reports
+	Sick     GPUState = "sick"     // it needs a reset or an inspection after an error
+	Cleaning GPUState = "cleaning" // a job left it, and nobody knows yet whether it is clean
 	Suspect  GPUState = "suspect"  // a job left something behind
 )
 
@@ -49,7 +49,7 @@ type Hold struct {
 	Job          job.ID
 	Milli        int
 	PromiseBytes int64 // GPU memory promised to the job; 0: none
-	SeenBytes    int64 // GPU memory that the job used when last sampled
+	SeenBytes    int64 // GPU memory that the job used in the last sample
 }
 
 // GPU is one GPU as placement sees it.
@@ -58,33 +58,33 @@ type GPU struct {
 	Model         string
 	State         GPUState
 	Detail        job.Message // why the GPU is in this state
-	CleaningAfter job.ID      // job after which the GPU is cleaned
+	CleaningAfter job.ID      // the job after which the GPU is cleaned
 	ReadyAt       Instant     // when the GPU is expected to be OK again; 0: unknown
 	MemTotalBytes int64       // without what the driver keeps for itself; 0: unknown
-	MemFreeBytes  int64       // according to the driver
-	UsableBytes   int64       // part of the total that jobs can have
-	SlackBytes    int64       // memory that a share of the GPU may lack
+	MemFreeBytes  int64       // as the driver reports it
+	UsableBytes   int64       // the part of the total that jobs can have
+	SlackBytes    int64       // a share of the GPU's memory may be smaller by this much
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
-	WholeOnly     bool // the GPU is not shared in parts
-	Slice         bool // the GPU is a slice of one in MIG mode; it is WholeOnly
+	WholeOnly     bool // jobs get no parts of the GPU
+	Slice         bool // the GPU is a slice of a GPU in MIG mode; it is then WholeOnly
 	OnlyNamed     bool // the GPU is a slice, and there are whole GPUs: only jobs that name slices get it
 
 	Foreign         bool  // a process that belongs to no job is on the GPU
-	ForeignBytes    int64 // memory of such processes, as far as the driver tells
+	ForeignBytes    int64 // those amounts of such processes' memory that the driver reports
 	ForeignComputes bool  // one of these processes computes
-	Occupied        bool  // these processes keep out jobs that ask for exclusive whole GPUs
+	Occupied        bool  // because of these processes, jobs that ask for exclusive whole GPUs do not get the GPU
 }
 
-// isUnread reports whether the driver has not yet told the GPU's model or memory size. An example
-// is a GPU that was lost from the beginning.
+// isUnread reports whether the driver has not reported the GPU's model or memory size yet. An
+// example is a GPU that was lost from the beginning.
 func (g *GPU) isUnread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
 // usesHostMemory reports whether the GPU uses only host memory. The driver reports nothing about
-// that memory: none of it can be promised, and no limit on it is checked.
+// that memory. So none of it can be promised, and no limit on it is checked.
 func (g *GPU) usesHostMemory() bool { return g.MemTotalBytes == 0 && !g.isUnread() }
 
-// inService reports whether the GPU serves jobs now, or will once it is cleaned.
+// inService reports whether the GPU serves jobs now, or will do so once it is cleaned.
 func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
 
 // freeMem returns the memory that can be promised to a new job.
@@ -96,7 +96,7 @@ func (g *GPU) freeMem() int64 {
 	return free
 }
 
-// share returns the part of the GPU that is not given to any job, in thousandths.
+// share returns the part of the GPU that no job has, in thousandths.
 func (g *GPU) share() int {
 	milli := job.WholeGPU
 	for _, h := range g.Held {
@@ -113,9 +113,9 @@ func (g *GPU) percent(bytes int64) int {
 	return int(bytes * 100 / g.MemTotalBytes)
 }
 
-// knownUse returns the GPU's load and memory in use, as far as they are known at the horizon. A
-// load of -1 means unknown. Memory of foreign processes stays in use. After jobs have left the GPU
-// its load is unknown, unless a foreign process computes.
+// knownUse returns the GPU's load and its used memory, or what is known of them at the horizon. A
+// load of -1 means unknown. The memory of foreign processes stays in use. When jobs have left the
+// GPU, its load is unknown, unless a foreign process computes.
 func (g *GPU) knownUse(at horizon) (load int, bytes int64) {
 	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if at == whenNow || at == whenFreed && len(g.Held) == 0 {
@@ -131,7 +131,7 @@ func (g *GPU) knownUse(at horizon) (load int, bytes int64) {
 type Grant struct {
 	GPU   int
 	Milli int
-	Bytes int64 // promised memory; of a running job, what its end frees: the larger of promise and use
+	Bytes int64 // the promised memory; for a running job, what its end frees: the larger of promise and use
 }
 
 // Running is a job that holds GPUs or host resources.
@@ -140,31 +140,31 @@ type Running struct {
 	Grants        []Grant
 	MemBytes      int64
 	CPUs          int           // number of CPUs that the job occupies
-	Quota         int           // GPUs that quotas count for the job, in milli
+	Quota         int           // the GPUs that quotas count for the job, in thousandths
 	End           Instant       // expected end; not before Snapshot.Now
-	Late          Instant       // when four in five similar jobs will have ended; ignored if before End
+	Late          Instant       // the time by which four in five similar jobs have ended; ignored if before End
 	Stopping      bool          // the job was told to stop
 	Still         Instant       // when the job's suspension ends; Never: unknown; 0: it is not suspended
-	Notice        time.Duration // time that the job needs to stop; once it was told to stop, the time left
+	Notice        time.Duration // how long the job takes to stop; once it was told to stop, the time left
 	Preemptible   bool
 	Priority      job.Priority
 	Account       *Account
-	Since         Instant // start of the job minus its wait before
+	Since         Instant // Start minus the time for which the job had waited
 	Start         Instant
-	SuspendedTime time.Duration // time since Start during which the job was suspended
-	Expected      time.Duration // run time, including earlier attempts
-	Effort        time.Duration // see predict.Estimate.Effort; 0: Expected minus the time that the job ran
+	SuspendedTime time.Duration // for how long since Start the job was suspended
+	Expected      time.Duration // run time, including that of earlier attempts
+	Effort        time.Duration // see predict.Estimate.Effort; 0: Expected minus the time for which the job has run
 	Program       predict.Kind  // user, size and program, without the arguments
 	Untried       bool          // too few jobs of this kind have ended to know how long they run
 	Served        time.Duration // run time of earlier attempts
 	Guarded       bool          // the job was guarded when it started
 	Rate          Rate
-	Request       *job.Request // for forecasts: the job's request if it is queued again after a preemption; nil: it is not
-	Throttle      *Throttle    // throttle of its array; nil: none
+	Request       *job.Request // the request, for forecasts; nil: after a preemption, the job is not queued again
+	Throttle      *Throttle    // the throttle of the job's array; nil: none
 }
 
-// goneBy returns when the job is expected to be gone. This is its late end or the argument latest,
-// whichever is first, but not before its expected end.
+// goneBy returns when the job is expected to be gone: at its late end, but at most at the moment
+// latest. It is never before the job's expected end.
 func (r *Running) goneBy(latest Instant) Instant { return max(r.End, min(r.Late, latest)) }
 
 // milli returns the sum of the job's grants, in thousandths of a GPU.
@@ -175,22 +175,22 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
-// runTimeAt returns how long the job will have run at the given moment, if a suspended job
-// continues at once.
+// runTimeAt returns how long the job will have run at the given moment. It assumes that a suspended
+// job continues at once.
 func (r *Running) runTimeAt(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }
 
 func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
 
-// Host is what the machine has in addition to GPUs.
+// Host is what the machine has besides GPUs.
 type Host struct {
 	MemBytes     int64  // memory that can be promised to jobs; 0: unlimited
 	PromisedMem  int64  // memory promised to running jobs
 	CPUs         int    // CPUs that can be promised to jobs; 0: unlimited
 	PromisedCPUs int    // CPUs promised to running jobs
-	GPUCPUs      int    // number of CPUs that go with all GPUs together, for jobs that name no number of CPUs
-	Running      int    // number of jobs that have a systemd unit
+	GPUCPUs      int    // how many CPUs go with all GPUs together, for jobs that name no number of CPUs
+	Running      int    // how many jobs have a systemd unit
 	MaxRunning   int    // 0: no limit
 	NoGPUSlots   int    // part of MaxRunning for all jobs without GPUs; 0: all
 	NoGPUMem     int64  // part of MemBytes for all jobs without GPUs; a single such job may have more
@@ -199,7 +199,7 @@ type Host struct {
 	NoGPUs       string // a sentence: why this machine has no usable GPU; "": it has one, or this is unknown
 }
 
-// cpusOf returns the number of CPUs that go with this part of the machine's GPUs.
+// cpusOf returns the number of CPUs that go with the given part of the machine's GPUs.
 func (h *Host) cpusOf(milli, gpus int) int {
 	if gpus == 0 {
 		return 0
@@ -213,20 +213,20 @@ type AdvanceReservation struct {
 	From, To Instant
 	UIDs     []int
 	Groups   []string
-	Detail   job.Message // a text that says for whom and when
+	Detail   job.Message // for people: for whom, and when
 }
 
-// Snapshot is everything that a plan depends on, except the queue. GPUs are in index order.
+// Snapshot is everything on which a plan depends, except the queue. The GPUs are sorted by index.
 type Snapshot struct {
 	Now       Instant
 	Policy    Policy
 	GPUs      []GPU
-	Machine   uint64  // changes when a GPU comes, goes, or changes its model or size
+	Machine   uint64  // changes when a GPU comes or goes, or changes its model or size
 	Links     []int32 // weight of the link between GPUs a and b at a*len(GPUs)+b; empty: all links are alike
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
-	End       AdvanceReservation // planned shutdown of the machine; To is 0 if there is none
+	End       AdvanceReservation // the planned shutdown of the machine; if there is none, To is 0
 	GuardOpen bool               // guarded jobs go first now
 }
 
@@ -241,7 +241,7 @@ type Placement struct {
 // Preemption stops a running job for a waiting one.
 type Preemption struct{ Victim, For job.ID }
 
-// BackfillReservation is a reservation that the pass made for a job that does not fit.
+// BackfillReservation is a reservation that a pass made for a job that does not fit.
 type BackfillReservation struct {
 	Job job.ID
 	At  Instant
@@ -252,5 +252,5 @@ type Plan struct {
 	Place    []Placement
 	Preempt  []Preemption
 	Backfill []BackfillReservation
-	Wake     Instant // when to plan again if nothing happens before; Never: not at all
+	Wake     Instant // when to plan again if nothing happens before; Never: no such time
 }

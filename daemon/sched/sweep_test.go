@@ -10,18 +10,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// fewRuns is the number of jobs of a kind that must have ended before its run time counts as known,
-// as in the core.
+// fewRuns is the number of jobs of a kind that must have ended before the kind's run time counts as
+// known, as in the core.
 const fewRuns = 5
 
-// learn notes the run time of a job that has ended, for the predictions of its kind.
+// learn notes the run time of an ended job, for predictions about other jobs of its kind.
 func (l *loop) learn(j *loopJob) {
 	if l.learned != nil {
 		l.learned.Observe(j.kind, j.run, true, l.s.Now.Time())
 	}
 }
 
-// applyEstimates requeues waiting jobs with the run times that were learned.
+// applyEstimates updates the waiting jobs with the run times that were learned.
 func (l *loop) applyEstimates() {
 	if l.learned == nil {
 		return
@@ -46,20 +46,20 @@ func (l *loop) believeRunning(r *Running, j *loopJob) {
 	}
 }
 
-// sweep is a loop in which bob's jobs, which are all alike, have all GPUs, and more of them wait.
-// Then some of alice's jobs come. Each asks for as much as one of bob's jobs.
+// sweep is a loop in which bob's jobs, which are all alike, have all GPUs, and more of bob's jobs
+// wait. Then some jobs of alice's come. Each asks for as much as one job of bob's.
 type sweep struct {
 	*loop
 	bob, alice *Account
 	milli      int
 	run        time.Duration
 	words      bool // all jobs have different commands
-	ended      int  // number of jobs that had ended before
+	ended      int  // how many jobs of each kind had ended before
 	priority   job.Priority
-	askers     map[job.ID]int // number of jobs stopped for each of alice's jobs
+	askers     map[job.ID]int // how many jobs were stopped for each of alice's jobs
 }
 
-// newSweep returns a sweep on a machine with this number of GPUs.
+// newSweep returns a sweep on a machine with wide GPUs.
 func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	policy := example(t, 1).s.Policy
 	policy.Slice = slice
@@ -72,7 +72,7 @@ func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	return w
 }
 
-// submit adds n of bob's jobs. They arrive the given time after noon.
+// submit adds n jobs of bob's, which arrive at the given time after noon.
 func (w *sweep) submit(n int, after time.Duration) {
 	for range n {
 		j := w.add(after, w.bob, job.Request{GPUMilli: w.milli, Preemptible: true, Priority: w.priority}, w.run)
@@ -96,10 +96,10 @@ func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Dur
 	return j
 }
 
-// judge checks what gpusched-policy(7) says of sweeps. A job that was preempted preempts no job of
-// its class and number, so the jobs do not take turns. For a job that asks for as much as one job
-// of the sweep, only one job is stopped. While the run time of a sweep is unknown, none of its jobs
-// is stopped for another of its jobs.
+// judge checks what gpusched-policy(7) says about sweeps. A job that was preempted preempts no job
+// of its class and number, so jobs do not preempt each other in turn. For a job that asks for as
+// much as one job of the sweep, only one job is stopped. While the run time of a sweep is unknown,
+// none of its jobs is stopped for another of its jobs.
 func (w *sweep) judge(plan *Plan, _ []job.ID) {
 	for _, v := range plan.Preempt {
 		victim, other := w.jobs[v.Victim-1], w.jobs[v.For-1]
@@ -121,8 +121,8 @@ func (w *sweep) untried(j *loopJob) bool {
 	return e.Ended < fewRuns
 }
 
-// In TestRanBefore a preemptible job that ran before asks for some of four GPUs. Each GPU is held
-// by a job.
+// In TestRanBefore a preemptible job that ran before asks for some of four GPUs. Other jobs hold
+// all four.
 func TestRanBefore(t *testing.T) {
 	readPolicy(t).hasSentence("A preemptible job that has run before and waits to run again does not stop another job of its class and number either, " +
 		"except in these two cases.")
@@ -181,8 +181,8 @@ func TestOneStopForOneAsker(t *testing.T) {
 	}
 }
 
-// TestSweepsDoNotTakeTurns draws sweeps of more jobs than the machine has room for, and jobs that
-// arrive meanwhile.
+// TestSweepsDoNotTakeTurns draws sweeps with more jobs than the machine has room for, and jobs that
+// arrive while these sweeps run.
 func TestSweepsDoNotTakeTurns(t *testing.T) {
 	for seed := range drawing(150) {
 		d := newLoop(t, seed, 1, Policy{})

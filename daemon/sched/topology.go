@@ -12,8 +12,8 @@ const maxExact = 16
 // the fewest GPUs with foreign processes, then the set with the heaviest links inside, then the set
 // that leaves the heaviest links among the other candidates, then the lowest positions. The links
 // among the others weigh as much as all links, minus the links of each member, plus the links
-// inside, since these were subtracted twice. So among sets with equal weight inside, the set whose
-// members' links are lightest leaves the most.
+// inside, since these were subtracted twice. So if several sets have equal weight inside, the set
+// whose members have the lightest links leaves the most.
 func (c *chooser) chooseSet(list []int, n int) []int {
 	c.set = c.set[:0]
 	if n == 0 {
@@ -54,7 +54,7 @@ func (c *chooser) lowestSet(list []int, n int) []int {
 	return c.set
 }
 
-// link returns the weight of the link between two GPUs, 0 for a GPU and itself.
+// link returns the weight of the link between two GPUs. For a GPU and itself it returns 0.
 func (c *chooser) link(a, b int) int64 {
 	if a == b {
 		return 0
@@ -62,8 +62,8 @@ func (c *chooser) link(a, b int) int64 {
 	return int64(c.pass.s.Links[a*len(c.pass.s.GPUs)+b])
 }
 
-// setScore has the values by which sets are compared: first GPUs with foreign processes, then links
-// inside, then all links of the members.
+// setScore has the values by which sets are compared: first the number of GPUs with foreign
+// processes, then the weight of the links inside, then the weight of all links of the members.
 type setScore struct{ foreign, inside, degree int64 }
 
 func (w setScore) better(o setScore) bool {
@@ -74,7 +74,7 @@ func (w setScore) better(o setScore) bool {
 }
 
 // compareSets compares all sets of n among at most 16 candidates. A set is a bit mask. The masks
-// are counted down from the highest, so that the lowest positions come first.
+// are tried from the highest to the lowest, so that the lowest positions come first.
 func (c *chooser) compareSets(list []int, n int) {
 	var best setScore
 	k := len(list)
@@ -104,8 +104,8 @@ func (c *chooser) take(list []int, in []bool) {
 	}
 }
 
-// greedy grows a set from each candidate by the heaviest link, keeps the best set and improves it
-// by swaps.
+// greedy builds a set from each candidate by always adding the heaviest link. It keeps the best
+// set, and improves it by swaps.
 func (c *chooser) greedy(list []int, n int) {
 	var best setScore
 	in := make([]bool, len(list))
@@ -146,7 +146,7 @@ func (c *chooser) heaviest(list []int, in []bool) int {
 	return best
 }
 
-// score rates a set.
+// score computes the values of a set.
 func (c *chooser) score(list []int, in []bool) (w setScore) {
 	for at, a := range list {
 		if !in[at] {
@@ -165,8 +165,8 @@ func (c *chooser) score(list []int, in []bool) (w setScore) {
 	return w
 }
 
-// swap makes the first exchange of a member for another candidate that improves the set. It reports
-// whether there was one.
+// swap exchanges a member for another candidate. It makes the first exchange that improves the set,
+// and reports whether there was one.
 func (c *chooser) swap(list []int, in []bool, best *setScore) bool {
 	for out := range list {
 		for other := range list {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// link connects GPUs of a scene, all with all.
+// link connects each of the given GPUs of a scene with each other one.
 func (sc *scene) link(weight int32, gpus ...int) {
 	n := len(sc.s.GPUs)
 	if len(sc.s.Links) == 0 {
@@ -66,9 +66,9 @@ func TestIslands(t *testing.T) {
 	}
 }
 
-// TestSetIsTheBestOfAll compares the choice among up to 10 GPUs with all sets: fewest foreign GPUs,
-// then the heaviest links inside, then the heaviest links among the other GPUs, then the lowest
-// positions.
+// TestSetIsTheBestOfAll compares the choice among up to 10 GPUs with all possible sets. The best
+// set has the fewest GPUs with foreign processes, then the heaviest links inside, then the heaviest
+// links among the other GPUs, then the lowest positions.
 func TestSetIsTheBestOfAll(t *testing.T) {
 	for seed := range drawing(2000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -90,8 +90,8 @@ func TestSetIsTheBestOfAll(t *testing.T) {
 	}
 }
 
-// randomLinks connects all GPUs with weights from a list, makes some GPUs foreign, and returns some
-// of the GPUs as candidates.
+// randomLinks connects all GPUs with weights from a list, and puts foreign processes on some GPUs.
+// It returns some of the GPUs as candidates.
 func (sc *scene) randomLinks(rng *rand.Rand, weights []int32) (list []int) {
 	n := len(sc.s.GPUs)
 	for a := range n {
@@ -111,8 +111,8 @@ func (sc *scene) randomLinks(rng *rand.Rand, weights []int32) (list []int) {
 	return list
 }
 
-// Among more than 16 candidates the set is found by growing and swapping. That still finds whole
-// islands.
+// If there are more than 16 candidates, the set is found by growing and swapping. Whole islands are
+// still found.
 func TestIslandsOfALargeMachine(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
 	for want, n := range map[string]int{"[0 1 2 3]": 4, "[0 1 2 3 4 5 6 7]": 8, "[0 1 2 3 4 5]": 6} {
@@ -132,7 +132,7 @@ func TestIslandsOfALargeMachine(t *testing.T) {
 	}
 }
 
-// All sets of up to 16 candidates are compared.
+// With up to 16 candidates, all sets are compared.
 func TestSetOfSixteen(t *testing.T) {
 	grown := 0
 	for seed := range uint64(4) {

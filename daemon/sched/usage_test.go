@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// integral sums up, in small steps, what accounts hold during a loop.
+// integral adds up, in small steps, what accounts hold during a loop.
 type integral struct {
 	*loop
 	half time.Duration
@@ -21,7 +21,7 @@ type integral struct {
 func (x *integral) move() {
 	passed := time.Duration(x.s.Now - x.last)
 	for a := range x.held {
-		x.sum[a] += 0 // a new account
+		x.sum[a] += 0 // so that a new account is in the map
 	}
 	rest, gained := 1.0, float64(passed)
 	if x.half > 0 {
@@ -41,7 +41,7 @@ func (x *integral) move() {
 }
 
 // At every moment, the use of an account is the decayed integral of what the account held. Without
-// a half-life it is the sum. The use of a group is the use of its members.
+// a half-life, nothing decays. The use of a group is the sum of the use of its members.
 func TestUsageIsTheIntegral(t *testing.T) {
 	for seed := range drawing(30) {
 		half := []time.Duration{0, 3 * time.Hour, week}[seed%3]
@@ -66,18 +66,18 @@ func TestUsageIsTheIntegral(t *testing.T) {
 	}
 }
 
-// addsUp checks that each job had its GPUs for as long as it runs. It also checks that wait and run
-// times add up to the time from a job's arrival to its end.
+// addsUp checks that each job had its GPUs for as long as the job runs. It also checks that a job's
+// waits and runs add up to the time from its arrival to its end.
 func (l *loop) addsUp() {
 	for _, j := range l.jobs {
-		waited := time.Duration(j.start - j.Since) // runs that were cut short have moved Since
+		waited := time.Duration(j.start - j.Since) // runs that were cut short have moved Since, so they are left out
 		if cut := time.Duration(j.Since - j.came); j.served != j.run || waited+cut+time.Duration(j.end-j.start) != time.Duration(j.end-j.came) || cut+time.Duration(j.end-j.start) != j.run {
 			l.Errorf("%s waited %s and ran %s from +%s to +%s", j, waited, j.served, time.Duration(j.came-noon), time.Duration(j.end-noon))
 		}
 	}
 }
 
-// Use halves in a half-life, also while a job runs. A clock that goes back changes nothing.
+// Use is halved in each half-life, even while a job runs. A clock that goes back changes nothing.
 func TestUsageDecays(t *testing.T) {
 	const half = 10 * time.Hour
 	var a Account
@@ -89,7 +89,7 @@ func TestUsageDecays(t *testing.T) {
 		t.Errorf("8 h were %s an hour ago", got)
 	}
 	var b Account
-	b.Start(2000, gpuRate(2000), noon, half) // for ever
+	b.Start(2000, gpuRate(2000), noon, half) // this job never ends
 	limit := 2 * float64(half) / math.Ln2
 	if got := float64(b.Used(noon.Add(1000*half), half)); math.Abs(got-limit)/limit > 1e-9 {
 		t.Errorf("two GPUs for ever are %g, want %g", got, limit)
@@ -104,7 +104,7 @@ func TestUsageDecays(t *testing.T) {
 // gpuRate returns the rate of a job that asks only for GPUs.
 func gpuRate(milli int) Rate { return Rate{milli, milli} }
 
-// Fair share and quotas of GPU time each count a rate of their own.
+// Fair share and quotas of GPU time count different rates of a job.
 func TestUsageOfTwoKinds(t *testing.T) {
 	var a Account
 	a.Start(500, Rate{500, 4000}, noon, 0)
@@ -124,9 +124,9 @@ func TestUsageOfTwoKinds(t *testing.T) {
 	}
 }
 
-// An account's use is the same whether the scheduler counted all along or was restarted while jobs
-// ran. Use that was on record is not charged twice. Time that exists only because a clock was wrong
-// is not charged at all.
+// An account's use is the same, whether the scheduler counted all the time or was restarted while
+// jobs ran. Use that was on record is not charged twice. Time that exists only because a clock was
+// wrong is not charged at all.
 func TestUsageAfterARestart(t *testing.T) {
 	const half = 10 * time.Hour
 	for name, off := range map[string]time.Duration{"a right clock": 0, "years behind": -56 * 365 * 24 * time.Hour, "a year ahead": 365 * 24 * time.Hour} {
@@ -134,7 +134,7 @@ func TestUsageAfterARestart(t *testing.T) {
 		at := func(d time.Duration) Instant { return noon.Add(d) }
 		through.Start(1000, gpuRate(1000), at(0), half)
 		through.Start(2000, gpuRate(2000), at(time.Hour), half)
-		through.Finish(2000, gpuRate(2000), at(2*time.Hour), half) // this is on record below
+		through.Finish(2000, gpuRate(2000), at(2*time.Hour), half) // the record that is restored below contains this use
 		again.Restore(through.Used(at(2*time.Hour), half), at(2*time.Hour))
 		again.CountRunning(1000, gpuRate(1000))
 		now := at(5*time.Hour) + Instant(off)
@@ -149,7 +149,7 @@ func TestUsageAfterARestart(t *testing.T) {
 }
 
 // If a clock is set ahead and back while jobs run and end, nobody is charged for the jump, and
-// later use counts as usual.
+// later use counts as it should.
 func TestUsageWithAClockThatJumps(t *testing.T) {
 	const half, year = week, 365 * 24 * time.Hour
 	var a Account

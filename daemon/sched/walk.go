@@ -5,10 +5,10 @@ import stdheap "container/heap"
 // walk goes through the buckets of a pass in the order of their next jobs.
 type walk struct {
 	pass      *pass
-	fit       heap     // buckets whose next job may fit
+	fit       heap     // buckets whose next jobs may fit
 	blocked   heap     // buckets that may get reservations
 	cursors   []cursor // one for each bucket, by the bucket's position in the queue
-	siftAfter int      // number of dropped buckets after which a heap is sifted
+	siftAfter int      // a heap is sifted after this many buckets were dropped
 }
 
 // begin empties both heaps.
@@ -19,7 +19,7 @@ func (w *walk) begin() {
 	}
 }
 
-// atHead returns the cursor of a bucket in the walk, after setting it to the bucket's first job.
+// atHead sets the cursor of a bucket to the bucket's first job, and returns the cursor.
 func (w *walk) atHead(b *bucket) *cursor {
 	c := &w.cursors[b.at]
 	*c = w.pass.cursor(b, b.head)
@@ -31,7 +31,7 @@ func (w *walk) atHead(b *bucket) *cursor {
 type heap struct {
 	walk *walk
 	list cursors
-	dead int // number of cursors dropped since the last sift
+	dead int // how many cursors were dropped since the last sift
 }
 
 type cursors []*cursor
@@ -60,8 +60,8 @@ func (h *heap) push(c *cursor) { stdheap.Push(&h.list, c) }
 
 func (h *heap) pop() { stdheap.Pop(&h.list) }
 
-// drop removes the first cursor, whose bucket is done, and reports whether it is time to sift. If
-// many similar buckets are done, sifting them out at once is cheaper than dropping each.
+// drop removes the first cursor, whose bucket is done. It reports whether it is time to sift. If
+// many similar buckets are done, to sift them out together is cheaper than to drop them one by one.
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
@@ -81,8 +81,8 @@ func (h *heap) sift(keep func(*cursor) bool) {
 	h.order()
 }
 
-// reinsert moves the first cursor to its place in the heap, after the cursor itself has moved to
-// another job. If the bucket has no more jobs, reinsert removes the cursor.
+// reinsert moves the first cursor to its place in the heap after the cursor has moved on to another
+// job. If the bucket has no more jobs, reinsert removes the cursor.
 func (h *heap) reinsert(more bool) {
 	if !more {
 		h.pop()

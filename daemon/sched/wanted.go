@@ -1,8 +1,8 @@
 package sched
 
 // Wanted reports for each GPU, by position, whether it could serve a waiting job that asks for
-// whole GPUs. Jobs that a quota or throttle holds back do not count. Wanted must be called after
-// the plan was carried out. The result uses the memory of list.
+// whole GPUs. Jobs that a quota or throttle holds back do not count. Callers must have carried out
+// the plan before. The result uses the memory of list.
 func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	list = list[:0]
 	for range s.GPUs {
@@ -20,8 +20,8 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	return list
 }
 
-// hasWaiting reports whether the bucket has a job that no throttle holds back. It must be called
-// after the plan was carried out. Before that, callers use pass.leavesWaiting.
+// hasWaiting reports whether the bucket has a job that no throttle holds back. Callers must have
+// carried out the plan before. If they have not, they use pass.leavesWaiting.
 func (b *bucket) hasWaiting() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {
@@ -31,5 +31,5 @@ func (b *bucket) hasWaiting() bool {
 	return false
 }
 
-// mayServe reports whether the GPU is in service, as far as is known.
+// mayServe reports whether the GPU is in service, or may be.
 func (g *GPU) mayServe() bool { return g.State == OK || g.State == Unknown || g.State == Cleaning }

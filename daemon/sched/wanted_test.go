@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// A GPU is wanted if a job that waits for whole GPUs could use it and is not held back by a quota
-// or throttle.
+// A GPU is wanted if a job that waits for whole GPUs could use it, and if no quota or throttle
+// holds that job back.
 func TestWantedGPUs(t *testing.T) {
 	wanted := 0
 	for seed := range drawing(3000) {
 		d := draw(seed)
-		NewPlanner().Ordered(&d.s, d.q, 0) // begins a pass, which updates the accounts
+		NewPlanner().Ordered(&d.s, d.q, 0) // this begins a pass, which updates the accounts
 		list := d.q.Wanted(&d.s, nil)
 		r := newReference(&d.s, d.waiting)
 		for i := range d.s.GPUs {

@@ -23,7 +23,7 @@ type Book struct {
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
 	past   map[string]job.Usage // the recorded use of accounts that are not in users or groups yet
-	gids   map[int]job.GIDs     // the groups of each user, by the user's last job
+	gids   map[int]job.GIDs     // the groups of each user, as of the user's last job
 	lane   lane
 
 	machine  int       // the number of GPUs for which charges were last computed
@@ -34,9 +34,9 @@ type Book struct {
 // Shell contains the functions of the core that charging needs.
 type Shell struct {
 	Listed   func() bool                                   // the units have been listed, so run times are known
-	RanUntil func(l *tracked.Job, now time.Time) time.Time // the time until which an attempt without an end ran
+	RanUntil func(l *tracked.Job, now time.Time) time.Time // returns the time until which an attempt without an end ran
 	Record   func(job.Record)                              // stores a record
-	Mark     func(l *tracked.Job)                          // makes the step record a job at its end, without logging that
+	Mark     func(l *tracked.Job)                          // makes the step record a job when it ends; that is not logged
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, shell Shell, past []job.Usage) Book {
@@ -59,7 +59,7 @@ func keyOf(a *sched.Account) string {
 	return "u" + strconv.Itoa(a.UID)
 }
 
-// Of returns the account for which an owner's jobs count: the principal's, if there is one.
+// Of returns the account for which an owner's jobs count: that of the principal, if there is one.
 func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	if principal != nil {
 		o.UID, o.User = principal.UID, principal.User
@@ -74,17 +74,17 @@ func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	return a
 }
 
-// Rename gives an account another name. The quota of that name then applies to it.
+// Rename gives an account another name. From then on, the account has the quota of that name.
 func (b *Book) Rename(a *sched.Account, name string) {
 	a.Name = name
 	b.apply(a)
 }
 
-// User returns a user's account, or nil if it was not used yet.
+// User returns a user's account, or nil if the user has had no account since the daemon's start.
 func (b *Book) User(uid int) *sched.Account { return b.users[uid] }
 
-// Join notes a user's groups. It returns a list with the same groups, which users with
-// equal groups share.
+// Join notes a user's groups. It returns an equal list, which all jobs with these groups of the
+// user share.
 func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(b.gids[uid], gids) {
 		b.gids[uid] = gids
@@ -95,7 +95,7 @@ func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	return b.gids[uid]
 }
 
-// Members returns the users in the group, ascending.
+// Members returns the uids of the users in the group, in ascending order.
 func (b *Book) Members(gid int) []int {
 	var uids []int
 	for uid, gids := range b.gids {
@@ -129,7 +129,7 @@ func (b *Book) setUp(a *sched.Account) *sched.Account {
 	return a
 }
 
-// startCounting makes all accounts begin to count.
+// startCounting makes all accounts begin to count use.
 func (b *Book) startCounting(now time.Time, half time.Duration) {
 	for _, a := range b.allAccounts() {
 		a.Open(sched.At(now), half)
@@ -142,7 +142,7 @@ func (b *Book) startCounting(now time.Time, half time.Duration) {
 	}
 }
 
-// Shift adjusts the times of all accounts after the clock was set.
+// Shift adjusts the recorded times of all accounts after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &b.lane.at)
 	for _, a := range b.allAccounts() {
@@ -185,8 +185,8 @@ func (b *Book) Configured() {
 	}
 }
 
-// Enroll adds an owner's groups to its account. It also gives the account the name with which it
-// now submits.
+// Enroll adds an owner's groups to the owner's account. It also gives the account the name with
+// which the owner now submits.
 func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
 	a, name := b.Of(o, principal), o.User
 	if principal != nil {
@@ -198,15 +198,15 @@ func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
 	b.AddGroups(a, o.Groups, now)
 }
 
-// Member is an account with its groups that have a quota.
+// Member is an account, with those of its groups that have a quota.
 type Member struct {
 	UID    int
-	GIDs   job.GIDs // the groups of its last job, as submitted
+	GIDs   job.GIDs // the groups of the account's last job, as submitted
 	Groups []string
 }
 
-// Enrollment returns all accounts that have submitted jobs, by uid, with the groups for which their
-// jobs count.
+// Enrollment returns all accounts that have submitted jobs, sorted by uid. Each account has the
+// groups for which its jobs count.
 func (b *Book) Enrollment() (list []Member) {
 	for _, uid := range slices.Sorted(maps.Keys(b.users)) {
 		m := Member{UID: uid, GIDs: b.gids[uid]}
@@ -218,8 +218,9 @@ func (b *Book) Enrollment() (list []Member) {
 	return list
 }
 
-// AddGroups makes an account and its running jobs count for more groups. A group is never removed:
-// with a user namespace, a user can hide groups from what the kernel reports about a process.
+// AddGroups makes an account and its running jobs count for further groups. A group is never
+// removed, since a user with a user namespace can hide groups from what the kernel reports about a
+// process.
 func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
 	for _, name := range names {
 		g := b.group(name)
@@ -257,7 +258,8 @@ func (b *Book) QueueQuota(j *job.Job) *job.Refusal {
 	return nil
 }
 
-// Check verifies that jobs count for the right accounts, and recounts what each account runs.
+// Check verifies that jobs count for the right accounts, and recounts what each account's jobs
+// hold.
 func (b *Book) Check(breach tracked.Breach) {
 	for id, l := range b.jobs.All() {
 		j := l.Job

@@ -16,7 +16,7 @@ import (
 
 var sunday = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
-// bookWith returns a book of accounts without records, on a machine with that many GPUs.
+// bookWith returns a book of accounts with one record, on a machine with n GPUs.
 func bookWith(p site.Policy, n int) *Book {
 	jobs, sample := tracked.NewBook(1), gpus.Sample{Number: 1}
 	for i := range n {
@@ -31,7 +31,7 @@ func bookWith(p site.Policy, n int) *Book {
 	return &b
 }
 
-// Root has an account like other users, and no group uses a user's account.
+// Root has an account like other users, and no group has the account of a user with the same name.
 func TestAccountsOfUsersAndGroups(t *testing.T) {
 	q := job.Quotas{Default: job.Quota{GPUHours: 2}, Groups: map[string]job.Quota{"root": {Running: 1}}}
 	l := bookWith(site.Policy{Quotas: q}, 0)
@@ -51,7 +51,7 @@ func TestAccountsOfUsersAndGroups(t *testing.T) {
 	}
 }
 
-// The lane earns its part of the machine, and pays for what guarded jobs hold.
+// The lane earns its part of the machine's time, and pays for what guarded jobs hold.
 func TestLaneEarnsAndPays(t *testing.T) {
 	for name, c := range map[string]struct {
 		gpus, milli  int
@@ -74,7 +74,7 @@ func TestLaneEarnsAndPays(t *testing.T) {
 	}
 }
 
-// When a guarded job ends, the lane no longer pays for it.
+// When a guarded job ends, the lane no longer pays for that job.
 func TestEndedJobLeavesTheLane(t *testing.T) {
 	b := bookWith(site.Policy{}, 0)
 	l := &tracked.Job{Job: &job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, Account: &sched.Account{}}
@@ -87,7 +87,7 @@ func TestEndedJobLeavesTheLane(t *testing.T) {
 }
 
 // A job is charged for the largest of its shares of GPUs, CPUs and host memory. A job that has all
-// of one of these keeps others from all GPUs.
+// of the CPUs, or all of the memory, keeps other jobs from all GPUs.
 func TestChargeIsTheLargestShare(t *testing.T) {
 	whole := func(n int) []job.Allocation { return make([]job.Allocation, n) }
 	part := []job.Allocation{{GPU: contract.GPU{Milli: 250}, ChargeMilli: 600}}

@@ -12,14 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// RateOf returns the rate at which a job's current attempt is charged. If the record of the attempt
-// has no charge, the rate is that of its GPUs.
+// RateOf returns the rate at which a job's current attempt is charged. It is at least the rate for
+// the attempt's GPUs, even if no charge is on record.
 func RateOf(j *job.Job) sched.Rate {
 	gpu := gpuRate(j.Attempt.GPUs)
 	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge, j.Shared)}
 }
 
-// gpuRate returns the charge for a job's GPUs.
+// gpuRate returns the charge for some GPUs of a job.
 func gpuRate(gpus []job.Allocation) (milli int) {
 	for _, g := range gpus {
 		milli += max(g.ChargeMilli, g.Share())
@@ -28,8 +28,8 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 }
 
 // LargestShare returns the largest of a job's shares of the machine's GPUs, CPUs and host memory,
-// in thousandths of a GPU (dominant resource: Ghodsi et al., NSDI 2011): a job that holds all of
-// the memory keeps others from all GPUs. A machine without GPUs counts as one GPU. So does a
+// in thousandths of a GPU (dominant resource: Ghodsi et al., NSDI 2011). A job that holds all of
+// the memory keeps other jobs from all GPUs. A machine without GPUs counts as one GPU. So does a
 // machine whose GPUs are not known yet: see ChargeMachine.
 func (b *Book) LargestShare(j *job.Job) int {
 	p, all := b.policy, max(1, b.gpus.Count())*job.WholeGPU
@@ -37,8 +37,8 @@ func (b *Book) LargestShare(j *job.Job) int {
 	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
-// partOf returns total*n/limit, rounded up and at most total. It returns 0 if n or limit is not
-// positive.
+// partOf returns total*n/limit, rounded up and at most total. If n or limit is not positive, it
+// returns 0.
 func partOf(total int, n, limit int64) int {
 	if limit <= 0 || n <= 0 {
 		return 0
@@ -46,8 +46,8 @@ func partOf(total int, n, limit int64) int {
 	return int(math.Ceil(float64(total) * min(1, float64(n)/float64(limit))))
 }
 
-// count adds a running job to an account. Before the first listing the job's run time is unknown:
-// see StartCharging.
+// count adds a running job to an account. Before the first listing, the time for which the job ran
+// is unknown: see StartCharging.
 func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	if milli, rate := l.QuotaMilli(), RateOf(l.Job); b.shell.Listed() {
 		a.Start(milli, rate, sched.At(now), b.policy.Sched.HalfLife)
@@ -57,7 +57,7 @@ func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	a.Promise(l.Request.MemBytes, l.CPUs())
 }
 
-// Charge makes a job's resources count for its accounts, from its placement on.
+// Charge makes a job's resources count for the job's accounts, from the job's placement on.
 func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	for _, acc := range l.Accounts() {
 		b.count(l, acc, now)
@@ -68,8 +68,8 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, 1, now)
 }
 
-// StartCharging begins to count use. It charges jobs on record for their use so far, by the run
-// times that their units show.
+// StartCharging begins to count use. It charges the jobs on record for their use so far, for which
+// their units show the run times.
 func (b *Book) StartCharging(now time.Time) {
 	b.lane.at = now
 	b.startCounting(now, b.policy.Sched.HalfLife)
@@ -78,7 +78,8 @@ func (b *Book) StartCharging(now time.Time) {
 	}
 }
 
-// chargePast charges a job for the time from its placement until now, or until its end.
+// chargePast charges a job for the time from its placement until now, or until its end if it has
+// ended.
 func (b *Book) chargePast(l *tracked.Job, now time.Time) {
 	for _, acc := range l.Accounts() {
 		b.chargeSincePlacement(acc, l, now)
@@ -90,8 +91,9 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 	acc.Charge(RateOf(l.Job), until.Sub(l.Attempt.PlacedAt), now.Sub(until), sched.At(now), b.policy.Sched.HalfLife)
 }
 
-// startChargingEarly charges all jobs of an account up to now. It is needed if one of them ends
-// before startCounting is called, because the account's record must also include its running jobs.
+// startChargingEarly charges all jobs of an account up to now. It is needed if one of these jobs
+// ends before startCounting is called: the account's record must also include the jobs that still
+// run.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {
@@ -102,7 +104,7 @@ func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Counted(sched.At(now))
 }
 
-// Settle undoes Charge at the end of an attempt, and records the use of the accounts.
+// Settle undoes Charge at the end of an attempt, and records the use of the job's accounts.
 func (b *Book) Settle(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, -1, now)
 	half := b.policy.Sched.HalfLife
@@ -128,9 +130,9 @@ func (b *Book) recordUsage(a *sched.Account, now time.Time) {
 	b.shell.Record(job.Record{Usage: u})
 }
 
-// CountBeyond makes memory that jobs use above their budgets count towards quotas of GPUs, as long
-// as they use it: a part that uses all of a GPU's memory keeps everybody from that GPU, even if its
-// request is small.
+// CountBeyond makes the memory that a job uses above its budget count towards quotas of GPUs, as
+// long as the job uses it: a job that uses all of a GPU's memory keeps everybody from that GPU,
+// even if the job asked for a small part.
 func (b *Book) CountBeyond() {
 	for l := range b.jobs.Live() {
 		more := b.gpus.Beyond(l)
@@ -145,8 +147,8 @@ func (b *Book) CountBeyond() {
 }
 
 // CountCapped is called after a pass, with the accounts that have waiting jobs. For each account it
-// notes which job sizes the account's quotas hold back from now on. It records the use of the
-// accounts for which that has changed.
+// notes the sizes of the jobs that the account's quotas hold back from now on. If these sizes have
+// changed, it records the account's use.
 func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	if !b.shell.Listed() {
 		return
@@ -163,18 +165,18 @@ func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	}
 }
 
-// While jobs share a GPU, no job gets the whole GPU. So while a job waits that could have the whole
-// GPU, fair share charges the whole GPU to the jobs that share it, in proportion to their parts.
-// The charge is recorded with each job. Whenever it changes, the use of the job's accounts up to
-// then is recorded as well, so that a restart changes nothing.
+// While jobs share a GPU, no job gets the whole GPU. So while a job waits that could otherwise have
+// the whole GPU, fair share charges the whole GPU to the jobs that share it, in proportion to their
+// parts. The charge is recorded with each job. Whenever a charge changes, the use of the job's
+// accounts up to then is recorded as well, so that a restart changes nothing.
 
-// rechargeEvery is the shortest time between two changes of the charge for shared GPUs, since each
-// change is stored.
+// rechargeEvery is the shortest time between two changes of the charge for shared GPUs. The time is
+// not shorter because each change is stored.
 const rechargeEvery = time.Minute
 
-// ChargeSharers charges jobs on shared GPUs for what sharing costs others now. The function wanted
-// reports the GPUs that waiting jobs want as a whole. The result is the time at which the charge
-// may change again; zero: at any time.
+// ChargeSharers charges the jobs on shared GPUs for what sharing now costs others. The function
+// wanted reports the GPUs that waiting jobs want as a whole. The result is the time at which the
+// charge may change again. Zero means at any time.
 func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (next time.Time) {
 	sums := b.jobs.ChargedOfParts()
 	if !b.shell.Listed() || b.gpus.Count() == 0 || len(sums) == 0 {
@@ -188,8 +190,9 @@ func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (
 	return time.Time{}
 }
 
-// sharedRate returns a job's charge while others want its shared GPUs whole: the job then also pays
-// its part of what is unused of these GPUs. It returns 0 if that does not change the charge.
+// sharedRate returns a job's charge while others want its shared GPUs as a whole: the job then also
+// pays for its part of what is unused of these GPUs. If that does not change the charge, it returns
+// 0.
 func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	rate := 0
 	for _, g := range j.Attempt.GPUs {
@@ -207,8 +210,8 @@ func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 }
 
 // ChargeMachine recomputes the charges of running jobs for the present number of GPUs. Without it,
-// a job that starts before the daemon's first sample would be charged until its end as on a machine
-// without GPUs.
+// a job that starts before the daemon's first sample would be charged as on a machine without GPUs
+// until it ends.
 func (b *Book) ChargeMachine(now time.Time) {
 	if n := b.gpus.Count(); b.shell.Listed() && n != 0 && n != b.machine {
 		b.machine = n
@@ -216,8 +219,8 @@ func (b *Book) ChargeMachine(now time.Time) {
 	}
 }
 
-// recharge sets new rates for running jobs from now on, and records the accounts whose charge
-// changes.
+// recharge sets new rates for running jobs from now on. If the charge of an account changes,
+// recharge records the account's use.
 func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Time) {
 	var changed []*sched.Account
 	for l := range b.jobs.Live() {
@@ -245,11 +248,11 @@ func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Ti
 }
 
 // lane is the account of guarded jobs, which go first because they have waited long
-// (Policy.GuardAfter). It earns a part of the machine's time, and pays for what guarded jobs hold.
-// While it owes nothing, jobs that have waited long go first and are not preempted. A restart of
-// the daemon forgets its debt.
+// (Policy.GuardAfter). The lane earns a part of the machine's time, and pays for what guarded jobs
+// hold. While it owes nothing, jobs that have waited long go first and are not preempted. After a
+// restart of the daemon, it has no debt.
 type lane struct {
-	credit time.Duration // GPU time; below 0 it is a debt, and it is never above 0
+	credit time.Duration // GPU time, never above 0; below 0 it is a debt
 	at     time.Time     // the time up to which credit is computed
 	milli  int           // what guarded jobs hold
 }
@@ -258,10 +261,10 @@ type lane struct {
 func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	passed := now.Sub(l.at)
 	if passed <= 0 {
-		return // the clock went back: change nothing
+		return // the clock was set back
 	}
 	if gpus == 0 {
-		l.at = now // without a sample, the earnings are unknown
+		l.at = now // before the first sample, nobody knows what the lane earns
 		return
 	}
 	rate := float64(gpus)*float64(p.GuardPercent)/100 - float64(l.milli)/job.WholeGPU
@@ -269,8 +272,7 @@ func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	l.at = now
 }
 
-// countGuarded adds the share of GPUs that a guarded job holds to the sum of the lane, or subtracts
-// it.
+// countGuarded adds the GPUs of a guarded job to what the lane's jobs hold, or subtracts them.
 func (b *Book) countGuarded(l *tracked.Job, sign int, now time.Time) {
 	if !l.Guarded {
 		return

@@ -9,17 +9,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Entitlement returns a user's use of GPUs and what is left of the quotas.
+// Entitlement returns a user's use of GPUs, and what is left of the user's quotas.
 func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 	half := b.policy.Sched.HalfLife
 	a := b.User(uid)
-	if a == nil { // a question about an unknown user adds no account
+	if a == nil { // a question about an unknown user does not add an account to the book
 		a = b.unknownAccount(uid)
 	}
 	s := job.Entitlement{User: a.Name, HalfLife: half, Used: a.Used(sched.At(now), half), Share: weight(a)}
 	s.Waits = b.jobs.QueuedOf(uid)
 	s.Everyone, s.Shares = s.Used, s.Share
-	for _, other := range b.allAccounts() { // any order will do, since these are sums
+	for _, other := range b.allAccounts() { // in any order, since the results are sums
 		if other.UID >= 0 && other.UID != uid && (other.Jobs > 0 || b.jobs.QueuedOf(other.UID) > 0) {
 			s.Everyone += other.Used(sched.At(now), half)
 			s.Shares += weight(other)
@@ -46,7 +46,7 @@ func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 func weight(a *sched.Account) int { return cmp.Or(a.Share, 1) }
 
 // unknownAccount returns an account, with its recorded use, for a user who has had no jobs since
-// the daemon's start. It does not add the account to the book.
+// the daemon's start. It does not add this account to the book.
 func (b *Book) unknownAccount(uid int) *sched.Account {
 	a := &sched.Account{UID: uid}
 	if u, ok := b.past[keyOf(a)]; ok {
@@ -57,8 +57,8 @@ func (b *Book) unknownAccount(uid int) *sched.Account {
 	return a
 }
 
-// quotasOf lists the quotas of a user or group with their use. The argument waits is the number of
-// the user's waiting jobs. It is negative for a group, whose waiting jobs are not counted here.
+// quotasOf lists the quotas of a user or group, with their use. The argument waits is the number of
+// the user's waiting jobs. A group's waiting jobs are not counted here, and waits is then negative.
 func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time) (list []job.QuotaUse) {
 	mem, cpus := int64(0), int64(0)
 	for l := range b.jobs.Live() {

@@ -1,3 +1,3 @@
-// Package estimates learns how long jobs run and how much memory they take. It estimates both for
+// Package estimates learns how long jobs run and how much memory they take, and estimates both for
 // other jobs.
 package estimates

@@ -9,21 +9,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Book contains what was learned about run times and memory. Its estimates come from the predictor,
-// unless the site's policy sets run times. For users whose jobs outrun their estimates, it expects
-// longer run times.
+// Book contains what was learned about run times and memory. The estimates come from the predictor,
+// or from the site's policy if it sets run times. If a user's jobs often run longer than estimated,
+// the Book expects longer run times for the user's waiting jobs.
 type Book struct {
 	policy *site.Policy
 	jobs   *tracked.Book
 	record func(job.Record)
-	mark   func(l *tracked.Job) // makes the step record a job at its end, without logging that
+	mark   func(l *tracked.Job) // makes the step record a job when it ends; that is not logged
 
 	predictor *predict.Predictor
 	users     map[int]*optimism // by uid
 	everybody optimism
 
 	memo   map[predict.Kind]*predict.Estimate
-	memoOf uint64 // the predictor's generation to which memo belongs
+	memoOf uint64 // the predictor's generation when the estimates in memo were made
 }
 
 func NewBook(
@@ -55,28 +55,30 @@ func (b *Book) Of(l *tracked.Job) *predict.Estimate {
 	return e
 }
 
-// Memory returns the GPU memory that runs of this kind are known to take; 0: unknown.
+// Memory returns the GPU memory that runs of this kind are known to take. If that is unknown, it
+// returns 0.
 func (b *Book) Memory(k predict.Kind) int64 { return b.predictor.Memory(k) }
 
 // Generation returns a number that changes whenever a run time is learned.
 func (b *Book) Generation() uint64 { return b.predictor.Generation() }
 
-// TriedRuns is the number of jobs of a kind that must have ended before jobs of that kind are
-// preempted for each other. Otherwise none of them might end, and nothing would be learned about
-// them.
+// TriedRuns is the number of jobs of a kind that must have ended before one job of that kind is
+// preempted for another. Otherwise none of these jobs might end, and nothing would be learned about
+// the kind.
 const TriedRuns = 5
 
-// ShortestLesson is the shortest run from which anything is learned. A shorter run has not done its
-// work, or was started to mislead the scheduler.
+// ShortestLesson is the shortest run from which the scheduler learns. A shorter run has not done
+// its work, or was started to mislead the scheduler.
 const ShortestLesson = 2 * time.Second
 
-// ExpectedRun returns the expected run time of a queued job, including its run time so far.
+// ExpectedRun returns a queued job's expected run time, which includes the time for which it ran
+// already.
 func (b *Book) ExpectedRun(l *tracked.Job) time.Duration {
 	return b.runOf(l, b.Of(l).Total)
 }
 
-// LateRun returns the run time that one in five similar jobs exceeds; 0 if the policy does not use
-// it.
+// LateRun returns the run time that one in five similar jobs exceeds. If the policy makes no use of
+// that time, it returns 0.
 func (b *Book) LateRun(l *tracked.Job) time.Duration {
 	if b.policy.Sched.Patience == 0 {
 		return 0
@@ -104,8 +106,8 @@ func (b *Book) Effort(l *tracked.Job, ran time.Duration) (time.Duration, predict
 	return e.Effort(ran, b.policy.Sched.Slice), program, e.Ended < TriedRuns
 }
 
-// ExpectedEnd returns when a job's current attempt is expected to end. That is never after its time
-// limit.
+// ExpectedEnd returns when a job's current attempt is expected to end. An attempt is never expected
+// to end after its time limit.
 func (b *Book) ExpectedEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Total, now)
 }
@@ -127,11 +129,11 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 // Learn learns a job's run time if the job came to its end. Otherwise it learns that such jobs run
 // at least that long.
 //
-// If a job gets another attempt, it has not come to its end, whatever ended this one. If the
+// A job that gets another attempt has not come to its end, whatever ended the last attempt. If that
 // attempt failed after hours, such jobs run for hours; if it failed at once, nothing is learned.
-// Nothing is learned from a failed launch or a lost GPU either, since the job did not cause it.
-// Reaching the time limit counts as an end: otherwise nothing would ever be learned about jobs that
-// always reach it.
+// Nothing is learned from a failed launch or a lost GPU either, since the job did not cause it. A
+// job that reached its time limit did come to its end: otherwise nothing would ever be learned
+// about jobs that always reach their limits.
 //
 // Once a job has run longer than expected, anything that the job or its owner caused counts as an
 // end as well. Otherwise a long run would look short if its owner cancels it when its work is done.
@@ -145,7 +147,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)
 	others := stopped && r.By != l.Owner.User && r.By != l.Person().User
-	if run := ran - l.Served; run > 0 && !others { // earlier attempts were counted when they ended
+	if run := ran - l.Served; run > 0 && !others { // earlier attempts counted when they ended
 		b.countOutrun(run, max(0, expected-l.Served), l)
 	}
 	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil || r.Launch != "")
@@ -157,7 +159,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 }
 
-// countOutrun notes by how much an ended attempt outran its estimate.
+// countOutrun notes how much longer than estimated an ended attempt ran.
 func (b *Book) countOutrun(run, expected time.Duration, l *tracked.Job) {
 	milli := l.Request.GPUMilli
 	if milli == 0 {
@@ -172,7 +174,7 @@ func (b *Book) countOutrun(run, expected time.Duration, l *tracked.Job) {
 	b.everybody.observe(run, expected, milli)
 }
 
-// LearnBounds notes which running jobs outlast their estimates.
+// LearnBounds learns from running jobs that have run longer than estimated.
 func (b *Book) LearnBounds(now time.Time) {
 	if b.policy.Predict != nil {
 		return
@@ -184,8 +186,8 @@ func (b *Book) LearnBounds(now time.Time) {
 	}
 }
 
-// learnBound notes that a job outlasts its estimate, and does so again whenever the run time has
-// doubled. It records that, so that nothing is learned twice after a restart.
+// learnBound learns from a job that has run longer than estimated, and again whenever the job's run
+// time has doubled. The job's record shows what was learned, so that a restart repeats nothing.
 func (b *Book) learnBound(l *tracked.Job, now time.Time) {
 	ran, taught := b.runTime(l, now), l.Taught
 	if ran < ShortestLesson || ran < 2*taught || taught == 0 && ran <= b.Of(l).Median {
@@ -196,7 +198,7 @@ func (b *Book) learnBound(l *tracked.Job, now time.Time) {
 	b.observe(l, false, now)
 }
 
-// runTime returns the job's run time over all attempts; 0 if its command has not begun.
+// runTime returns the job's run time over all attempts. If its command has not begun, it returns 0.
 func (b *Book) runTime(l *tracked.Job, now time.Time) time.Duration {
 	if l.Attempt == nil || l.Attempt.StartedAt.IsZero() {
 		return 0
@@ -214,8 +216,8 @@ func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {
 	}
 }
 
-// LearnMost notes a job's run time so far and the most memory of an ended attempt, whatever the
-// reason for its end.
+// LearnMost learns from an ended attempt, whatever the reason for its end: the job's run time over
+// all attempts, and the most memory that the attempt took.
 func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	took := b.usedSoFar(l, now)
 	if took.Run < ShortestLesson || b.policy.Predict != nil {
@@ -239,8 +241,8 @@ func (b *Book) usedSoFar(l *tracked.Job, now time.Time) predict.Most {
 	return m
 }
 
-// Most returns the longest run time and the most memory of all runs of a job's command. It includes
-// running jobs and the job's own earlier attempts.
+// Most returns the longest run time and the most memory of all runs of a job's command. Running
+// jobs and the job's own earlier attempts count as well.
 func (b *Book) Most(l *tracked.Job, now time.Time) predict.Most {
 	kind := l.Kind()
 	m := b.predictor.Most(kind).Max(predict.Most{Run: l.Served})
@@ -252,7 +254,8 @@ func (b *Book) Most(l *tracked.Job, now time.Time) predict.Most {
 	return m
 }
 
-// KnowsRuns reports whether enough runs of a job's command have ended to show what it needs.
+// KnowsRuns reports whether enough runs of a job's command have ended to show what the command
+// needs.
 func (b *Book) KnowsRuns(l *tracked.Job) bool {
 	return b.policy.Predict != nil || l.Kind().Shape != "" && b.Of(l).Ended >= TriedRuns
 }

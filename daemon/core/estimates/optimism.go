@@ -6,19 +6,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// optimism is how far a user's jobs outran their estimates, in GPU time. Many runs of seconds make
-// a command look short. A user could exploit that: after such runs, a run of a day would go first
-// as a short job, again and again. So if a user's jobs outrun their estimates much more than
-// others' do, the estimates of the user's waiting jobs are multiplied by the mean ratio of run time
-// to estimate. To look short, the user must then run short jobs for as long as the long ones. This
-// is not stored: it is learned anew after a restart.
+// optimism measures how much longer than estimated a user's jobs ran, in GPU time. Many runs of
+// seconds make a command look short. A user could exploit that: after such runs, a run of a day
+// would go first as a short job, again and again. So if a user's jobs exceed their estimates much
+// more than others' jobs do, the estimates of the user's waiting jobs are multiplied by the mean
+// ratio of run time to estimate. To make long jobs look short, the user must then run short jobs
+// for as long as the long ones. The data is not stored: it is learned anew after a restart.
 type optimism struct {
 	ran, foreseen float64 // decayed sums of GPU time
 	lengths       float64 // the sum of squared run times, weighted by GPUs
 }
 
 // The sums cover the last optimismMemory of GPU time. leastForeseen is added to each user's
-// foreseen sum. If a user's jobs outrun their estimates by less than the factor Outlier, that
+// foreseen sum. If a user's jobs exceed their estimates by less than the factor Outlier, that
 // counts as chance: with an Outlier of 4, jobs of the public trace took 15.1 h in the mean instead
 // of 13.7.
 const (
@@ -36,8 +36,8 @@ func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	u.lengths = keep * (u.lengths + gpus*float64(ran)*float64(ran))
 }
 
-// outrunFactor compares this user's jobs with those of all users: it returns how many times further
-// they outran their estimates. If that is less than Outlier, it returns 1.
+// outrunFactor compares this user's jobs with the jobs of all users. It returns how many times more
+// they exceeded their estimates. If the result would be less than Outlier, it is 1.
 func (u *optimism) outrunFactor(all *optimism) float64 {
 	usual := (all.ran + leastForeseen) / (all.foreseen + leastForeseen)
 	own := (u.ran + usual*leastForeseen) / (u.foreseen + leastForeseen)
@@ -47,8 +47,8 @@ func (u *optimism) outrunFactor(all *optimism) float64 {
 	return own / usual
 }
 
-// correct returns the corrected estimate for the user's waiting job. The result is at most the mean
-// length of the user's runs, weighted by GPU time.
+// correct returns the corrected estimate of the user's waiting job. It lengthens the estimate at
+// most to the mean length of the user's runs, weighted by GPU time.
 func (u *optimism) correct(expected time.Duration, all *optimism) time.Duration {
 	if u == nil || u.ran <= 0 {
 		return expected

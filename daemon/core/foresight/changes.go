@@ -7,15 +7,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Runs is what is known about the runs of a job and of other jobs with its command.
+// Runs is what is known about the runs of a job's command: runs of this job, and of others with the
+// same command.
 type Runs struct {
 	Most     predict.Most  // the longest run time and the most memory of any run
-	Enough   bool          // enough runs have ended to show what the job needs
+	Enough   bool          // enough runs have ended to show what the command needs
 	Expected time.Duration // the job's expected run time
 }
 
-// listChanges returns the changes that may make a waiting job start sooner, beginning with those
-// that cost its owner least. Each of them asks for less, or makes the job preemptible.
+// listChanges returns changes that may make a waiting job start sooner. Those that cost the job's
+// owner least come first. Each change asks for less, or makes the job preemptible.
 func listChanges(r *job.Request, runs Runs) (list []trialChange) {
 	add := func(more ...job.Sooner) {
 		for i := range more {
@@ -58,9 +59,9 @@ func listChoices(r *job.Request) (list []job.Sooner) {
 }
 
 // memoryChanges returns changes that ask for less memory: what earlier runs of the command took,
-// plus a tenth. A job that states how much GPU memory it needs may share a GPU with foreign
-// processes. The changes never ask for less than earlier runs took, since a job that gets too
-// little fails.
+// plus a tenth. They never ask for less than earlier runs took, since a job that gets too little
+// fails. To state the needed GPU memory may help too, since such a job may share its GPUs with
+// foreign processes.
 func memoryChanges(r *job.Request, most predict.Most) (list []job.Sooner) {
 	known := withReserve(most.GPUMem)
 	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
@@ -72,7 +73,8 @@ func memoryChanges(r *job.Request, most predict.Most) (list []job.Sooner) {
 	return list
 }
 
-// withReserve returns an amount of memory plus a tenth, rounded up to whole GiB from one GiB on.
+// withReserve returns an amount of memory plus a tenth. Results of one GiB and more are rounded up
+// to whole GiB.
 func withReserve(most int64) int64 {
 	const unit = 1 << 30
 	n := most + most/10
@@ -82,13 +84,13 @@ func withReserve(most int64) int64 {
 	return (n + unit - 1) / unit * unit
 }
 
-// leastGap is the shortest time limit that is suggested while too few runs of the command have
-// ended to show how long it needs.
+// leastGap is the shortest time limit that is suggested while nobody knows how long the command
+// needs, because too few of its runs have ended.
 const leastGap = 5 * time.Minute
 
-// timeChanges returns changes that ask for a shorter time limit, but one longer than any run of the
-// command so far. One is the longest limit with which the job starts at once. If enough runs are
-// known, another is twice the job's expected run time.
+// timeChanges returns changes that ask for a shorter time limit. Each suggested limit is longer
+// than any run of the command so far. One change asks for the longest limit with which the job
+// starts at once. If enough runs are known, another asks for twice the job's expected run time.
 func timeChanges(r *job.Request, runs Runs) (list []trialChange) {
 	longest, limit := runs.Most.Run, r.TimeLimit.Duration()
 	least := longest.Truncate(time.Minute) + time.Minute
@@ -108,7 +110,7 @@ func timeChanges(r *job.Request, runs Runs) (list []trialChange) {
 	return list
 }
 
-// roundUp rounds a time up to a value that people would write.
+// roundUp rounds a time up to a value that people would choose.
 func roundUp(d time.Duration) time.Duration {
 	for _, unit := range []time.Duration{24 * time.Hour, time.Hour, 10 * time.Minute} {
 		if d >= 3*unit {
@@ -118,7 +120,8 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + time.Minute - 1) / time.Minute * time.Minute
 }
 
-// fewerGPUs returns half of the GPUs, a quarter and so on down to one, and half a GPU.
+// fewerGPUs returns half of the GPUs, a quarter and so on down to one GPU, and half a GPU for a job
+// that asks for one.
 func fewerGPUs(r *job.Request) (list []int) {
 	if r.Part() > 0 && r.Whole() > 0 {
 		list = append(list, r.Whole()*job.WholeGPU)

@@ -10,21 +10,22 @@ import (
 )
 
 // Foresight is a forecast as of one moment. All readers share it for a second, or until something
-// changes. The core only copies its data into it; the readers compute as much of it as they need. A
-// Foresight no longer belongs to the core. Only one goroutine may use it at a time.
+// changes. The core only copies its data into the Foresight; the readers compute as much of the
+// forecast as they need. Once it is handed out, the core no longer touches it. Only one goroutine
+// may use it at a time.
 type Foresight struct {
-	Number   uint64 // increases with each forecast; 0: made for a job that is only tried, so not shared
+	Number   uint64 // increases with each forecast; 0: not shared, made for a job that is only tried
 	Forecast *sched.Forecast
 	Scene    *Scene // data for a course; nil if no course was asked for
 }
 
-// Foretell fills in when the job is expected to start, if it waits.
+// Foretell fills in when the job is expected to start, provided the job waits.
 func (f *Foresight) Foretell(v *job.JobView) {
 	f.ForetellWhile(func() bool { return true }, v)
 }
 
-// ForetellWhile is like Foretell. As soon as goOn returns false, ForetellWhile stops and also
-// returns false. What it has computed by then is kept.
+// ForetellWhile is like Foretell, but as soon as goOn returns false, ForetellWhile stops and also
+// returns false. It keeps what it has computed by then.
 func (f *Foresight) ForetellWhile(goOn func() bool, v *job.JobView) bool {
 	never := slices.ContainsFunc(v.Reasons, func(r job.Reason) bool { return r.Code == job.ReasonTooMuch })
 	if f == nil || v.State != job.Queued || never {
@@ -53,13 +54,13 @@ func startOf(r sched.Range) job.ExpectedStart {
 
 // Scene is the data that a course needs in addition to the forecast.
 type Scene struct {
-	Course job.Course          // until it is computed, it lacks the stays of jobs
+	Course job.Course          // without the stays of jobs, until CourseWhile has computed them
 	Jobs   map[job.ID]job.Stay // for each job, a stay that contains only its names for people
 	told   bool
 }
 
-// CourseWhile returns the expected use of the GPUs. It returns nil if goOn returns false before
-// that is computed.
+// CourseWhile returns the expected use of the GPUs. If goOn returns false before the use is
+// computed, CourseWhile returns nil.
 func (f *Foresight) CourseWhile(goOn func() bool) *job.Course {
 	s := f.Scene
 	if s.told {
@@ -86,7 +87,7 @@ func (f *Foresight) CourseWhile(goOn func() bool) *job.Course {
 	return out
 }
 
-// describeStay returns a job's stay, including its names for people.
+// describeStay returns a job's stay, with the names that people use for the job.
 func (s *Scene) describeStay(of *sched.Stay, milli int) job.Stay {
 	out := s.Jobs[of.Job]
 	out.Kind, out.Milli = job.StayPlanned, milli
@@ -100,7 +101,7 @@ func (s *Scene) describeStay(of *sched.Stay, milli int) job.Stay {
 	return out
 }
 
-// timeOf returns an instant as a time; Never is the zero time.
+// timeOf returns an instant as a time. For Never it returns the zero time.
 func timeOf(at sched.Instant) time.Time {
 	if at == sched.Never {
 		return time.Time{}

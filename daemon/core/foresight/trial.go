@@ -8,31 +8,32 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Trial is a list of changes to try for a waiting job, with the forecast in which to try them.
+// Trial is a list of changes to try for a waiting job, with the forecast in which to try the
+// changes.
 type Trial struct {
 	Ahead *Foresight
 	id    job.ID
 	list  []trialChange
-	now   sched.Range // the start of the unchanged job
+	now   sched.Range // when the unchanged job starts
 
-	limit, served, run time.Duration // its time limit, its run time so far, and the expected run time without a limit
+	limit, served, run time.Duration // its time limit, its run time so far, and its expected run time without a limit
 }
 
-// A trialChange is one change, with the request and expected run time that result from it.
+// A trialChange is one change, with the request and the expected run time of the changed job.
 type trialChange struct {
 	sooner   job.Sooner
 	request  job.Request
 	expected time.Duration
-	gap      bool // its limit is the shortest that helps; widen finds the longest that starts at once
+	gap      bool // the change sets the shortest limit to try; widen finds the longest that starts the job at once
 }
 
 // maxTried is the largest number of changes that are tried for one job.
 const maxTried = 12
 
-// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. The
-// argument runTime is the job's expected run time without a time limit. The argument apply returns
-// the job's request and expected run time after a change, or false if the site's rules or the
-// owner's quotas forbid the change.
+// NewTrial returns the trial of a job that waits for resources, or nil if the job does not wait for
+// them. The argument runTime is the job's expected run time without a time limit. The function
+// apply returns the job's request and expected run time after a change. It returns false if the
+// site's rules or the owner's quotas forbid the change.
 func NewTrial(
 	ahead *Foresight, j *job.Job, runTime time.Duration, runs Runs,
 	apply func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),
@@ -53,9 +54,9 @@ func NewTrial(
 	return t
 }
 
-// BeginWhile computes when the unchanged job starts, in the given forecast, which must not be older
-// than the trial's. It stops and returns false as soon as goOn returns false. Only this step of a
-// trial uses the shared forecast.
+// BeginWhile computes when the unchanged job starts in the given forecast, which must not be older
+// than the trial's own. As soon as goOn returns false, BeginWhile stops and returns false. Only
+// this step of a trial uses the shared forecast.
 func (t *Trial) BeginWhile(goOn func() bool, in *Foresight) bool {
 	t.Ahead = in
 	if !in.Forecast.Simulate(goOn, t.id) {
@@ -66,14 +67,14 @@ func (t *Trial) BeginWhile(goOn func() bool, in *Foresight) bool {
 }
 
 // TriedWhile tries changes while goOn returns true. It returns the changes that make the job start
-// sooner, beginning with the soonest start, and the number of changes that were tried.
+// sooner, the soonest start first. It also returns the number of changes that it tried.
 func (t *Trial) TriedWhile(goOn func() bool) (list []job.Sooner, n int) {
 	now, as := t.Ahead.Forecast.Now(), t.now
 	until := now.Add(job.Horizon)
 	if as.Likely > 0 {
 		until = as.Likely
 	}
-	gap := false // a time limit was found with which the job starts now
+	gap := false // whether a time limit was found with which the job starts now
 	for i := range t.list {
 		w := &t.list[i]
 		if w.gap {
@@ -102,8 +103,9 @@ func (t *Trial) TriedWhile(goOn func() bool) (list []job.Sooner, n int) {
 // longestGap is the longest time limit that is tried for a job that has none.
 const longestGap = 30 * 24 * time.Hour
 
-// widen finds the longest time limit, in whole minutes, with which the job starts at once. It
-// returns false if the job does not start at once even with the limit that the change already has.
+// widen finds the longest time limit, in whole minutes, with which the job starts at once. If the
+// job does not start at once even with the limit that is in the change already, widen returns
+// false.
 func (t *Trial) widen(w *trialChange, goOn func() bool) bool {
 	starts := func(d time.Duration) bool {
 		span := job.Span(d)
@@ -121,7 +123,7 @@ func (t *Trial) widen(w *trialChange, goOn func() bool) bool {
 	}
 	for below-least > time.Minute {
 		half := least + ((below - least) / 2).Round(time.Minute)
-		if half >= below { // below is not a whole number of minutes
+		if half >= below { // so below is not a whole number of minutes
 			break
 		}
 		if starts(half) {
@@ -133,8 +135,8 @@ func (t *Trial) widen(w *trialChange, goOn func() bool) bool {
 	return starts(least)
 }
 
-// leastGain sets how much a change must gain to be suggested: a tenth of the wait (leastGain is the
-// divisor), and at least a minute.
+// A suggested change must shorten the wait by at least a minute and at least a tenth; leastGain is
+// the divisor.
 const leastGain = 10
 
 func gains(wait, before time.Duration) bool {

@@ -11,16 +11,17 @@ import (
 // warnAgainAfter is the time after which a job that still exceeds its budget is warned again.
 const warnAgainAfter = time.Hour
 
-// mayStop reports whether the job can be stopped now for exceeding its budget on this GPU. A
-// suspended job can't be warned, so the answer is yes only if it was warned before.
+// mayStop reports whether the job may be stopped now for exceeding its budget on this GPU. A
+// suspended job can't be warned, so it may be stopped only if it was warned before.
 func (p *gpuUse) mayStop() bool {
 	j := p.l.Job
 	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverWarned.IsZero())
 	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
-// countOver notes how long a job has exceeded its budget, and warns it once. The excess begins when
-// the use is above the budget plus the tolerance. It ends when the use is within the budget.
+// countOver notes for how long a job has exceeded its budget, and warns the job once. The excess
+// begins when the use is above the budget plus the tolerance. It ends when the use is within the
+// budget.
 func (b *Book) countOver(p *gpuUse, now time.Time) {
 	u, w := p.use, &b.policy.Usage
 	over, anew := !u.OverSince.IsZero(), !u.OverWarned.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
@@ -41,15 +42,15 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 	}
 }
 
-// enforceBudgets finds jobs to stop that exceed their budgets, the worst first. It goes on until
-// enough memory is free for all that other jobs were promised and do not use yet. Two samples in a
-// row must show that too little is free. The driver does not report free memory and the memory of
-// each process at the same moment, so in a single sample a process that just takes or frees memory
-// would look like a shortage.
+// enforceBudgets finds jobs to stop that exceed their budgets, those with the largest excess first.
+// It goes on until enough memory is free for what other jobs were promised and do not use yet. Two
+// samples in a row must show that too little memory is free. The driver does not report free memory
+// and the memory of each process at the same moment. So in a single sample, a process that is just
+// taking or freeing memory would look like a shortage.
 func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			d.use.short = false // it is unknown whose memory a dead process uses
+			d.use.short = false // nobody knows whose memory a dead process uses
 			return
 		}
 	}
@@ -66,8 +67,9 @@ func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	}
 }
 
-// shortestJob returns the job that lacks the largest amount of its promised memory, or 0 if all
-// jobs can have theirs. Memory of jobs that are being stopped counts as free.
+// shortestJob returns the job that lacks the largest amount of its promised memory. If enough
+// memory is free for the promises to all jobs, it returns 0. The memory of jobs that are being
+// stopped counts as free.
 func shortestJob(d *device, parts []gpuUse) job.ID {
 	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
 	for i := range parts {
@@ -77,7 +79,7 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 			continue
 		}
 		if p.use.UsedBytes < 0 {
-			continue // unknown use proves nothing
+			continue // if the use is unknown, it proves nothing
 		}
 		lacks := p.ref.Budget() - p.use.UsedBytes
 		if lacks <= 0 {
@@ -93,8 +95,8 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 	return victim
 }
 
-// worstOffender returns the part whose use exceeds its budget most, or nil. It considers only jobs
-// that were warned and whose time to react is over.
+// worstOffender returns the part whose use exceeds its budget by the largest amount. It considers
+// only jobs that were warned and whose time to react is over. If there is none, it returns nil.
 func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	var worst *gpuUse
 	most := int64(0)
@@ -111,8 +113,8 @@ func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	return worst
 }
 
-// Beyond returns how far the job's use of a GPU's memory exceeds what its request counts in quotas.
-// While the use is unknown, the result stays the same.
+// Beyond returns by how much the job's use of a GPU's memory exceeds what its request counts in
+// quotas. While the use is unknown, the result stays the same.
 func (b *inventory) Beyond(l *tracked.Job) (more int) {
 	r, uses := &l.Request, l.CurrentUses()
 	for i := range uses {

@@ -41,7 +41,7 @@ func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	if g.Fault.Boot == b.boot() {
 		fault.Boot, fault.Seq = b.boot(), max(b.kernelSeq, g.Fault.Seq)
 		fault.Strays, fault.Strangers = g.Fault.Strays, g.Fault.Strangers
-		if !g.Fault.Left.What.IsZero() { // an administrator has checked the GPU instead
+		if !g.Fault.Left.What.IsZero() { // the administrator has checked what was left on the GPU
 			d.cleanup = nil
 		}
 	}
@@ -49,8 +49,8 @@ func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	g.Fault = fault
 }
 
-// DrainAll stops all starts, or allows them again. A reboot and another drain exclude each other:
-// the reboot would end the drain, and the drain would call off the reboot.
+// DrainAll stops all starts, or allows them again. A drain for a reboot and another drain exclude
+// each other: the reboot would end the other drain, and the other drain would call off the reboot.
 func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusal {
 	had := b.controls[job.EveryGPU]
 	if had.Paused && what.Kind == job.CommandDrain && (had.Reboot == nil) != (what.Reboot == nil) {
@@ -65,7 +65,8 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusa
 	return nil
 }
 
-// ForReboot returns the order to drain the machine for a reboot, or nil.
+// ForReboot returns the order to drain the machine for a reboot. If there is no such order, it
+// returns nil.
 func ForReboot(b *Book) *job.GPUControl {
 	g := b.controls[job.EveryGPU]
 	if !g.Paused || g.Reboot == nil {
@@ -74,7 +75,8 @@ func ForReboot(b *Book) *job.GPUControl {
 	return &g
 }
 
-// SetReboot changes that order, and returns it to be recorded. A nil reboot ends it.
+// SetReboot changes the order that ForReboot returns, and returns the changed order, which is to be
+// recorded. If r is nil, SetReboot ends the order.
 func SetReboot(b *Book, r *job.Reboot, now time.Time) job.GPUControl {
 	g := b.controls[job.EveryGPU]
 	if g.Reboot = r; r == nil {
@@ -84,7 +86,7 @@ func SetReboot(b *Book, r *job.Reboot, now time.Time) job.GPUControl {
 	return g
 }
 
-// Closed returns the order that now stops all starts, or nil.
+// Closed returns the order that stops all starts now. If there is no such order, it returns nil.
 func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	g, ok := b.controls[job.EveryGPU]
 	if !ok || !g.Closes() || !g.Until.IsZero() && !now.Before(g.Until) {

@@ -11,45 +11,45 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// device is one GPU over time. It is not stored: after a restart, the first sample shows the GPU
-// again.
+// device is one GPU in the course of time. It is not stored: after a restart, the first sample
+// shows the GPU again.
 type device struct {
 	gpu.Device
-	present       bool           // it is in the last sample
-	jobs          map[int]job.ID // for the pid of each of its processes, the process's job
-	strays        map[int]bool   // the pids of processes outside their job's unit
-	cleanup       *cleanup       // about the job that left it, until it is clean
+	present       bool           // the GPU is in the last sample
+	jobs          map[int]job.ID // the job of each process on the GPU, by pid
+	strays        map[int]bool   // the pids of processes that left their job's unit
+	cleanup       *cleanup       // the job that left the GPU, until the GPU is clean
 	baselineBytes int64          // the memory that belonged to no process when the last job came; -1: unknown
 
 	revoked   revocation
 	failing   failedJobs
 	proof     proof
-	began     map[*sched.Account]time.Time // for each account, when its last job began that did well on this GPU
-	failed    map[*sched.Account]failure   // for each account, its last job that failed at once on this GPU
+	began     map[*sched.Account]time.Time // by account: the beginning of its last job that did well on this GPU
+	failed    map[*sched.Account]failure   // by account: its last job that failed at once on this GPU
 	lostSince time.Time                    // zero: the GPU is not lost
-	outside   []job.Foreign                // foreign processes of the last sample; nil: not searched yet
+	outside   []job.Foreign                // foreign processes of the last sample; nil: not determined yet
 	energy    uint64                       // millijoules since the driver was loaded, by the last full sample; 0: unknown
 	use       deviceUse
 }
 
-// cleanup is about a job that left a GPU, while the GPU is not known to be clean.
+// cleanup describes a job that left a GPU, until the GPU is known to be clean.
 type cleanup struct {
 	job           job.ID // 0: unknown
 	attempt       int    // 0: unknown
 	since         time.Time
 	sampleSeq     uint64 // only a sample with this number or a higher one counts
-	looks         int    // number of samples that showed the GPU as not clean
+	looks         int    // the number of samples in which the GPU was not clean
 	next          time.Time
-	baselineBytes int64            // the device's baselineBytes while it is not in devices; -1: unknown
-	uid           int              // uid of the job's person
+	baselineBytes int64            // what baselineBytes was in the device, if the GPU has no device now; -1: unknown
+	uid           int              // the uid of the job's person
 	began         time.Time        // when the job's attempt began
 	ended         tracked.Interval // when the job's attempt ended
-	earlier       *cleanup         // about the job that left the GPU before, since it was last clean; nil: none
+	earlier       *cleanup         // the job that left the GPU before, if the GPU was not clean since; nil: none
 	unsure        bool             // began is wrong, because the clock was set back while no daemon ran
-	noted         []int            // pids of processes outside their unit that were already reported
+	noted         []int            // the pids of processes outside their unit that were reported already
 }
 
-// These are the shortest and the longest time between two samples of a GPU that is not clean.
+// These are the shortest and the longest time between two samples while a GPU is not clean.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 5 * time.Second
@@ -57,8 +57,8 @@ const (
 
 // unassignedMem returns the memory in use that the driver assigns to no process. It returns -1 if
 // the driver does not report what the processes use, or if the kernel also uses this memory. If the
-// driver does not list the processes, all memory in use counts as belonging to no process, provided
-// no job has the GPU.
+// driver does not list the processes and no job has the GPU, all memory in use counts as belonging
+// to no process.
 func (b *inventory) unassignedMem(d *device) int64 {
 	if d.MemIsNode || d.ProcessesUnknown && b.jobs.Held(d.UUID) {
 		return -1
@@ -78,13 +78,13 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
 	b.persons = e.Persons
 	if e.HasCUDA && !b.last.hasCUDA {
-		for _, d := range b.devices { // earlier answers were about a missing library
+		for _, d := range b.devices { // earlier answers said only that the library was missing
 			d.proof.of, d.proof.silent = "", job.Message{}
 		}
 	}
 	b.last.hasCUDA = e.HasCUDA
 	if b.last.problem == "" || e.Driver.Loaded != "" {
-		b.last.versions = e.Driver // the problem may be due to an upgrade of the driver
+		b.last.versions = e.Driver // the problem may be due to an upgrade, so the versions still count
 	}
 	b.last.differed = b.last.differed || b.DriverDiffers()
 	for _, d := range b.devices {
@@ -96,7 +96,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.lastGoodSample, b.links = now, e.Snap.Links
 	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
-		if b.isOffered(&device{Device: g}) || b.find(g) != nil { // it may have had an offered index before
+		if b.isOffered(&device{Device: g}) || b.find(g) != nil { // a known GPU may have had an offered index before
 			b.merge(g, e, now)
 		}
 	}
@@ -115,15 +115,15 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	}
 	b.confirmRecovery(e.Number)
 	b.findLost(now)
-	early := b.pendingFaults // reports that arrived before the GPUs were known
+	early := b.pendingFaults // these reports arrived before the GPUs were known
 	b.pendingFaults = nil
 	for _, e := range early {
 		b.Faulted(e)
 	}
 }
 
-// merge updates one device from a sample. A GPU that answers with an error keeps its last readings.
-// A GPU that was never read has no UUID; until it has one, its index identifies it.
+// merge updates one device from a sample. If a GPU answers with an error, its last readings are
+// kept. A GPU that was never read has no UUID, so its index identifies it until it has one.
 func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	d := b.find(g)
 	if d == nil {
@@ -178,7 +178,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	}
 }
 
-// restoreCleanup resumes the cleanup of a GPU if a job left it before any sample showed the GPU.
+// restoreCleanup resumes the cleanup of a GPU if a job left the GPU before any sample showed it.
 func (b *Book) restoreCleanup(d *device) {
 	left := b.cleanups[d.UUID]
 	if left == nil {
@@ -191,8 +191,9 @@ func (b *Book) restoreCleanup(d *device) {
 	delete(b.cleanups, d.UUID)
 }
 
-// arrange sorts the devices by index. A GPU that is gone keeps its index, which the driver may have
-// given to another GPU. The present GPU then comes first: people who name the index mean that GPU.
+// arrange sorts the devices by index. A GPU that is gone keeps its index, even if the driver has
+// given that index to another GPU. The GPU that is present then comes first, since people who name
+// the index mean this one.
 func (b *Book) arrange() {
 	byIndex := func(a, b *device) int {
 		if a.Index == b.Index && a.present != b.present {
@@ -209,7 +210,7 @@ func (b *Book) arrange() {
 	}
 }
 
-// find returns the known device that a sample describes, or nil if the device is new.
+// find returns the known device that a sample describes. If the device is new, it returns nil.
 func (b *inventory) find(g gpu.Device) *device {
 	for _, d := range b.devices {
 		nameless := g.UUID == "" || d.UUID == ""
@@ -220,8 +221,8 @@ func (b *inventory) find(g gpu.Device) *device {
 	return nil
 }
 
-// checkCleanup ends a GPU's cleanup if the GPU is clean in a sample that was taken after the job
-// left. Otherwise it plans the next sample.
+// checkCleanup looks at a sample that was taken after a job left the GPU. If the GPU is clean in
+// it, checkCleanup ends the GPU's cleanup. Otherwise it plans the next sample.
 func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep := d.cleanup
 	if dep == nil || e.Number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
@@ -229,7 +230,7 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	}
 	if b.isClean(d) {
 		d.cleanup = nil
-		if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() { // the leftover that recordLeak recorded is gone
+		if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() { // what recordLeak recorded as left is gone
 			g.Fault.Left = job.GPULeft{}
 			b.recordControl(g)
 		}
@@ -243,9 +244,9 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep.next = now.Add(retry.After(dep.looks, firstRetry, lastRetry))
 }
 
-// isClean reports whether nothing of an earlier job is on the GPU. It has no process of a job that
-// does not hold it, and no dead process. The memory that belongs to no process is no more than
-// before the job came.
+// isClean reports whether nothing of an earlier job is left on the GPU: no process of a job that
+// does not hold the GPU, and no dead process. Moreover, the memory that belongs to no process must
+// be no more than before the job came.
 func (b *inventory) isClean(d *device) bool {
 	for _, p := range d.Processes {
 		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.Holds(id, d.UUID)) {
@@ -256,8 +257,8 @@ func (b *inventory) isClean(d *device) bool {
 	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
-// Leave marks the GPUs of a job as not clean when the job has ended. Only a sample with this number
-// or a higher one can show that they are clean.
+// Leave marks the GPUs of a job that has ended as not clean. Only a sample with the given number or
+// a higher one can show that they are clean.
 func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 	for _, r := range l.Attempt.GPUs {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.ID })
@@ -275,7 +276,7 @@ func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 	}
 }
 
-// NextSample returns the number of a new sample. The caller asks for that sample.
+// NextSample returns the number of a new sample, for which the caller then asks.
 func (b *Book) NextSample() uint64 {
 	b.sampleSeq++
 	return b.sampleSeq
@@ -286,7 +287,7 @@ func (b *inventory) IsFresh(now time.Time) bool {
 	return now.Sub(b.lastGoodSample) <= b.policy.FreshFor
 }
 
-// state returns the state of the GPU for placement, with the reason for people.
+// state returns the state of the GPU as placement uses it, with the reason for people.
 func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message) {
 	state, why := b.stateUnproved(d, now)
 	if state == sched.OK && d.proof.isDue(b) &&
@@ -296,7 +297,7 @@ func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message
 	return state, why
 }
 
-// stateUnproved is state without regard to a test with CUDA that is due.
+// stateUnproved returns the state that the GPU has if no test with CUDA is due.
 func (b *inventory) stateUnproved(d *device, now time.Time) (sched.GPUState, job.Message) {
 	control := b.controls[d.UUID]
 	_, fault := b.neededRecovery(d)

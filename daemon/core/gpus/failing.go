@@ -14,52 +14,52 @@ import (
 )
 
 // These constants define when a GPU is suspect: jobs of several users in a row fail at once on it,
-// while jobs do well on other GPUs. A suspect GPU takes no new job for a while (a rest). After
-// that, it is tested with CUDA, and one job is tried. If a test finds the GPU well when it would
-// become suspect for the first time, it does not rest.
+// while jobs do well on other GPUs. A suspect GPU takes no new job for some time (a rest). Then it
+// is tested with CUDA, and one job is tried. If a GPU would become suspect for the first time, but
+// a test finds it well, it does not rest.
 //
-// A user whose jobs lately failed at once on other GPUs as well does not count, since the jobs are
-// then at fault. Such a user counts only if the jobs do well on more of the other GPUs than they
+// If a user's jobs lately failed at once on other GPUs as well, the jobs are at fault, and the user
+// does not count. Such a user counts only if the jobs do well on more of the other GPUs than they
 // failed on.
 //
 // Failures of a single user are weaker evidence: somebody can make jobs fail on purpose, and a
-// user's jobs may fail for a common cause. So they count only if there are more of them, with
-// different commands, and if jobs that the user began since do well on other GPUs. They make only
-// one GPU suspect at a time.
+// user's jobs may fail for a common cause. So these failures count only if there are more of them,
+// with different commands, and if later jobs of the user do well on other GPUs. They make only one
+// GPU suspect at a time.
 //
 // If a job runs on several GPUs, its failure counts against each of them, and its success counts
 // for each of them. The GPU with the most failures is the suspect one. If n GPUs have equally many,
 // n times as many failures are needed. None of this is stored.
 const (
-	failsAtOnce = 30 * time.Second // a job that fails after this time or earlier fails at once
+	failsAtOnce = 30 * time.Second // a job that fails this soon fails at once
 	didWell     = 10 * time.Minute // a longer job did well, even if it failed; failures after failsAtOnce prove nothing
-	doesWell    = 3 * time.Second  // on another GPU, a job must run this long
+	doesWell    = 3 * time.Second  // to do well on another GPU, a job must run this long
 	timesLonger = 4                // and this many times as long as the failed jobs
-	didOften    = 3                // so many jobs that did well on other GPUs, however short, count as one long job
-	lately      = time.Minute      // the time before the first failure that also counts
+	didOften    = 3                // this many jobs, however short, that did well on other GPUs count as one long job
+	lately      = time.Minute      // failures this long before the first one also count
 	failsInARow = 3
-	failsOfOne  = 6 // like failsInARow, if all jobs are one user's
+	failsOfOne  = 6 // like failsInARow, if all jobs belong to one user
 	firstRest   = 10 * time.Minute
 	lastRest    = 2 * time.Hour
 
-	// pause is the time between two jobs on a GPU that may become suspect. That depends on whether
-	// jobs that have just begun on other GPUs do well. Without the pause, every waiting job would
-	// fail on the GPU before that is known.
+	// pause is the time between two jobs on a GPU that may become suspect. Whether it does depends
+	// on whether jobs that have just begun on other GPUs do well. Without the pause, every waiting
+	// job would fail on the GPU before that is known.
 	pause = time.Second
 )
 
-// failedJobs has the jobs that failed at once on a GPU since a job last did well there.
+// failedJobs describes the jobs that have failed at once on a GPU since a job last did well there.
 type failedJobs struct {
 	jobs  int
-	well  int // number of jobs that did well on other GPUs since the first failure
+	well  int // how many jobs did well on other GPUs since the first failure
 	of    []failer
 	since time.Time     // the time of the first failure
 	ran   time.Duration // the longest run of the failed jobs
 	rests int
 	until time.Time      // the end of the present rest; zero: none
-	next  time.Time      // when the next job may start; zero: at any time. See pause
+	next  time.Time      // when the next job may start (see pause); zero: at any time
 	last  job.ID         // the job that caused the pause
-	alone *sched.Account // the only account whose jobs caused the rest; nil: there are several
+	alone *sched.Account // the account whose jobs alone caused the rest; nil: several accounts
 }
 
 // failer is an account with jobs that failed at once on a GPU.
@@ -67,7 +67,7 @@ type failer struct {
 	account *sched.Account
 	jobs    int
 	shape   string // the command of the first job
-	unlike  bool   // a later job had another command
+	unlike  bool   // a later job had another command than the first
 }
 
 // failure is the time at which a job failed at once, and the job's GPUs.
@@ -76,13 +76,13 @@ type failure struct {
 	had []*device
 }
 
-// addFailure returns f with one more failed job.
+// addFailure returns a copy of f to which one failed job is added.
 func (f failedJobs) addFailure(l *tracked.Job, now time.Time) failedJobs {
 	if f.jobs == 0 {
 		f.since, f.well = now, 0
 	}
 	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.Attempt.StartedAt))
-	f.of = slices.Clone(f.of) // the result of another call may share the list
+	f.of = slices.Clone(f.of) // other copies of f may share the list
 	at := slices.IndexFunc(f.of, func(o failer) bool { return o.account == l.Account })
 	if at < 0 {
 		at, f.of = len(f.of), append(f.of, failer{account: l.Account, shape: l.Request.Shape})
@@ -92,8 +92,8 @@ func (f failedJobs) addFailure(l *tracked.Job, now time.Time) failedJobs {
 	return f
 }
 
-// gpusOf returns the GPUs of a job whose command began. If one of them is no longer known, it
-// returns none.
+// gpusOf returns the GPUs of a job whose command began. If one of these GPUs is no longer known, it
+// returns none of them.
 func (b *inventory) gpusOf(j *job.Job) (list []*device) {
 	if j.Attempt.StartedAt.IsZero() {
 		return nil
@@ -108,9 +108,9 @@ func (b *inventory) gpusOf(j *job.Job) (list []*device) {
 	return list
 }
 
-// failedAtOnce reports whether a job, or its set-up, failed at once in a way for which one of its
-// GPUs may be at fault. A job that chose its GPU does not count: somebody may have made it fail
-// there on purpose.
+// failedAtOnce reports whether a job, or its set-up, failed at once in a way that may be the fault
+// of one of its GPUs. A job that chose its GPU does not count: somebody may have made it fail there
+// on purpose.
 func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 	q := &j.Request
 	return now.Sub(j.Attempt.StartedAt) <= failsAtOnce && len(q.GPUIDs)+len(q.GPUsFrom)+len(q.ExcludeGPUs) == 0 &&
@@ -118,7 +118,7 @@ func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
 }
 
-// Ended records for the GPUs of an ended job whether the job did well or failed at once.
+// Ended notes for each GPU of an ended job whether the job did well or failed at once.
 func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	had := b.gpusOf(l.Job)
 	switch {
@@ -147,7 +147,7 @@ func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	}
 }
 
-// recordWell records that a job did well on its GPUs.
+// recordWell notes that a job did well on its GPUs.
 func (b *Book) recordWell(had []*device, l *tracked.Job, now time.Time) {
 	began := l.Attempt.StartedAt
 	for _, other := range b.devices {
@@ -170,8 +170,9 @@ func (f *failedJobs) doesWellAfter() time.Duration {
 	return min(failsAtOnce, max(doesWell, timesLonger*f.ran))
 }
 
-// Culprit returns the index of the GPU that is to blame for a job that failed at once, and why it
-// is; -1: none is. That GPU is sick or suspect already, or becomes suspect.
+// Culprit returns the index of the GPU that is to blame for a job that failed at once, and the
+// reason. If no GPU is to blame, the index is -1. The GPU is sick or suspect already, or becomes
+// suspect.
 func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) (int, job.Message) {
 	if failedAtOnce(l.Job, r, now) {
 		for _, d := range b.gpusOf(l.Job) {
@@ -186,14 +187,14 @@ func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) (int, 
 	return -1, job.Message{}
 }
 
-// isAcquitted reports whether a test with CUDA found a GPU well that would now become suspect for
-// the first time. Such a GPU goes on. If the next job fails on it at once, it rests.
+// isAcquitted reports whether a GPU would now become suspect for the first time, but was found well
+// by a test with CUDA. Such a GPU goes on. If the next job fails on it at once, it rests.
 func (b *inventory) isAcquitted(d *device, now time.Time) bool {
 	return d.failing.rests == 0 && proves(b) && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.cudaFails(d)
 }
 
-// judge returns the GPU at fault for a job's failure, with the GPU's failures including this one;
-// nil: none. A GPU is at fault only if jobs do well on other GPUs.
+// judge returns the GPU at fault for a job's failure, with all failures on that GPU including this
+// one. If no GPU is at fault, it returns nil. A GPU is at fault only if jobs do well on other GPUs.
 func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failedJobs) {
 	var had []*device
 	if failedAtOnce(l.Job, r, now) {
@@ -218,13 +219,13 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 	return nil, failedJobs{}
 }
 
-// wellElsewhere reports whether jobs do well on GPUs other than the given one: jobs of the given
-// account or, if that is nil, of any account.
+// wellElsewhere reports whether jobs do well on GPUs other than the given one. Only the jobs of the
+// given account count. If the account is nil, all jobs count.
 type wellElsewhere func(than *device, a *sched.Account, f *failedJobs, now time.Time) bool
 
 // isSuspect reports whether the failures on a GPU are enough for a rest. The argument equals is the
-// number of GPUs with as many failures as this one, including this one. After a rest, the failure
-// of the one job that is tried is enough.
+// number of GPUs with as many failures as this GPU, and counts this GPU too. After a rest, only one
+// job is tried, and its failure is enough.
 func (b *inventory) isSuspect(d *device, f *failedJobs, equals int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
@@ -235,7 +236,7 @@ func (b *inventory) isSuspect(d *device, f *failedJobs, equals int, now time.Tim
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*equals || f.rests > 0
-		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // a GPU rests because of this account alone
+		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // whether a GPU rests because of this account alone
 			return d.failing.alone == o.account && !d.failing.until.IsZero()
 		})
 		if o.unlike && often && !rests && doWell(d, o.account, f, now) {
@@ -261,7 +262,7 @@ func (b *inventory) remarkOn(d *device, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other GPU. An
+// failOnlyOn returns the accounts whose jobs failed on a GPU, and on no other GPU lately. An
 // account also counts if its jobs do well on more of the other GPUs than they failed on.
 func (b *inventory) failOnlyOn(gpu *device, f *failedJobs, now time.Time) (list []failer) {
 	for _, o := range f.of {
@@ -286,23 +287,24 @@ func (b *inventory) failOnlyOn(gpu *device, f *failedJobs, now time.Time) (list 
 	return list
 }
 
-// doWell reports whether a job does well on another GPU, or whether enough jobs (didOften) have
-// done so since the first failure. For an account, only its jobs that began since then count, and
-// didOften does not apply. A few short jobs may do well by chance.
+// doWell reports whether a job does well on another GPU. Since a few short jobs may do well by
+// chance, jobs that have ended since the first failure suffice only if there are enough of them
+// (didOften). If an account is given, only its jobs that began since the first failure count, and
+// didOften does not apply.
 func (b *inventory) doWell(than *device, a *sched.Account, f *failedJobs, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.doesWellAfter(), now)
 	})
 }
 
-// mayDoWell reports whether a job runs on another GPU and may turn out to do well there.
+// mayDoWell reports whether a job that runs on another GPU may turn out to do well there.
 func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failedJobs, now time.Time) bool {
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
 // wellOn reports whether some job does well on GPU d without using GPU other. A job counts if it is
 // the account's, began after the given time, and has done well on d or has run there for at least
-// minRun. If there is no account, any job that has run there that long counts.
+// minRun. If the account is nil, each job that has run there for that long counts.
 func (b *inventory) wellOn(
 	d, other *device, a *sched.Account, after time.Time, minRun time.Duration, now time.Time,
 ) bool {
@@ -319,8 +321,8 @@ func (b *inventory) wellOn(
 	return false
 }
 
-// EndRests ends the rests and pauses whose time is over, and tests that were not answered. It
-// reports whether there were any: their GPUs take jobs again.
+// EndRests ends the rests and pauses whose time is over, and the tests that were not answered. It
+// reports whether there were any. The GPUs of these rests, pauses and tests may take jobs again.
 func (b *Book) EndRests(now time.Time) (any bool) {
 	for _, d := range b.devices {
 		if !d.proof.begun.IsZero() && now.Sub(d.proof.begun) >= proofLimit {
@@ -339,7 +341,7 @@ func (b *Book) EndRests(now time.Time) (any bool) {
 	return any
 }
 
-// Shift adjusts the times in b after the clock was set.
+// Shift adjusts the recorded times after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	b.strangers.shift(by, now)
 	for of, at := range b.excuses {

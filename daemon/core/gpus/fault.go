@@ -13,9 +13,9 @@ import (
 // For each GPU, only the last report of each kind is kept.
 const maxPendingFaults = 1024
 
-// Faulted handles an error report of the driver. It records the error with the job that the error
-// hit. If a GPU needs a reset or an inspection after the error, Faulted keeps jobs off the GPU.
-// After every restart, all reports arrive again, including those already counted.
+// Faulted handles an error report of the driver. It records the error with the job that was hit by
+// it. If a GPU needs a reset or an inspection after the error, Faulted keeps jobs off the GPU.
+// After every restart, all reports arrive again, even those that were counted already.
 func (b *Book) Faulted(e ErrorReport) {
 	if b.lastGoodSample.IsZero() {
 		same := func(o ErrorReport) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
@@ -39,7 +39,7 @@ func (b *Book) Faulted(e ErrorReport) {
 	}
 }
 
-// atPCI returns the GPU with a PCI address, or all its slices.
+// atPCI returns the GPU with a PCI address, or all slices of that GPU.
 func atPCI(pci string, devices []*device) (list []*device) {
 	for _, d := range devices {
 		if d.UUID != "" && d.At(pci) && (len(list) == 0 || !d.Slice.IsZero()) {
@@ -49,8 +49,8 @@ func atPCI(pci string, devices []*device) (list []*device) {
 	return list
 }
 
-// faultedDevice keeps jobs off a GPU if it needs a reset or an inspection after the error. l is the
-// job that the error hit, if any.
+// faultedDevice keeps jobs off a GPU if the GPU needs a reset or an inspection after the error. The
+// job l was hit by the error; nil means that no job was hit.
 func (b *Book) faultedDevice(d *device, e ErrorReport, l *tracked.Job) {
 	g := b.controls[d.UUID]
 	if g.Fault.Boot != e.Boot {
@@ -88,7 +88,7 @@ type revocation struct {
 }
 
 // confirmRecovery puts GPUs back into service if the driver calls them well in two ways: in the
-// kernel's log, and in a sample. The other GPUs stay out of service until an administrator accepts
+// kernel's log, and in a sample. All other GPUs stay out of service until an administrator accepts
 // them.
 func (b *Book) confirmRecovery(number uint64) {
 	for _, d := range b.devices {
@@ -103,13 +103,13 @@ func (b *Book) confirmRecovery(number uint64) {
 	}
 }
 
-// recordControl records a changed control of a GPU.
+// recordControl records the changed control of a GPU.
 func (b *Book) recordControl(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)
 }
 
-// xidMessage returns the number of an Xid, with its meaning if that is known.
+// xidMessage returns the number of an Xid, with the Xid's meaning if it is known.
 func xidMessage(code int) job.Message {
 	if name := gpu.XidName(code); name != "" {
 		return job.Say("detail/xid", code, name)
@@ -122,9 +122,9 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// affectedJob returns the job that was hit by an error of a GPU, and the device on which it was hit:
-// the whole GPU or one of its slices. That is the job whose process the driver names. If the driver
-// names none, it is the only job that had the GPU.
+// affectedJob returns the job that was hit by an error of a GPU, and the device on which it was
+// hit: the whole GPU or one of its slices. If the driver names a process, that is the process's
+// job. Otherwise it is the only job that had the GPU.
 func (b *inventory) affectedJob(hit []*device, e ErrorReport) (only *tracked.Job, on *device) {
 	id, foreign := e.Job, false
 	for _, d := range hit {
@@ -156,8 +156,8 @@ func (b *inventory) affectedJob(hit []*device, e ErrorReport) (only *tracked.Job
 }
 
 // neededRecovery returns what a GPU needs before it takes jobs again, and the reason for people.
-// The last sample shows the state of the GPU's memory rows. A row that could not be replaced stays
-// so for ever, so an administrator may accept it.
+// The last sample shows the state of the GPU's memory rows. A row that could not be replaced will
+// never be replaced, so an administrator may accept that.
 func (b *inventory) neededRecovery(d *device) (gpu.Recovery, job.Message) {
 	needs, why := gpu.RecoverNothing, job.Message{}
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
@@ -184,8 +184,8 @@ func (b *inventory) neededRecovery(d *device) (gpu.Recovery, job.Message) {
 	return needs, why
 }
 
-// DriverDiffers reports whether the last sample shows an installed driver that is not the loaded
-// one.
+// DriverDiffers reports whether the last sample shows that another driver is installed than is
+// loaded.
 func (b *inventory) DriverDiffers() bool { return b.last.versions.Differ() }
 
 // wasReset clears the faults that a reset cures.
@@ -198,7 +198,7 @@ func (b *Book) wasReset(d *device) {
 	}
 }
 
-// findLost finds the jobs on GPUs that have been lost for some time, according to the driver.
+// findLost finds the jobs on GPUs that, by the driver's reports, have been lost for some time.
 func (b *Book) findLost(now time.Time) {
 	for _, d := range b.devices {
 		if (d.present && d.Health != gpu.HealthLost) || !b.isOffered(d) {
@@ -220,8 +220,8 @@ func (b *Book) findLost(now time.Time) {
 	}
 }
 
-// isOffered reports whether the site offers the GPU to jobs. The index of a GPU stands for its
-// slices.
+// isOffered reports whether the site offers the GPU to jobs. A site that names the index of a GPU
+// also offers the GPU's slices.
 func (b *inventory) isOffered(d *device) bool {
 	only := b.policy.OnlyGPUs
 	return len(only) == 0 || slices.Contains(only, d.Index) || !d.Slice.IsZero() && slices.Contains(only, d.Slice.Card)

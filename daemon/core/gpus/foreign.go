@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// foreignUse fills in how foreign processes use a GPU.
+// foreignUse fills in what foreign processes use of a GPU.
 func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
@@ -26,10 +26,10 @@ func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	}
 }
 
-// unlistedMem returns the memory of a GPU in use by processes that the driver does not list. If
-// that is no more than a foreign process may use, it returns 0. While a job has the GPU, or its
-// cleanup goes on, only memory that was in use before the job counts: the rest may belong to the
-// job.
+// unlistedMem returns the memory of a GPU that is used by processes which the driver does not list.
+// If a foreign process may use that much, it returns 0. While a job has the GPU, or while its
+// cleanup goes on, only the memory that was in use before the job counts: the rest may belong to
+// the job.
 func (b *inventory) unlistedMem(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unassignedMem(d)
@@ -68,14 +68,14 @@ func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 	return why
 }
 
-// useUnknown reports whether the driver does not say how much memory a job on the GPU uses. It is
-// then unknown how much of the promised memory is in use.
+// useUnknown reports whether the driver fails to say how much memory some job on the GPU uses.
+// Nobody then knows how much of the promised memory is in use.
 func (d *device) useUnknown() bool {
 	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })
 }
 
 // foreigners returns the foreign processes that use the most memory of the GPU, at most MaxForeign.
-// They are determined once per sample. Callers must not change the list.
+// The list is made once for each sample. Callers must not change it.
 func (d *device) foreigners() []job.Foreign {
 	if d.outside != nil {
 		return d.outside
@@ -84,7 +84,7 @@ func (d *device) foreigners() []job.Foreign {
 	return d.outside
 }
 
-// foreignProcesses is like foreigners, but it considers only processes for which keep returns true.
+// foreignProcesses is like foreigners, but considers only processes for which keep returns true.
 func (d *device) foreignProcesses(keep func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {
@@ -96,7 +96,8 @@ func (d *device) foreignProcesses(keep func(*gpu.Process) bool) []job.Foreign {
 	return list[:min(len(list), job.MaxForeign)]
 }
 
-// Denied returns the reason why a job can't have its GPUs free of foreign processes; zero: it can.
+// Denied returns the reason why a job can't have its GPUs free of foreign processes. If it can, the
+// reason is zero.
 func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]
@@ -117,8 +118,8 @@ func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// occupants returns the foreign processes on a GPU that has been assigned to a job which has not
-// begun yet.
+// occupants returns the foreign processes on a GPU that was assigned to a job, before the job
+// begins.
 func (b *inventory) occupants(d *device) job.Reason {
 	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.foreignProcesses(b.occupiesGPU)}
 	if rest := b.unassignedMem(d); rest > b.policy.MaxForeignBytes {

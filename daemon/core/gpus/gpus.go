@@ -15,7 +15,7 @@ import (
 // else about jobs: Core.applyFindings acts on its findings.
 type Book struct {
 	inventory
-	cleanups         map[string]*cleanup // of GPUs that are not among the devices
+	cleanups         map[string]*cleanup // those of GPUs that are not among the devices
 	inventoryVersion uint64              // changes whenever the set of GPUs changes
 	pendingFaults    []ErrorReport       // reports that wait for the first good sample
 	sampleSeq        uint64              // the number of the last Sample action
@@ -25,7 +25,8 @@ type Book struct {
 	announced        map[string]job.GPUNews
 }
 
-// inventory is what is known about the GPUs. Its methods only read; the methods of Book change it.
+// inventory is what is known about the GPUs. Its own methods only read; the methods of Book change
+// it.
 type inventory struct {
 	policy *site.Policy
 	jobs   *tracked.Book // which jobs hold which GPUs; read only
@@ -38,15 +39,15 @@ type inventory struct {
 	last           sampleFacts
 	seen           bool                   // at least one sample has arrived
 	lastGoodSample time.Time              // when the last good sample was taken, by the core's clock
-	unkillableOn   map[string][]job.ID    // for each GPU, the jobs that hold it and whose processes survive SIGKILL
+	unkillableOn   map[string][]job.ID    // for each GPU, the jobs that hold it and have processes that survive SIGKILL
 	members        map[process]membership // the processes on GPUs that are known to belong to a job
 	kernelSeq      uint64                 // the number of the last line of the kernel's log
-	persons        map[int]Person         // the person of each container uid, from the last sample
+	persons        map[int]Person         // the person of each uid of a container, from the last sample
 	strangers      strangers
 }
 
-// sampleFacts are the parts of the last sample that are not about a GPU. driver and cuda are from
-// the last good sample.
+// sampleFacts are the parts of the last sample that are not about a single GPU. The fields driver
+// and cuda come from the last good sample.
 type sampleFacts struct {
 	problem gpu.Problem
 	detail  string
@@ -55,7 +56,7 @@ type sampleFacts struct {
 
 	versions gpu.DriverVersions
 	hasCUDA  bool
-	differed bool // an upgraded driver was not loaded; no good sample since then shows that it is
+	differed bool // an upgraded driver was not loaded, and no later good sample shows it loaded
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
@@ -70,14 +71,14 @@ func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
 	}
 }
 
-// MayHaveSome reports whether there are GPUs, or whether that is still unknown.
+// MayHaveSome reports whether the machine has GPUs. Until that is known, it returns true.
 func (b *inventory) MayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
 
-// addFinding keeps a finding: one of the types below, the new control of a GPU (job.GPUControl), or
-// a leftover of a job (job.Leftover).
+// addFinding keeps a finding: a value of one of the types below, the new control of a GPU
+// (job.GPUControl), or a leftover of a job (job.Leftover).
 func (b *Book) addFinding(f any) { b.found = append(b.found, f) }
 
-// addLeftover adds a finding: a remark for the result of an attempt that has ended.
+// addLeftover adds a finding that is a remark for the result of an ended attempt.
 func (b *Book) addLeftover(dep *cleanup, what job.Message) {
 	b.addFinding(job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what})
 }
@@ -92,8 +93,9 @@ func (b *Book) Findings() []any {
 // SampleWanted asks for a sample that begins now or later.
 type SampleWanted struct{ Number uint64 }
 
-// StrayEnd is a signal to a process outside its job's unit, or to a stranger (of job 0). It is sent
-// only if the process still has this uid and this start time, and if a stranger is still in no job.
+// StrayEnd is a signal to a process that left its job's unit, or to a stranger (the job is then 0).
+// The signal is sent only if the process still has this uid and this start time. Moreover, a
+// stranger must still be in no job.
 type StrayEnd struct {
 	job.Stray
 	UID    int
@@ -106,7 +108,7 @@ type ErrorFound struct {
 	What job.GPUError
 }
 
-// NoticeFound is a message for a job's owner, in the job's journal.
+// NoticeFound is a message for a job's owner, to be written into the job's journal.
 type NoticeFound struct {
 	Of  *tracked.Job
 	Say job.Message
@@ -115,13 +117,13 @@ type NoticeFound struct {
 // UseFound is a job whose use of GPUs is to be recorded.
 type UseFound struct{ Of *tracked.Job }
 
-// StopFound is a job to stop, with the cause.
+// StopFound is a job that is to be stopped, with the cause.
 type StopFound struct {
 	Job    job.ID
 	Cause  job.StopCause
 	Breach *job.Breach
-	Fault  *job.GPUError // set if the GPU is lost
-	Victim job.ID        // the job that lacks memory
+	Fault  *job.GPUError // set if the cause is a lost GPU
+	Victim job.ID        // the job that lacks memory, if that is the cause
 }
 
 // Configured makes a new policy take effect.
@@ -130,9 +132,8 @@ func (b *Book) Configured() {
 	b.withdraw()
 }
 
-// withdraw removes the GPUs that no job holds, and that the site no longer offers or the driver now
-// lists in another form. It keeps the
-// cleanup of each of these GPUs.
+// withdraw removes GPUs that no job holds, if the site no longer offers them or the driver now
+// lists them in another form. It keeps the cleanup of each of these GPUs.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
 		if b.isOffered(d) && !d.superseded(b.devices) || b.jobs.Held(d.UUID) {
@@ -147,18 +148,18 @@ func (b *Book) withdraw() {
 	})
 }
 
-// superseded reports whether the driver lists slices instead of this GPU, or the GPU instead of
-// this slice. A GPU that is gone is lost, and so is a slice that is gone while other slices are
-// left.
+// superseded reports whether the driver now lists slices in place of this GPU, or the GPU in place
+// of this slice. Otherwise a GPU that is gone counts as lost. So does a slice that is gone while
+// other slices are left.
 func (d *device) superseded(devices []*device) bool {
 	return !d.present && slices.ContainsFunc(devices, func(o *device) bool {
 		return o.present && o.Slice.IsZero() != d.Slice.IsZero() && o.At(d.PCI)
 	})
 }
 
-// openTo returns a running job whose GPU or slice is gone, but which can open this GPU: the nodes
-// that the job's unit may open lead to the slice that got them since, or to the GPU. It returns 0
-// if there is none.
+// openTo returns a running job that can open this GPU although it does not hold it. The job's own
+// GPU or slice is gone, but the nodes that its unit may open now lead to this GPU, or to a slice
+// that has got these nodes since. If there is no such job, openTo returns 0.
 func openTo(b *inventory, d *device) job.ID {
 	for _, o := range b.devices {
 		again := d.Slice.IsZero() || o.Slice.Caps[0] == d.Slice.Caps[0]
@@ -174,8 +175,8 @@ func openTo(b *inventory, d *device) job.ID {
 	return 0
 }
 
-// CheckUnkillable verifies that only ending jobs are noted as having processes that survive
-// SIGKILL.
+// CheckUnkillable verifies that a job is noted as having processes that survive SIGKILL only if it
+// is ending.
 func (b *inventory) CheckUnkillable(breach tracked.Breach) {
 	for uuid, ids := range b.unkillableOn {
 		for _, id := range ids {
@@ -186,7 +187,7 @@ func (b *inventory) CheckUnkillable(breach tracked.Breach) {
 	}
 }
 
-// News returns the GPUs that have come into service or gone out of it since the last call.
+// News returns the GPUs that have come into service, or gone out of it, since the last call.
 func (b *Book) News(now time.Time) (list []job.Event) {
 	for _, d := range b.devices {
 		state, why := b.state(d, now)

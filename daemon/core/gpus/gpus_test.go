@@ -15,7 +15,7 @@ import (
 
 var midday = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
-// bookOf returns a book of GPUs without a sample.
+// bookOf returns a book of GPUs that has seen no sample.
 func bookOf(p site.Policy) *Book {
 	jobs := tracked.NewBook(1)
 	b := NewBook(&p, &jobs, func() string { return "boot1" })
@@ -23,7 +23,7 @@ func bookOf(p site.Policy) *Book {
 }
 
 // An upgrade of the driver is noticed even if the driver has a problem: the upgrade may have caused
-// it. An answer without the loaded version changes nothing.
+// the problem. An answer without the loaded version changes nothing.
 func TestDriverDiffersWithAProblem(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for i, c := range []struct {
@@ -35,7 +35,7 @@ func TestDriverDiffersWithAProblem(t *testing.T) {
 		{gpu.ProblemStale, gpu.DriverVersions{Installed: "560.1"}, true},
 		{gpu.ProblemDriverMissing, gpu.DriverVersions{Loaded: "560.1", Installed: "560.1"}, false},
 		{"", gpu.DriverVersions{Loaded: "550.1", Installed: "560.1"}, true},
-		{"", gpu.DriverVersions{}, false}, // the site does not want the versions compared
+		{"", gpu.DriverVersions{}, false}, // if the site wants no comparison, no versions are given
 	} {
 		b.Sampled(&Sample{Snap: gpu.Snapshot{Problem: c.problem}, Driver: c.driver}, midday)
 		if got := b.DriverDiffers(); got != c.want {
@@ -44,8 +44,8 @@ func TestDriverDiffersWithAProblem(t *testing.T) {
 	}
 }
 
-// The memory that jobs were promised and do not use yet must be free. If too little is free,
-// shortestJob returns the job that lacks the largest amount of its promised memory.
+// The memory that was promised to jobs, and that they do not use yet, must be free. If too little
+// is free, shortestJob returns the job that lacks the largest amount of its promised memory.
 func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
 		l := &tracked.Job{Job: &job.Job{ID: id, State: job.Running}}
@@ -73,7 +73,8 @@ func TestShortOfPromisedMemory(t *testing.T) {
 	}
 }
 
-// The worst job is the one that exceeds its own budget most, even if another job uses more.
+// The worst job is the one that exceeds its own budget by the largest amount, even if another job
+// uses more memory.
 func TestWorstOverItsBudget(t *testing.T) {
 	over := func(id job.ID, promise, uses int64) gpuUse {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: midday, OverWarned: midday, Over: time.Minute}}
@@ -101,7 +102,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 	}
 }
 
-// A warning suffices if it announced a stop at this time or earlier.
+// A new warning is not needed if an earlier one announced a stop after the same time or sooner.
 func TestWarningsSuffice(t *testing.T) {
 	for _, c := range []struct {
 		r       site.Response
@@ -117,7 +118,8 @@ func TestWarningsSuffice(t *testing.T) {
 	}
 }
 
-// The time between two samples counts only if it is known what happened in between.
+// The time between two samples counts only if they are close enough to show what happened in
+// between.
 func TestSpanOfTwoSamples(t *testing.T) {
 	for _, c := range []struct {
 		stale, passed, want time.Duration
@@ -135,8 +137,8 @@ func TestSpanOfTwoSamples(t *testing.T) {
 	}
 }
 
-// Links are stored by the GPUs' positions, in both directions. A link to a GPU that is gone is left
-// out.
+// Links are stored by the positions of their GPUs, in both directions. A link to a GPU that is gone
+// is left out.
 func TestLinksBetweenGPUs(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for _, index := range []int{0, 2, 5} {
@@ -156,7 +158,7 @@ func TestLinksBetweenGPUs(t *testing.T) {
 	}
 }
 
-// A GPU is found by its UUID, whatever its present position.
+// A GPU is found by its UUID, whatever its position is now.
 func TestPositionOfAGPU(t *testing.T) {
 	b := &Book{inventory: inventory{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}}
 	for _, w := range []struct {
@@ -172,7 +174,7 @@ func TestPositionOfAGPU(t *testing.T) {
 	}
 }
 
-// Error reports may arrive before the GPUs are known. The last report of each kind is then kept for
+// Error reports may arrive before the GPUs are known. Then the last report of each kind is kept for
 // each GPU, up to a bound.
 func TestEarlyReports(t *testing.T) {
 	b := bookOf(site.Policy{})
@@ -198,8 +200,8 @@ func TestEarlyReports(t *testing.T) {
 	}
 }
 
-// Processes that are no longer on a GPU are remembered, even those of ended jobs, until there are
-// too many.
+// Processes that are no longer on a GPU are remembered until there are too many, even those of
+// ended jobs.
 func TestForgottenMembers(t *testing.T) {
 	on, off := process{1, 1}, process{2, 1}
 	b := &Book{inventory: inventory{
@@ -222,7 +224,7 @@ func TestForgottenMembers(t *testing.T) {
 	}
 }
 
-// Root's processes belong to the machine, even if root's job left the GPU last.
+// Root's processes belong to the machine, even if the last job that left the GPU was root's.
 func TestRootsProcessesAreNotStrays(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for uid, want := range map[int]job.ID{0: 0, 1001: 7, 1002: 0} {
@@ -239,8 +241,8 @@ func TestRootsProcessesAreNotStrays(t *testing.T) {
 }
 
 // If the clock was set back while no daemon ran, a job that has left its GPU seems to have begun
-// later than it did. Processes of its user on that GPU then keep the GPU out of service. A process
-// whose beginning is unknown is not killed.
+// later than it did. Processes of the job's user on that GPU then keep the GPU out of service. A
+// process is not killed if nobody knows when it began.
 func TestStraysOfUnknownAge(t *testing.T) {
 	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
 	tracked := func(id job.ID, began time.Time) *tracked.Job {
@@ -250,7 +252,7 @@ func TestStraysOfUnknownAge(t *testing.T) {
 	}
 	p := gpu.Process{PID: 5, Start: 9, UID: 1001, Age: time.Minute}
 	for _, c := range []struct {
-		began time.Duration // the time from the job's end to the process's beginning
+		began time.Duration // the time from the job's end to the beginning of the process; it may be negative
 		job   job.ID
 		ended bool
 	}{{-time.Second, 0, false}, {-time.Hour, 7, true}, {time.Hour, 7, false}} {
@@ -275,11 +277,11 @@ func TestStraysOfUnknownAge(t *testing.T) {
 		b.merge(gpu.Device{UUID: "a", Health: gpu.HealthOK}, &Sample{}, midday)
 		b.Leave(tracked(7, midday.Add(c.began)), 1, midday)
 		if c.job == 0 {
-			b.devices[0].cleanup = nil // a sample without the process frees the GPU
+			b.devices[0].cleanup = nil // as if a sample without the process had freed the GPU
 		}
 		look("at first")
 		if c.job != 0 {
-			b.Leave(tracked(8, midday), 2, at) // the job had another part of the GPU
+			b.Leave(tracked(8, midday), 2, at) // another job that shared the GPU leaves it
 		}
 		look("after a neighbour left")
 		restarted := bookOf(site.Policy{Strays: site.EndStrays})
@@ -291,8 +293,8 @@ func TestStraysOfUnknownAge(t *testing.T) {
 	}
 }
 
-// The version of the inventory changes if a fact changes that determines which GPUs suit a request,
-// and only then.
+// The version of the inventory changes if, and only if, a fact changes that determines which GPUs
+// suit a request.
 func TestVersionChangesWithTheGPUs(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
 	for name, w := range map[string]struct {
@@ -317,8 +319,8 @@ func TestVersionChangesWithTheGPUs(t *testing.T) {
 	}
 }
 
-// Memory that no process uses counts against a job that left the GPU if there is more of it than
-// before, by more than the slack. Unknown use does not count.
+// Memory that no process uses counts against a job that left the GPU if it exceeds what was in use
+// before, by more than the slack. If the use before is unknown, nothing counts.
 func TestCleanGPU(t *testing.T) {
 	b := bookOf(site.Policy{MemSlackBytes: 5})
 	for _, w := range []struct {
@@ -333,7 +335,7 @@ func TestCleanGPU(t *testing.T) {
 	}
 }
 
-// If the driver reports that a job uses nothing, the use counts as known.
+// If the driver reports that a job uses no memory, the use counts as known.
 func TestUnknownUse(t *testing.T) {
 	for _, c := range []struct {
 		of   job.ID
@@ -347,7 +349,7 @@ func TestUnknownUse(t *testing.T) {
 	}
 }
 
-// Fair share charges a part of a GPU for its share, or for its part of the memory if that is
+// Fair share charges a part of a GPU as its share, or as its part of the GPU's memory if that is
 // larger.
 func TestChargeOfAPart(t *testing.T) {
 	b := &Book{inventory: inventory{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
@@ -381,8 +383,8 @@ func TestDeadlinesOfGPUs(t *testing.T) {
 	}
 }
 
-// A user with a thousand strangers gets one message, and the record of the GPU stays bounded. One
-// that starts further processes all the time gets a message a minute, and gains no time.
+// A user with a thousand strangers gets one message, and the record of the GPU stays bounded. A
+// user who starts further processes all the time gets one message a minute, and gains no time.
 func TestManyStrangers(t *testing.T) {
 	b := bookOf(site.Policy{Strangers: site.EndStrangers, StrangersAfter: 5 * time.Minute, FirstUID: 1000, DefaultGrace: 10 * time.Second})
 	l := &tracked.Job{Job: &job.Job{ID: 7, State: job.Running, Owner: job.Owner{UID: 1001, User: "alice"}, Attempt: &job.Attempt{
@@ -416,13 +418,13 @@ func TestManyStrangers(t *testing.T) {
 	if told != 1 || len(b.controls["a"].Fault.Strangers) != maxStrangers {
 		t.Errorf("told %d times, %d are on record", told, len(b.controls["a"].Fault.Strangers))
 	}
-	for i := range 40 { // ten minutes, each time with another process
+	for i := range 40 { // for ten minutes, another process in each sample
 		look(2000+i, 1)
 	}
 	if told < 10 || told > 12 || len(b.strangers.of) > 1100 {
 		t.Errorf("told %d times in ten minutes, %d are remembered", told, len(b.strangers.of))
 	}
-	for range 5 { // one that stays is ended a minute after its message, though the first five minutes began long ago
+	for range 5 { // this one stays, and is ended a minute after its message: the user's five minutes began long ago
 		look(3000, 1)
 	}
 	look(3000, 1)
@@ -437,8 +439,8 @@ func TestManyStrangers(t *testing.T) {
 	}
 }
 
-// A process in the slice of a job counts as the job's only if the job belongs to that user, runs,
-// and has Docker as its engine (D5 of the trials: whoever may use Docker can name any slice).
+// A process in the slice of a job counts as the job's only if the job belongs to the claimed user,
+// runs, and has Docker as its engine (D5 of the trials: whoever may use Docker can name any slice).
 func TestClaims(t *testing.T) {
 	jobs := tracked.NewBook(1)
 	for id, engine := range map[job.ID]contract.Engine{7: contract.Docker, 8: contract.Podman} {

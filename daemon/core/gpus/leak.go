@@ -10,10 +10,10 @@ import (
 
 // A job may leave behind GPU memory that no process uses and that only a reset frees (a leak). It
 // may also leave processes that the kernel does not end: the job is then unkillable, and keeps what
-// it holds. Both may still end by themselves, when the driver or the kernel gets to them.
+// it holds. Either may still come to an end by itself, when the driver or the kernel gets to it.
 
-// residue returns what keeps a GPU from being clean, and whether that is a leak instead of a
-// process.
+// residue returns what keeps a GPU from being clean. It also reports whether that is a leak, or
+// otherwise a process.
 func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	for _, p := range d.Processes {
 		if p.Dead {
@@ -21,7 +21,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 		}
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || b.jobs.Holds(id, d.UUID):
-		case b.jobs.Active(id) != nil: // somebody gave the process an open device, or it has left its unit
+		case b.jobs.Active(id) != nil: // the process left its unit, or somebody gave it an open device
 			return job.Say("detail/descriptor", p.PID, b.jobs.Called(id), b.jobs.Active(id).Owner.User), false
 		case b.members[process{p.PID, p.Start}].unsure:
 			return job.Say("detail/maybe-old", p.PID, id), false
@@ -32,7 +32,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	return job.Say("detail/ghost", job.Size(b.unassignedMem(d)-max(0, d.baselineBytes))), true
 }
 
-// recordLeak records, once, that memory left on a GPU by a job is not freed. The GPU is out of
+// recordLeak records, once, that memory which a job left on a GPU is not freed. The GPU is out of
 // service from now on, and the job's result says so.
 func (b *Book) recordLeak(d *device) {
 	what, leak := b.residue(d)
@@ -47,8 +47,8 @@ func (b *Book) recordLeak(d *device) {
 	b.addLeftover(dep, job.Say("detail/out-of-service", d.Index, what))
 }
 
-// faultOfThisBoot drops a GPU's recorded fault if that is from an earlier boot, so that a new one
-// can be added.
+// faultOfThisBoot drops a GPU's recorded fault if the fault is from an earlier boot, so that a new
+// fault can be added.
 func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
 	if g.Fault.Boot != b.boot() {
@@ -75,7 +75,8 @@ func (b *Book) RecordUnkillable(l *tracked.Job) {
 	}
 }
 
-// unkillableJob returns a job that holds the GPU and whose processes survive SIGKILL, or 0.
+// unkillableJob returns a job that holds the GPU and has processes that survive SIGKILL. If there
+// is none, it returns 0.
 func (b *inventory) unkillableJob(d *device) job.ID {
 	for _, id := range b.unkillableOn[d.UUID] {
 		return id

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The load is the mean over a window, or the last sample if the window has none. Unknown values do
-// not count.
+// The load is the mean over the samples in a window, or the value of the last sample if the window
+// has none. Unknown values do not count.
 func TestLoad(t *testing.T) {
 	for name, c := range map[string]struct {
 		window time.Duration
@@ -32,8 +32,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A clock that is set back does no harm, and neither does a window that is longer than the kept
-// samples.
+// The number of kept samples is bounded, even if the window is longer. A clock that is set back
+// does no harm.
 func TestLoadIsBounded(t *testing.T) {
 	d, now := &device{}, time.Unix(1e9, 0)
 	for range 3 * maxLoads {

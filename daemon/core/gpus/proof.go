@@ -14,17 +14,17 @@ import (
 )
 
 // A GPU that the driver's library calls well may still fail with CUDA. So each GPU is tested with
-// CUDA before its first job in a boot, after a change of the driver, a reset, a loss, the end of a
-// drain or of a rest (see failing.go), and after a job failed at once on it. Until the test has
-// ended, the GPU takes no job. The failed job waits for the test: if the GPU is at fault, the job
-// is queued again.
+// CUDA before its first job in a boot. It is tested again after a change of the driver, a reset, a
+// loss, the end of a drain or of a rest (see failing.go), and after a job failed at once on it.
+// Until the test has ended, the GPU takes no job. The failed job waits for the test. If the GPU is
+// at fault, the job is queued again.
 const (
-	// excuseLasts is a pause after a job failed at once on a GPU that was then found well. During
-	// the pause, like jobs of the same account that fail at once cause a test only of a GPU that
+	// excuseLasts is a time that begins when a job fails at once on a GPU that is then found well.
+	// In this time, if a like job of the same account fails at once, its GPU is tested only if it
 	// seems to be at fault. So an array whose tasks all fail costs few tests.
 	excuseLasts = time.Minute
 
-	// proofLimit is the time without an answer after which a test says nothing about its GPU. The
+	// proofLimit is the time after which a test without an answer says nothing about its GPU. The
 	// shell answers sooner.
 	proofLimit = 6 * time.Minute
 )
@@ -32,18 +32,19 @@ const (
 // proof is the state of a GPU's tests with CUDA. Only the key of the last good test is stored.
 type proof struct {
 	wanted bool        // the GPU is to be tested before its next job
-	check  bool        // the site's own check belongs to the test
-	begun  time.Time   // when the present test began; zero: none runs
+	check  bool        // the site's own check is part of the test
+	begun  time.Time   // when the test that runs now began; zero: no test runs
 	at     time.Time   // when the last test ended
-	of     string      // the key for which the last test ended
+	of     string      // the key that was valid when the last test ended
 	silent job.Message // why the last test says nothing; zero: it says something
 	jobs   []job.ID    // failed jobs that wait for the test
 }
 
-// proves reports whether GPUs are tested: the site wants it, and there is a library to do it with.
+// proves reports whether GPUs are tested: the site must want tests, and the library must be
+// installed.
 func proves(b *inventory) bool { return b.policy.Prove && b.last.hasCUDA }
 
-// untested returns why jobs get a GPU without a test; zero: it is tested.
+// untested returns the reason why jobs get a GPU without a test. If the GPU is tested, it is zero.
 func (p *proof) untested(b *inventory) job.Message {
 	if b.policy.Prove && b.seen && !b.last.hasCUDA {
 		return job.Text(gpu.NoCUDA)
@@ -51,12 +52,12 @@ func (p *proof) untested(b *inventory) job.Message {
 	return p.silent
 }
 
-// isDue reports whether the GPU takes no job before a test has ended.
+// isDue reports whether the GPU takes no job until a test has ended.
 func (p *proof) isDue(b *inventory) bool {
 	return proves(b) && (p.wanted || !p.begun.IsZero())
 }
 
-// wantProof asks for a test of a GPU, with the site's own check, whatever an earlier one said.
+// wantProof asks for a test of a GPU, with the site's own check, whatever an earlier test said.
 func (b *Book) wantProof(d *device) {
 	d.proof.wanted, d.proof.check = true, true
 	if g := b.controls[d.UUID]; g.Fault.Proved != "" {
@@ -68,7 +69,7 @@ func (b *Book) wantProof(d *device) {
 // ProofWanted asks for a test of a GPU with CUDA.
 type ProofWanted struct {
 	contract.GPU
-	Check bool // if the GPU is well, the site's own check follows
+	Check bool // if CUDA works on the GPU, the site's own check follows
 }
 
 // ProofEnded is the end of a test. Text is for people.
@@ -78,13 +79,13 @@ type ProofEnded struct {
 	Text string
 }
 
-// proofKey is what a good test is valid for: the boot and the driver.
+// proofKey returns the boot and the driver. A good test is valid as long as they do not change.
 func (b *inventory) proofKey() string {
 	return b.boot() + " " + cmp.Or(b.last.versions.Loaded, b.last.driver)
 }
 
-// checkProof asks for a test of a GPU that was lost. It also asks for one if the GPU has not been
-// tested since the boot, or since a change of the driver.
+// checkProof asks for a test of a GPU that was lost. It also asks for a test if there was none in
+// this boot, or none with the present driver.
 func (b *Book) checkProof(d *device) {
 	key := b.proofKey()
 	isNew := proves(&b.inventory) && d.proof.of != key && b.controls[d.UUID].Fault.Proved != key
@@ -93,8 +94,8 @@ func (b *Book) checkProof(d *device) {
 	}
 }
 
-// AwaitProof reports whether the end of a job that failed at once must wait for a test of its GPUs.
-// It asks for these tests.
+// AwaitProof reports whether the end of a job that failed at once must wait for tests of its GPUs.
+// If so, it asks for these tests.
 func (b *Book) AwaitProof(l *tracked.Job, r *job.Result, over, now time.Time) (wait bool) {
 	switch {
 	case !b.policy.Prove || !failedAtOnce(l.Job, r, over):
@@ -117,25 +118,26 @@ func (b *Book) AwaitProof(l *tracked.Job, r *job.Result, over, now time.Time) (w
 	return wait
 }
 
-// excuse is what jobs that are alike have in common.
+// excuse identifies jobs that are alike: those of one account with one command.
 type excuse struct {
 	account *sched.Account
 	shape   string
 }
 
-// excuses are the times at which jobs were last excused.
+// excuses contains, for jobs that are alike, when such a job last failed on a GPU that was then
+// found well.
 type excuses map[excuse]time.Time
 
 func excuseOf(l *tracked.Job) excuse { return excuse{l.Account, l.Request.Shape} }
 
-// add notes that a job failed on a GPU that was then found well.
+// add notes that a job failed on a GPU that a test then found well.
 func (e excuses) add(l *tracked.Job, now time.Time) {
 	maps.DeleteFunc(e, func(_ excuse, at time.Time) bool { return now.Sub(at) >= excuseLasts })
 	e[excuseOf(l)] = now
 }
 
-// Awaits reports whether a failed job still waits for a test. It does not if its GPU can't be tested
-// now.
+// Awaits reports whether a failed job still waits for a test. If its GPU can't be tested now, it
+// does not wait.
 func (b *Book) Awaits(id job.ID, now time.Time) bool {
 	return !b.seen || slices.ContainsFunc(b.devices, func(d *device) bool {
 		if !slices.Contains(d.proof.jobs, id) || !d.proof.isDue(&b.inventory) {
@@ -146,8 +148,8 @@ func (b *Book) Awaits(id job.ID, now time.Time) bool {
 	})
 }
 
-// BeginProofs begins the tests that are due. A GPU that is out of service, or that belongs to
-// running jobs as a whole, is tested later.
+// BeginProofs begins the tests that are due. If a GPU is out of service, or held as a whole by
+// running jobs, its test begins later.
 func (b *Book) BeginProofs(now time.Time) {
 	for _, d := range b.devices {
 		if !d.proof.isDue(&b.inventory) || !d.proof.begun.IsZero() || d.UUID == "" || b.byIndex(d.Index) != d {
@@ -192,13 +194,13 @@ func (b *Book) Proved(e *ProofEnded, now time.Time) {
 	case e.Says == gpu.ProofWell && g.Fault.Proved != d.proof.of:
 		g.UUID, g.Fault.Proved = d.UUID, d.proof.of
 		b.recordControl(g)
-	case e.Says == gpu.ProofNoLibrary && e.Text == gpu.NoCUDA: // removed since the last sample
+	case e.Says == gpu.ProofNoLibrary && e.Text == gpu.NoCUDA: // the library was removed after the last sample
 		b.last.hasCUDA = false
 	case e.Says != gpu.ProofWell:
 		d.proof.silent = job.Text(e.Text)
 	}
 	if e.Says != gpu.ProofNoLibrary {
-		b.addFinding(SampleWanted{b.NextSample()}) // the last one may show the test's process
+		b.addFinding(SampleWanted{b.NextSample()}) // the last sample may show the test's own process
 	}
 }
 
@@ -208,8 +210,8 @@ func (b *inventory) cudaFails(d *device) bool {
 	return f.Boot == b.boot() && f.OfCUDA()
 }
 
-// driverAgrees tests the GPUs again on which CUDA failed because an upgraded driver was not loaded.
-// Now it is, or the upgrade was undone.
+// driverAgrees asks for new tests of the GPUs on which CUDA failed because an upgraded driver was
+// not loaded. The driver is loaded now, or the upgrade was undone.
 func driverAgrees(b *Book) {
 	for _, d := range b.devices {
 		g := b.controls[d.UUID]

@@ -7,17 +7,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// reservations contains the reservations that are not over, by id.
+// reservations contains the reservations that are not over, in the order of their ids.
 type reservations struct {
 	list []job.Reservation
-	last int64 // the id that was given last
+	last int64 // the id of the newest reservation
 }
 
 func NewReservations(list []job.Reservation, next int64) reservations {
 	return reservations{list: list, last: max(next-1, 0)}
 }
 
-// All returns the reservations; callers must not change the list.
+// All returns the reservations. Callers must not change the list.
 func (r *reservations) All() []job.Reservation { return r.list }
 
 // Add adds a reservation and gives it an id.
@@ -27,7 +27,7 @@ func (r *reservations) Add(n *job.Reservation) {
 	r.list = append(r.list, *n)
 }
 
-// Remove removes a reservation, and reports whether there was one with that id.
+// Remove removes the reservation with the given id, and reports whether there was one.
 func (r *reservations) Remove(id int64) bool {
 	n := len(r.list)
 	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool { return v.ID == id })
@@ -47,7 +47,8 @@ func (r *reservations) Expire(now time.Time) []int64 {
 	return over
 }
 
-// Overlapping returns a reservation that has one of the same GPUs at the same time, or nil.
+// Overlapping returns a reservation that shares a GPU with the given one at the same time. If there
+// is none, it returns nil.
 func (r *reservations) Overlapping(n *job.Reservation) *job.Reservation {
 	for i := range r.list {
 		old := &r.list[i]
@@ -64,8 +65,8 @@ func Reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
-// messageFor returns a message that says for whom a GPU is reserved now. If part of the GPU is
-// free, the message says until when. The message is zero if the GPU is not reserved.
+// messageFor returns a message that says for whom a GPU is reserved now. If the GPU is reserved
+// only later and a part of it is free, the message says until when. Otherwise the message is zero.
 func (r *reservations) messageFor(uuid string, free int, now time.Time) job.Message {
 	var first *job.Reservation
 	for i := range r.list {

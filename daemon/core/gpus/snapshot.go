@@ -59,12 +59,12 @@ func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	return g
 }
 
-// usableMem returns the memory that jobs could have on an idle GPU. That is the driver's figure
-// less the memory that the driver keeps for itself (0.3 to 2.3 GiB, by model and driver). Version 2
-// of the driver's answer counts that memory neither as used nor as free.
+// usableMem returns the memory that jobs could have on an idle GPU: the driver's figure minus the
+// memory that the driver keeps for itself (0.3 to 2.3 GiB, depending on model and driver). Version
+// 2 of the driver's answer counts that memory neither as used nor as free.
 func (d *device) usableMem() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
-// SeenBytes returns the GPU memory that a job used in the last sample.
+// SeenBytes returns the memory that a job used on a GPU in the last sample.
 func (b *inventory) SeenBytes(at int, id job.ID) int64 {
 	d, sum := b.devices[at], int64(0)
 	for _, p := range d.Processes {
@@ -91,7 +91,7 @@ func (b *inventory) fillLinks(s *sched.Snapshot) {
 	}
 }
 
-// RecordBaseline notes the memory in use on the GPUs before their first job comes.
+// RecordBaseline notes the memory that is in use on each GPU before its first job comes.
 func (b *Book) RecordBaseline(grants []sched.Grant) {
 	for _, g := range grants {
 		if d := b.devices[g.GPU]; !b.jobs.Held(d.UUID) {
@@ -100,7 +100,7 @@ func (b *Book) RecordBaseline(grants []sched.Grant) {
 	}
 }
 
-// Refs returns the allocations that grants become, in the same order.
+// Refs turns grants into allocations, in the same order.
 func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 	refs := make([]job.Allocation, 0, len(grants))
 	for _, g := range grants {
@@ -129,7 +129,7 @@ func (b *inventory) Position(ref *job.Allocation) int {
 	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
 }
 
-// byIndex returns the GPU that now has the index, or nil.
+// byIndex returns the GPU that has the index now. If there is none, it returns nil.
 func (b *inventory) byIndex(index int) *device {
 	for _, d := range b.devices {
 		if d.Index == index {
@@ -139,7 +139,7 @@ func (b *inventory) byIndex(index int) *device {
 	return nil
 }
 
-// Ref returns the GPU that now has the index. If there is none, the result has no UUID.
+// Ref returns the GPU that has the index now. If there is none, the result has no UUID.
 func (b *inventory) Ref(index int) (r job.Allocation) {
 	if d := b.byIndex(index); d != nil {
 		r = job.Allocation{GPU: d.contract()}
@@ -154,7 +154,7 @@ func (d *device) contract() contract.GPU {
 // Count returns the number of GPUs.
 func (b *inventory) Count() int { return len(b.devices) }
 
-// Among reports, for each GPU, whether it is one of refs.
+// Among reports, for each GPU of the machine, whether it is among the given ones.
 func (b *inventory) Among(refs []job.Allocation) []bool {
 	list := make([]bool, len(b.devices))
 	for i, d := range b.devices {

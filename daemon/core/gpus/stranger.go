@@ -9,50 +9,50 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A stranger is a foreign process that computes on a GPU while the GPU belongs to running jobs of
-// other users. If the site wants that, its user is told once. If the site wants that too, the
-// process is ended later. Processes of root and of system accounts are never strangers, and neither
-// are programs that draw.
+// A stranger is a foreign process that computes on a GPU while running jobs of other users have the
+// GPU. Depending on the policy, the stranger's user is told once, and the process may later be
+// ended. Processes of root and of system accounts are never strangers, and neither are programs
+// that draw.
 
 const (
-	strangerPace   = time.Minute      // the least time between two messages to a user
-	strangerNotice = time.Minute      // the least time from a message until the process is ended
+	strangerPace   = time.Minute      // the shortest time between two messages to a user
+	strangerNotice = time.Minute      // the shortest time from a message until the process is ended
 	strangerMemory = 10 * time.Minute // how long a process is remembered after it was last seen as a stranger
-	maxStrangers   = 256              // the largest number that is recorded for one GPU
+	maxStrangers   = 256              // the largest number of strangers that are recorded for one GPU
 )
 
 // stranger is what is known about a stranger.
 type stranger struct {
-	uid  int       // the person's
-	told time.Time // zero: not yet
-	ends time.Time // when the process is ended, as its user was told; zero: the user was told no time
-	seen time.Time // in the last sample that showed it as a stranger
-	next time.Time // when the next signal is due; zero: it has had none
+	uid  int       // the uid of its person
+	told time.Time // when its user was told; zero: not yet
+	ends time.Time // the time of its end in the message to its user; zero: the message had none
+	seen time.Time // the time of the last sample that showed it as a stranger
+	next time.Time // when the next signal is due; zero: none was sent yet
 }
 
 // strangers are the strangers that are remembered.
 type strangers struct {
 	of   map[process]*stranger
-	pace map[int]time.Time // for each person who was told lately, when the next message may follow
+	pace map[int]time.Time // when each person who was told lately may get the next message
 }
 
-// StrangersFound is a user whose strangers are on GPUs of others. The user is to be told, unless
-// Ended says that the processes are being ended.
+// StrangersFound is a user whose strangers are on GPUs of other users' jobs. The user is to be
+// told, unless Ended says that the processes are being ended already.
 type StrangersFound struct {
 	job.Strangers
 	Ended bool
 }
 
-// sighting is a stranger in the present sample, with all GPUs on which it is a stranger.
+// sighting is a stranger in the present sample, with all GPUs on which the process is a stranger.
 type sighting struct {
 	*stranger
 	p    *gpu.Process
-	used int64 // the sum of its GPU memory, as far as it is known
+	used int64 // the sum of those amounts of its GPU memory that are known
 	on   []job.StrangerGPU
 }
 
 // MeetStrangers finds the strangers in the last sample, and the users who must be told about them.
-// It ends the processes that are due.
+// It ends the strangers whose time is over.
 func (b *Book) MeetStrangers(now time.Time) {
 	if b.policy.Strangers == site.ShowStrangers || b.last.problem != "" {
 		return
@@ -127,8 +127,8 @@ func (b *Book) sightings(now time.Time) (list []*sighting) {
 	return list
 }
 
-// holder returns the running job that has had a GPU longest, nil if there is none, and the persons
-// whose running jobs have the GPU.
+// holder returns the running job that has had a GPU longest, or nil if no running job has the GPU.
+// It also returns the persons of all running jobs that have the GPU.
 func (b *inventory) holder(d *device) (first *job.StrangerGPU, owners []int) {
 	owners = []int{}
 	for l := range b.jobs.Live() {
@@ -143,8 +143,8 @@ func (b *inventory) holder(d *device) (first *job.StrangerGPU, owners []int) {
 	return first, owners
 }
 
-// tellStrangers adds a finding for each user of new strangers, so that one message tells the user
-// about all of them.
+// tellStrangers adds one finding for each user of new strangers. So one message tells the user
+// about all of the user's new strangers.
 func (b *Book) tellStrangers(list []*sighting, now time.Time) {
 	for _, s := range list {
 		s.told = now
@@ -163,8 +163,8 @@ func (b *Book) tellStrangers(list []*sighting, now time.Time) {
 	}
 }
 
-// endFor returns when a user's new strangers are to be ended. A user who was told before gains no
-// time by starting the program again.
+// endFor returns when a user's new strangers are to be ended. If the user was told before, starting
+// the program again gains no time.
 func (s *strangers) endFor(uid int, after time.Duration, now time.Time) time.Time {
 	end := now.Add(after)
 	for _, o := range s.of {
@@ -178,12 +178,12 @@ func (s *strangers) endFor(uid int, after time.Duration, now time.Time) time.Tim
 	return end
 }
 
-// endStrangers sends SIGTERM to strangers whose time is over and SIGKILL to those that have had
-// their grace since.
+// endStrangers sends SIGTERM to strangers whose time is over, and SIGKILL to those whose grace
+// after the SIGTERM is over.
 func (b *Book) endStrangers(list []*sighting, now time.Time) {
 	var first []*sighting
 	for _, s := range list {
-		signal, wait := job.SIGKILL, strangerPace // a process in state D ignores it for now
+		signal, wait := job.SIGKILL, strangerPace // a process in state D does not act on it yet
 		if s.next.IsZero() {
 			signal, wait = job.SIGTERM, b.policy.DefaultGrace
 			first = append(first, s)
@@ -196,7 +196,7 @@ func (b *Book) endStrangers(list []*sighting, now time.Time) {
 	}
 }
 
-// byPerson sums up the strangers of each person.
+// byPerson sums up the strangers of each person in the list.
 func byPerson(list []*sighting) (all []job.Strangers) {
 	for _, s := range list {
 		at := slices.IndexFunc(all, func(o job.Strangers) bool { return o.UID == s.uid })
@@ -208,7 +208,7 @@ func byPerson(list []*sighting) (all []job.Strangers) {
 	return all
 }
 
-// recordStrangers records the strangers on the GPUs whose users were told, if that has changed.
+// recordStrangers records, for each GPU, the strangers whose users were told, if they have changed.
 // Otherwise a restarted daemon would tell these users again.
 func (b *Book) recordStrangers() {
 	for _, d := range b.devices {
@@ -239,7 +239,7 @@ func (b *inventory) listStrangers(d *device) (list []job.Stranger) {
 	return list
 }
 
-// restoreStrangers remembers the strangers on record.
+// restoreStrangers adds the strangers that are on record.
 func (b *Book) restoreStrangers(list []job.Stranger) {
 	for _, s := range list {
 		b.strangers.of[process{s.PID, s.Start}] = &stranger{uid: s.UID, told: s.Told, ends: s.Ends, seen: s.Told}

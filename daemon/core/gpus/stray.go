@@ -12,13 +12,14 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A process that belonged to a job keeps belonging to it. The process can leave the job's unit: at
-// the request of any user, systemd moves a process of that user into the user's own manager. Or it
-// can be started for the same user outside the unit, by ssh or cron. The unit's filter, limits and
-// end do not reach it there. It is then a stray: its memory counts as the job's, the driver's
-// errors about it hit the job, and the GPU is not clean while the process is on it.
+// A process that belonged to a job continues to belong to it outside the job's unit. A process can
+// leave the unit: if a user asks for that, systemd moves the user's process into the user's own
+// manager. Or a process is started for the same user outside the unit, by ssh or cron. There, the
+// unit's filter and limits do not apply to it, and it does not end with the unit. It is then a
+// stray: its memory counts as the job's, the driver's errors about it hit the job, and the GPU is
+// not clean while the process is on it.
 
-// process identifies a process even if its pid is reused later.
+// process identifies a process, even if another process later has the same pid.
 type process struct {
 	pid   int
 	start uint64
@@ -27,15 +28,15 @@ type process struct {
 // maxMembers is the largest number of remembered processes that are not on a GPU now.
 const maxMembers = 1 << 14
 
-// membership is the job to which a process belongs, and how certain that is.
+// membership says to which job a process belongs, and how certain that is.
 type membership struct {
 	job    job.ID
-	person int  // the person to whom the process belonged then; 0: it does not matter
-	unsure bool // it may be older than the job, or another's: it blocks the GPU, but is not killed
-	byTime bool // it began while the job is known to have run, but was never seen in the job's unit
+	person int  // the person to whom the process belonged at that time; 0: it does not matter
+	unsure bool // it may be another job's, or older than the job: it blocks the GPU, but is not killed
+	byTime bool // it began while the job surely ran, but no sample showed it in the job's unit
 }
 
-// remember remembers the job of a process.
+// remember remembers to which job a process belongs.
 func (b *Book) remember(p *gpu.Process, m membership) {
 	switch key := (process{p.PID, p.Start}); {
 	case p.Start == 0:
@@ -47,7 +48,7 @@ func (b *Book) remember(p *gpu.Process, m membership) {
 }
 
 // stray returns the job of a process that is in no job's unit. A dead process belongs to the job to
-// which it belonged when it was last seen on the GPU.
+// which it belonged in the last sample before.
 func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Interval) (job.ID, bool) {
 	id := job.ID(0)
 	switch {
@@ -71,8 +72,8 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// Some processes count as a job's only because they began while the job ran. markUnsure marks them
-// as unsure, because the job may have ended earlier than was known.
+// markUnsure marks some processes of a job as unsure: those that count as the job's only because
+// they began while the job was thought to run. The job may have ended earlier than was known.
 func (b *Book) markUnsure(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {
@@ -82,7 +83,7 @@ func (b *Book) markUnsure(id job.ID) {
 	}
 }
 
-// firstNoted reports whether this is its first call for a process.
+// firstNoted reports whether this is the first call for the process.
 func (dep *cleanup) firstNoted(pid int) bool {
 	if slices.Contains(dep.noted, pid) {
 		return false
@@ -91,7 +92,8 @@ func (dep *cleanup) firstNoted(pid int) bool {
 	return true
 }
 
-// personOf returns the person to whom a process belongs, even if it runs as a container's uid.
+// personOf returns the person to whom a process belongs, even if the process runs with a uid of a
+// container.
 func (b *inventory) personOf(p *gpu.Process) Person {
 	if person, ok := b.persons[p.UID]; ok {
 		return person
@@ -99,15 +101,15 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 	return Person{UID: p.UID}
 }
 
-// jobOfStray returns the job to which a stray process belongs; job 0: none. It must be a job of the
-// process's person, during which the process began, and which has the GPU or has left it since the
-// GPU was last clean. A job runs until its unit says that it has ended, even if the daemon learns
-// that later.
+// jobOfStray returns the job to which a stray process belongs; its field job is 0 if there is none.
+// It must be a job of the process's person, and the process must have begun during that job.
+// Moreover, the job must have the GPU, or have left it since the GPU was last clean. A job runs
+// until its unit says that it has ended, even if the daemon learns that later.
 //
-// The result is unsure if it is unknown when the job began, whose process it is, or whether the
-// process began before the job ended. If the process counted as a job's before, and surely began
-// before that job ended, it still belongs to that job; this is unsure only if another job of the
-// user ran then.
+// The result is unsure if nobody knows when the job began, whose process it is, or whether the
+// process began before the job ended. A process may have counted as a job's before. If it surely
+// began before that job ended, it still belongs to the job, and is unsure only if another job of
+// the user ran at that time.
 //
 // A program that only draws belongs to a user's desktop, and root's processes belong to the
 // machine.
@@ -124,7 +126,7 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval
 		}
 	}
 	if sure {
-		// this counts until the job's end, see markUnsure
+		// sure only until the job's end, see markUnsure
 		return membership{job: last.ID, person: person.UID, unsure: person.Unsure, byTime: true}
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
@@ -139,9 +141,9 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval
 	return membership{}
 }
 
-// forgetMembers forgets the processes that are on no GPU if too many are remembered. Until then it
-// keeps them: a sample can miss a process that exists, and no other process ever has the same pid
-// and start.
+// If too many processes are remembered, forgetMembers forgets those that are on no GPU. It does not
+// do so earlier, since a sample can miss a process that exists. No other process ever has the same
+// pid and start.
 func (b *Book) forgetMembers() {
 	if len(b.members) <= maxMembers {
 		return
@@ -159,12 +161,12 @@ func (b *Book) forgetMembers() {
 	}
 }
 
-// maxStrays is the largest number of strays that are recorded for one GPU. Each of them takes
-// hundreds of MiB of GPU memory for its context alone, so there can't be many.
+// maxStrays is the largest number of strays that are recorded for one GPU. There can't be many:
+// each takes hundreds of MiB of GPU memory for its context alone.
 const maxStrays = 256
 
-// NoteStrays records the strays on the GPUs if they have changed. Otherwise they would be lost in a
-// restart: only a daemon that saw a process in its unit knows the process's job.
+// NoteStrays records the strays on the GPUs if they have changed. Otherwise a restart would lose
+// them: only a daemon that saw a process in a job's unit knows the process's job.
 func (b *Book) NoteStrays() {
 	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
@@ -198,7 +200,7 @@ func (b *inventory) listStrays(d *device) (list []job.Stray) {
 func (b *Book) Restore(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	if g.Fault.Boot != b.boot() {
-		return // after a reboot these pids belong to other processes
+		return // after a reboot, other processes have these pids
 	}
 	for _, s := range g.Fault.Strays {
 		b.members[process{s.PID, s.Start}] = membership{job: s.Job, unsure: s.Unsure}
@@ -209,8 +211,8 @@ func (b *Book) Restore(g job.GPUControl) {
 // strayGrace is the time from SIGTERM to SIGKILL for a stray.
 const strayGrace = 2 * time.Second
 
-// endStrays kills processes that use a GPU which their job does not hold, if the site wants that. A
-// process outside the job's unit is killed at once. If the process is in the unit, somebody gave
+// If the site wants that, endStrays acts on processes that use a GPU which their job does not hold.
+// A process outside the job's unit is killed at once. If the process is in the unit, somebody gave
 // the job an open device: the whole job is stopped after the policy's CleaningTimeout.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	if b.policy.Strays != site.EndStrays {
@@ -228,7 +230,7 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 			continue
 		}
 		if !d.strays[p.PID] {
-			l := b.jobs.Active(id) // the driver may still list the process from an earlier attempt
+			l := b.jobs.Active(id) // the process may be one of an earlier attempt that the driver still lists
 			long := now.Sub(dep.since) > b.policy.CleaningTimeout
 			if long && l != nil && p.Age != 0 && !e.beginSpan(p, now).From.Add(quickLook).Before(l.Beginning()) {
 				b.addFinding(StopFound{Job: id, Cause: job.StopTrespass, Breach: &job.Breach{GPU: d.Index}})
@@ -250,9 +252,9 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	}
 }
 
-// strayOf returns the membership of a process as a stray of the job that left the GPU; job 0: the
-// process is not a stray of that job. It is unsure if the process may have begun before the job, or
-// after the job's end.
+// strayOf says whether a process is a stray of the job that left the GPU; if not, the job of the
+// result is 0. The result is unsure if the process may have begun before the job, or after the
+// job's end.
 func (dep *cleanup) strayOf(uid int, began tracked.Interval) membership {
 	switch {
 	case dep.attempt == 0 || dep.uid != uid || began.From.After(dep.ended.To):
@@ -264,9 +266,9 @@ func (dep *cleanup) strayOf(uid int, began tracked.Interval) membership {
 	return membership{job: dep.job, unsure: dep.unsure || older || newer}
 }
 
-// holderOf returns the job of a user that has the GPU, and during which a process began; nil: none.
-// It also reports whether the job is known to have run at that time. A job has no process before
-// its unit was asked for.
+// holderOf returns a user's job that has the GPU and during which a process began. If there is
+// none, it returns nil. It also reports whether the job is known to have run at that time. A job
+// has no process before the daemon asks for its unit.
 func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last *tracked.Job, sure bool) {
 	for l := range b.jobs.Live() {
 		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(l.ID, uuid) || began.From.Before(l.Beginning()) {
@@ -274,7 +276,7 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last
 		}
 		known := !began.To.After(l.Lifetime().Known())
 		switch {
-		case l.Lifetime().Spent && began.From.After(l.Lifetime().Ended): // the job had ended before
+		case l.Lifetime().Spent && began.From.After(l.Lifetime().Ended): // the job had ended before the process began
 		case last == nil, known && !sure, known == sure && l.Beginning().After(last.Beginning()):
 			last, sure = l, known
 		}
@@ -282,8 +284,8 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last
 	return last, sure
 }
 
-// remembersJob reports whether a job has the GPU, or has left it since it was last clean. Only then
-// is the job's run time known.
+// remembersJob reports whether a job has the GPU, or has left it since the GPU was last clean. Only
+// then is it known when the job ran.
 func (b *inventory) remembersJob(d *device, id job.ID) bool {
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if dep.job == id && dep.attempt != 0 {

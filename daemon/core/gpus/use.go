@@ -14,10 +14,10 @@ import (
 
 // deviceUse is what is known about the use of a GPU.
 type deviceUse struct {
-	loads   []loadAt  // of the last samples that count, the oldest first
+	loads   []loadAt  // the loads in the last samples that count, the oldest first
 	watched time.Time // when the GPU was last read; zero: it was not in the last sample
 	meter   meter
-	short   bool // in the last sample, too little memory was free for what its jobs were promised
+	short   bool // by the last sample, too little memory is free for the promises to the GPU's jobs
 }
 
 // gpuUse is a job's use of one GPU in the last sample.
@@ -25,7 +25,7 @@ type gpuUse struct {
 	l        *tracked.Job
 	ref      *job.Allocation
 	use      *job.GPUNow
-	span     time.Duration // the time that the sample covers
+	span     time.Duration // the time that the sample counts for
 	memKnown bool          // both this sample and the last one show the job's memory
 	over     bool          // the job is to be stopped for its use
 }
@@ -36,15 +36,15 @@ type usageSum struct {
 	unknown bool // the use of some processes is unknown
 }
 
-// useBuffer is memory that each sample reuses. Its content need not be kept.
+// useBuffer is memory that each sample uses again. Its content need not be kept.
 type useBuffer struct {
 	parts   [][]gpuUse // by the GPU's position in devices
 	tallies map[job.ID]usageSum
 }
 
-// peakStep sets how much a peak must grow to be recorded: by a tenth of the GPU's memory (peakStep
-// is the divisor). So a daemon that is killed forgets at most a tenth, and peaks cause at most
-// peakStep records of an attempt.
+// peakStep sets when a grown peak is recorded: when it has grown by a tenth of the GPU's memory
+// (peakStep is the divisor). So a daemon that is killed forgets at most a tenth, and the peaks of
+// an attempt cause at most peakStep records.
 const peakStep = 10
 
 // unknownTotal is the assumed memory of a GPU that has no memory of its own and uses the host's.
@@ -82,8 +82,8 @@ func (b *Book) RecordUses(at int, now time.Time) {
 	}
 }
 
-// span returns the time that two good samples of a GPU cover. It is 0 if the clock jumped, or if
-// the samples are too far apart to show what happened in between.
+// span returns the time for which two good samples of a GPU count. It is 0 if the clock jumped, or
+// if the samples are too far apart to show what happened in between.
 func (b *inventory) span(last, now time.Time) time.Duration {
 	span := now.Sub(last)
 	if last.IsZero() || span < 0 || b.policy.StaleAfter > 0 && span > b.policy.StaleAfter {
@@ -92,7 +92,7 @@ func (b *inventory) span(last, now time.Time) time.Duration {
 	return span
 }
 
-// GatherUses lists, for each GPU, the parts that jobs have.
+// GatherUses lists, for each GPU, the parts that jobs hold.
 func (b *Book) GatherUses() {
 	w := &b.uses
 	if w.tallies == nil {
@@ -115,7 +115,7 @@ func (b *Book) GatherUses() {
 	}
 }
 
-// recordEvery is how much observed use of a job a crash of the daemon may lose.
+// If the daemon crashes, at most the last recordEvery of a job's observed use may be lost.
 const recordEvery = 10 * time.Minute
 
 // recordUse updates a job's use of a GPU.
@@ -149,17 +149,17 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	b.countIdle(p)
 }
 
-// loadAt is the utilization of a GPU in a sample, in percent; -1: unknown.
+// loadAt is the utilization of a GPU in a sample, in percent. It is -1 if it is unknown.
 type loadAt struct {
 	at      time.Time
 	percent int
 }
 
-// maxLoads is the largest number of load samples that are kept of a GPU.
+// maxLoads is the largest number of loads that are kept for a GPU.
 const maxLoads = 1000
 
-// noteLoad keeps the utilization of the last sample, and drops the samples that are older than the
-// window. If the clock was set back, it drops all earlier samples.
+// noteLoad keeps the utilization in the last sample, and drops the loads that are older than the
+// window. If the clock was set back, noteLoad drops all earlier loads.
 func (d *device) noteLoad(window time.Duration, now time.Time) {
 	if n := len(d.use.loads); n > 0 && now.Before(d.use.loads[n-1].at) {
 		d.use.loads = nil
@@ -172,8 +172,8 @@ func (d *device) noteLoad(window time.Duration, now time.Time) {
 	d.use.loads = append(slices.Delete(d.use.loads, 0, first), loadAt{now, d.UtilGPUPercent})
 }
 
-// load returns the mean utilization of a GPU over the samples that count; -1: it is unknown in all
-// of them.
+// load returns the mean utilization of a GPU over the samples that count. If it is unknown in all
+// of them, load returns -1.
 func (d *device) load() int {
 	sum, known := 0, 0
 	for _, l := range d.use.loads {
@@ -187,14 +187,14 @@ func (d *device) load() int {
 	return (sum + known/2) / known
 }
 
-// countIdle notes how long a job has not used one of its GPUs. That is the case if the job has no
-// process there, or if its processes neither compute nor change their memory. So a notebook or a
-// debugger that holds memory and does nothing is idle. On a shared GPU no job counts as idle while
-// the GPU computes for any job.
+// countIdle notes for how long a job has not used one of its GPUs. A job does not use a GPU if it
+// has no process there, or if its processes neither compute nor change their memory. So a notebook
+// or a debugger that holds memory and does nothing is idle. On a shared GPU, no job counts as idle
+// while the GPU computes for any of its jobs.
 func (b *Book) countIdle(p *gpuUse) {
 	u, w := p.use, &b.policy.Usage
 	if u.Computing || p.l.IsSuspended() {
-		if u.IdleWarned != 0 { // otherwise, after a restart, the job would count as idle and warned
+		if u.IdleWarned != 0 { // otherwise the job would count as idle and warned after a restart
 			b.addFinding(UseFound{p.l})
 		}
 		u.Idle, u.IdleWarned = 0, 0
@@ -202,7 +202,7 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 	u.Idle += p.span
 	if w.Idle == site.Ignore || w.Idle.Breaks(u.IdleGrace, w.IdleGrace) {
-		u.IdleWarned = 0 // the job counts as not warned
+		u.IdleWarned = 0 // so the job counts as not warned
 	}
 	if w.Idle != site.Ignore && u.IdleWarned == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
 		u.IdleWarned, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
@@ -210,8 +210,8 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 }
 
-// FindIdle finds the jobs that have used none of their GPUs for too long. The present sample must
-// show all of these GPUs.
+// FindIdle finds jobs that have used none of their GPUs for too long. The present sample must show
+// all of a job's GPUs.
 func (b *Book) FindIdle(now time.Time) {
 	if b.policy.Usage.Idle != site.WarnAndStop {
 		return
@@ -227,9 +227,8 @@ func (b *Book) FindIdle(now time.Time) {
 	}
 }
 
-// idleFor returns how long a job has used none of its GPUs, and the position of the GPU that it
-// used last. The position is -1 if the job's time is not over, or if the use of some GPU is
-// unknown.
+// idleFor returns for how long a job has used none of its GPUs, and the position of the GPU that it
+// used last. If the job's time is not over, or the use of some GPU is unknown, the position is -1.
 func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
 	uses := l.CurrentUses()
 	for i := range uses {
@@ -245,19 +244,20 @@ func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, 
 	return idle, last
 }
 
-// meter measures the energy of a GPU up to its last good sample. Most samples are short and do not
+// meter measures the energy of a GPU up to the last good sample. Most samples are short and do not
 // report the driver's energy counter, so the jobs' parts are first estimated from the power. When a
-// full sample reports the counter, the estimates since its last report are scaled to match it.
+// full sample reports the counter, the estimates since its previous report are scaled to match it.
 type meter struct {
 	power    int64   // milliwatts; -1: unknown
-	counter  uint64  // millijoules since the driver was loaded, as last reported; 0: unknown
+	counter  uint64  // millijoules since the driver was loaded, by the last report of the counter; 0: unknown
 	reckoned int64   // millijoules since that report, estimated from the power
-	spent    int64   // the part of reckoned that falls into the last sample's span; -1: unknown
+	spent    int64   // how much of reckoned falls into the span of the last sample; -1: unknown
 	scale    float64 // the factor by which to correct a job's estimate; 0: not known yet
 }
 
-// addSample handles a good sample that covers a span. The estimates are not corrected if the driver
-// has no counter, if the counter began anew, or if the driver did not report the power meanwhile.
+// addSample handles a good sample that counts for a span. The estimates are not corrected if the
+// driver has no counter, if the counter began anew, or if the driver did not always report the
+// power.
 func (m *meter) addSample(d *device, span time.Duration) {
 	before := *m
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
@@ -266,7 +266,7 @@ func (m *meter) addSample(d *device, span time.Duration) {
 	}
 	reckoned := before.reckoned + max(0, m.spent)
 	switch {
-	case m.spent < 0 || before.counter == 0: // energy that was not estimated must not be charged to the rest
+	case m.spent < 0 || before.counter == 0: // otherwise jobs would be charged for energy that was not estimated
 		m.scale = 1
 	case m.counter == 0:
 		m.counter, m.reckoned = before.counter, reckoned
@@ -285,8 +285,8 @@ func (m *meter) settle(u *job.GPUNow) {
 	}
 }
 
-// countUse adds a running job's use in the time that a sample covers. The argument prevBytes is the
-// GPU memory that the job used in the previous sample.
+// countUse adds what a running job used in the time for which a sample counts. The argument
+// prevBytes is the GPU memory that the job used in the previous sample.
 func (p *gpuUse) countUse(d *device, prevBytes int64) {
 	u := p.use
 	if d.UtilGPUPercent >= 0 {

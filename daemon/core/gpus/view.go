@@ -18,7 +18,7 @@ func (b *inventory) OutOfService(now time.Time) map[string]int {
 	return out
 }
 
-// Show fills in the parts of a view that concern GPUs.
+// Show fills in those parts of a view that concern GPUs.
 func (b *inventory) Show(v *job.View, now time.Time) {
 	v.Driver, v.CUDA, v.SampledAt = b.last.driver, b.last.cuda, b.lastGoodSample
 	if b.DriverDiffers() {
@@ -76,7 +76,7 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 	return views
 }
 
-// sharesByGPU returns the jobs on each GPU, by UUID, with the lowest ids first.
+// sharesByGPU returns the jobs on each GPU, by the GPU's UUID. The jobs of a GPU are sorted by id.
 func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	on := make(map[string][]job.GPUShare, len(b.devices))
 	for l := range b.jobs.Live() {
@@ -91,7 +91,7 @@ func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	return on
 }
 
-// gpuWord returns the word for a GPU's state that people see.
+// gpuWord returns the word that people see for a GPU's state.
 func gpuWord(state sched.GPUState, free int) job.GPUState {
 	switch {
 	case state == sched.Drained && free < job.WholeGPU:

@@ -8,33 +8,33 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// These bounds limit the cost of messages. In addition, only one message of each user is sent at a
-// time.
+// These bounds limit the cost of messages. In addition, only one message of each user is being sent
+// at any time.
 const (
 	maxOwedOfUser  = 100  // further messages are given up at once
-	maxOwed        = 2000 // messages of all users; beyond that, the user with the most loses the newest
+	maxOwed        = 2000 // messages of all users; one more, and the user with the most loses the newest
 	sendingAtOnce  = 8
-	slowAtOnce     = 4               // the part of sendingAtOnce that users with slow tries may take
+	slowAtOnce     = 4               // how many of sendingAtOnce may belong to users with slow tries
 	slowTry        = 5 * time.Second // a longer try is slow
 	deliveryTries  = 6
-	deliveryAgain  = 30 * time.Second // the delay after the first failed try; it doubles with each further one
+	deliveryAgain  = 30 * time.Second // the delay after the first failed try; each further failure doubles it
 	lastDeliveryIn = 10 * time.Minute
 	postsAtOnce    = 20 // posts of a user to site webhooks without delay; then one every Policy.WebhookInterval
 )
 
-// box contains the messages owed to one user, oldest first. The jobs that the messages are about
-// may have ended long ago.
+// box contains the messages owed to one user, oldest first. The jobs of these messages may have
+// ended long ago.
 type box struct {
 	uid     int
 	owed    []*job.Notification
-	sending *job.Notification // one of owed; nil: none is being sent
-	since   time.Time         // when the sending began
+	sending *job.Notification // the message of owed that is being sent; nil: none
+	since   time.Time         // when sending it began
 	took    time.Duration     // the mean duration of the last tries
-	posted  time.Time         // when the posts so far would have ended at a rate of one every WebhookInterval
+	posted  time.Time         // when all posts so far would be sent, at one post every WebhookInterval
 	leftOut int               // posts left out since the last post
 }
 
-// mayPost reports whether the user may now post to a site webhook, which others read.
+// mayPost reports whether the user may now post to a site webhook, which other people read.
 func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	if o.posted.Before(now) {
 		o.posted = now
@@ -47,12 +47,12 @@ func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	return true
 }
 
-// isSlow reports whether tries take long on average. A fast try now and then does not change that.
+// isSlow reports whether tries take long on average. A single fast try does not change that.
 func (o *box) isSlow() bool { return o.took > slowTry }
 
-// nextReady returns a message that may be sent now. If there is none, it returns nil and the time
-// at which a message may be sent. If a delay is longer than any retry has, a wrong clock caused it,
-// and the delay is ignored.
+// nextReady returns a message that may be sent now. If there is none, it returns nil, and the time
+// at which one may be sent. A delay that is longer than any retry's is ignored, since a wrong clock
+// caused it.
 func (o *box) nextReady(now time.Time) (m *job.Notification, next time.Time) {
 	if o.sending != nil {
 		return nil, next
@@ -66,7 +66,7 @@ func (o *box) nextReady(now time.Time) (m *job.Notification, next time.Time) {
 	return nil, next
 }
 
-// newestUnsent returns the newest message that is not being sent, or nil.
+// newestUnsent returns the newest message that is not being sent. If there is none, it returns nil.
 func (o *box) newestUnsent() *job.Notification {
 	for _, m := range slices.Backward(o.owed) {
 		if m != o.sending {
@@ -80,11 +80,11 @@ func (o *box) remove(m *job.Notification) {
 	o.owed = slices.DeleteFunc(o.owed, func(other *job.Notification) bool { return other == m })
 }
 
-// Book contains the messages that are neither sent nor given up. Users take turns: the user whose
-// message was sent last comes last. How many messages each user is owed, and how old they are, does
-// not matter.
+// Book contains the messages that are neither sent nor given up. Users take turns: after a message
+// of a user was sent, the user comes last. The number and the age of a user's messages do not
+// matter.
 type Book struct {
-	boxes   []*box    // those of each user who was ever owed a message, in order of their turns
+	boxes   []*box    // the boxes of users who were ever owed a message, in order of their turns
 	changed bool      // something changed since the last Send
 	next    time.Time // when the first delayed message may be sent; zero: none is delayed
 }
@@ -110,7 +110,7 @@ func (b *Book) boxOf(uid int) *box {
 	return b.boxes[at]
 }
 
-// count returns the number of messages owed to all users, and the box with the most.
+// count returns the number of messages owed to all users, and the box with the most messages.
 func (b *Book) count() (n int, most *box) {
 	for _, o := range b.boxes {
 		n += len(o.owed)
@@ -122,8 +122,8 @@ func (b *Book) count() (n int, most *box) {
 }
 
 // add adds a message. It returns the notifications to record: the message, and any message that is
-// given up for lack of room. A user with few messages never loses one because another user has
-// many.
+// given up because there are too many. A user with few messages never loses one because another
+// user has many.
 func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	own := b.boxOf(n.UID)
 	if len(own.owed) >= maxOwedOfUser {
@@ -144,13 +144,13 @@ func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	return []job.Notification{n, giveUp(*victim, full, now)}
 }
 
-// giveUp marks a message as given up for lack of room.
+// giveUp marks a message as given up because there are too many.
 func giveUp(n job.Notification, why job.Message, now time.Time) job.Notification {
 	n.Closed, n.Next, n.Why = now, time.Time{}, why
 	return n
 }
 
-// Owe adds the messages that are owed for an event of a job. It returns the notifications to
+// Owe adds the messages that a job's event makes the scheduler owe. It returns the notifications to
 // record. The argument pace is the time between one user's messages to site webhooks.
 func (b *Book) Owe(
 	j *job.Job, event job.NotifyEvent, pace time.Duration, now time.Time,
@@ -169,7 +169,7 @@ func (b *Book) Owe(
 	return list
 }
 
-// Due returns when to try a message again; zero: never.
+// Due returns when to try a message again, or zero if no message is delayed.
 func (b *Book) Due() time.Time { return b.next }
 
 // Send returns the messages to send now, and marks them as being sent.
@@ -199,7 +199,7 @@ func (b *Book) Send(now time.Time) (list []job.Notification) {
 	return list
 }
 
-// underWay counts the messages being sent: all of them, and those of users with slow tries.
+// underWay counts the messages being sent: those of all users, and those of users with slow tries.
 func (b *Book) underWay() (all, slow int) {
 	for _, o := range b.boxes {
 		if o.sending != nil {

@@ -9,17 +9,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Only a few units start at once, each in its own place, because systemd forks one unit after the
-// other. Users take turns at the places. A slow start leaves its place: it costs systemd nothing,
-// and delays only its own user's starts.
+// systemd forks one unit after the other. So only a few units start at once, each in its own place.
+// Users take turns at the places. A slow start leaves its place: it costs systemd nothing, and
+// delays only other starts of its own user.
 
 const (
-	SlowStart     = 2 * time.Second  // a start that takes longer is slow
-	MaxSlowStarts = 2                // with this many slow starts of one person under way, no other begins
-	LongStart     = 10 * time.Second // a start that takes longer is reported
+	SlowStart     = 2 * time.Second  // a start that takes longer than this is slow
+	MaxSlowStarts = 2                // while a person has this many slow starts, no other start of that person begins
+	LongStart     = 10 * time.Second // a start that takes longer than this is reported
 )
 
-// Places contains the starts that wait for a place, and those under way. Both lists are in order.
+// Places contains the starts that wait for a place, and the starts under way. Both lists are in the
+// order of their additions.
 type Places struct {
 	waiting []waitingStart
 	begun   []*BegunStart
@@ -31,7 +32,7 @@ type Places struct {
 type waitingStart struct {
 	Of        *tracked.Job
 	by        *Starter
-	SampledAt time.Time // when the sample that the start relies on was taken; zero: none
+	SampledAt time.Time // when the sample on which the start relies was taken; zero: it relies on none
 }
 
 type BegunStart struct {
@@ -39,7 +40,7 @@ type BegunStart struct {
 	By    *Starter
 	Since time.Time
 	Slow  bool   // the start has left its place
-	Why   string // the cause; "": unknown
+	Why   string // why the start is slow; "": unknown
 }
 
 // Starter is a person whose jobs are started.
@@ -47,15 +48,15 @@ type Starter struct {
 	Account      *sched.Account
 	placed, Slow int
 	turn         uint64 // the number of the person's last turn
-	wary         bool   // the last start was slow: one start at a time, until one of them is fast
+	wary         bool   // the last start was slow, so only one starts at a time until one is fast
 	Bar          string // why the account is barred because of slow starts; "": it is not barred
 }
 
 func NewPlaces() Places { return Places{people: map[*sched.Account]*Starter{}} }
 
-// mayBegin reports whether another start of the person may begin, given the number of places; 0:
-// any number. A quarter of the places is kept for other persons, because it takes a while to notice
-// that a person's starts are slow.
+// mayBegin reports whether another start of the person may begin. If places is 0, the number of
+// places is not limited. A quarter of the places is kept for other persons, because it takes some
+// time to notice that a person's starts are slow.
 func (p *Starter) mayBegin(places int) bool {
 	switch {
 	case p.Slow >= MaxSlowStarts:
@@ -66,7 +67,7 @@ func (p *Starter) mayBegin(places int) bool {
 	return places == 0 || p.placed < max(1, places*3/4)
 }
 
-// Add puts a start at the end of the line.
+// Add puts a job's start at the end of the line.
 func (b *Places) Add(l *tracked.Job, looked time.Time) *Starter {
 	p := b.people[l.Account]
 	if p == nil {
@@ -78,7 +79,8 @@ func (b *Places) Add(l *tracked.Job, looked time.Time) *Starter {
 	return p
 }
 
-// Begin begins the next start if a place is free. It returns false if no start may begin now.
+// Begin begins the next start if a place is free for it. If no start may begin now, it returns
+// false.
 func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	if places > 0 && b.placed >= places {
 		return w, false
@@ -102,7 +104,7 @@ func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	return w, true
 }
 
-// End removes a job's start that was under way. It returns nil if there was none.
+// End removes a job's start that was under way. If there was none, it returns nil.
 func (b *Places) End(id job.ID) *BegunStart {
 	s := b.Find(id)
 	if s == nil {
@@ -118,7 +120,7 @@ func (b *Places) End(id job.ID) *BegunStart {
 	return s
 }
 
-// Slowed frees the place of a slow start.
+// Slowed frees the place of a start that has become slow.
 func (b *Places) Slowed(s *BegunStart) {
 	s.Slow, s.By.wary = true, true
 	s.By.Slow++
@@ -152,7 +154,7 @@ func (b *Places) SlowOf(p *Starter) (list []*BegunStart) {
 	return list
 }
 
-// Find returns a job's start that is under way, or nil.
+// Find returns a job's start that is under way. If there is none, it returns nil.
 func (b *Places) Find(id job.ID) *BegunStart {
 	for _, s := range b.begun {
 		if s.Of.ID == id {
@@ -162,7 +164,7 @@ func (b *Places) Find(id job.ID) *BegunStart {
 	return nil
 }
 
-// Since returns the starts that began at a given time or earlier, earliest first.
+// Since returns the starts that began at the given time or earlier, earliest first.
 func (b *Places) Since(at time.Time) (list []*BegunStart) {
 	for _, s := range b.begun {
 		if !s.Since.After(at) {
@@ -181,7 +183,7 @@ func (b *Places) Deadlines(of func(time.Time)) {
 	}
 }
 
-// Shift adjusts the times in b after the clock was set.
+// Shift adjusts the recorded times after the clock was set.
 func (b *Places) Shift(by time.Duration, now time.Time) {
 	for i := range b.waiting {
 		job.Shift(by, now, &b.waiting[i].SampledAt)
@@ -191,8 +193,8 @@ func (b *Places) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// Check verifies that the lists contain exactly the jobs that are being started or wait for that.
-// It also recounts the places.
+// Check verifies that the lists contain exactly the jobs that are being started or wait for a
+// place. It also recounts the places.
 func (b *Places) Check(jobs *tracked.Book, breach tracked.Breach) {
 	placed, noted := 0, map[job.ID]tracked.PendingAction{}
 	for _, w := range b.waiting {

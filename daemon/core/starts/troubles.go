@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// A job that could not be started, though not through its own fault, returns to the queue. It is
-// tried again after StartAgain. After each further failure in a row that time doubles, up to
+// If a job could not be started, and the fault is not its own, it returns to the queue and is tried
+// again after StartAgain. After each further failure in a row this time doubles, up to
 // LastStartAgain.
 const (
 	StartAgain     = 5 * time.Second
@@ -21,43 +21,43 @@ const (
 )
 
 // If several jobs of one user in a row could not be started, no job of that user is started. One
-// job is tried after firstTrial. After each further failure that time doubles, up to lastTrial.
+// job is tried after firstTrial. After each further failure this time doubles, up to lastTrial.
 //
-// If jobs of several users in a row could not be started, only one job is started at a time, and
-// each of these users also waits as above. So each user gets a turn, whatever others do: a job may
-// falsely claim that it failed because of the machine.
+// If jobs of several users in a row could not be started, only one job is started at a time. Each
+// of these users also waits for the times above, so each user gets a turn, whatever others do: a
+// job may falsely claim that it failed because of the machine.
 const (
 	firstTrial = 5 * time.Second
 	lastTrial  = time.Minute
 )
 
-// trialTime is how long other jobs wait for a job on trial that has neither begun nor failed.
+// trialTime is how long other jobs wait while a job on trial has neither begun nor failed.
 const trialTime = 10 * time.Second
 
 // startWorks is how long a job must run until its start counts as successful. By then the launcher
-// has done everything that may fail because of the machine.
+// has done all its work that may fail because of the machine.
 const startWorks = time.Second
 
-// startsFail is the reason why an account with trouble is barred. People read the words of
-// StartsHeld instead.
+// startsFail is the reason why an account with trouble is barred. People do not see it: they read
+// what StartsHeld says.
 const startsFail = "its jobs could not be started"
 
 // BarredFor is how long the scheduler waits before it tries a barred user again.
 const BarredFor = 10 * time.Minute
 
-// trouble is a series of failed starts, of all jobs or of one account's, since the last successful
-// one. The zero trouble means that there is none.
+// trouble is a series of failed starts since the last successful one. It counts the starts of all
+// jobs, or those of one account's jobs. The zero trouble means that no start failed.
 type trouble struct {
 	account *sched.Account // the account of the first failed start
 	job     job.ID         // the job of the first failed start
 	starts  int
-	several bool // it affects several accounts or, for one account, several jobs
+	several bool // several accounts are affected or, in the trouble of one account, several jobs
 	since   time.Time
 	last    time.Time
-	why     job.Message // the reason of the last failed start
+	why     job.Message // the reason why the last start failed
 	trial   job.ID      // the job on trial; 0: none
-	room    job.ID      // the job for which others were stopped, so that it could be tried; 0: none
-	roomAt  time.Time   // when the others were stopped
+	room    job.ID      // the job that others were stopped for, so that it could be tried; 0: none
+	roomAt  time.Time   // when those others were stopped
 
 	// only for the trouble of one account:
 	trials int       // the number of failed trials
@@ -70,7 +70,7 @@ func (t *trouble) add(several bool, why job.Message, now time.Time) {
 	t.several = t.several || several
 }
 
-// shift adjusts the times in t after the clock was set.
+// shift adjusts the recorded times after the clock was set.
 func (t *trouble) shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.since, &t.last, &t.until, &t.roomAt)
 }
@@ -79,23 +79,23 @@ func (t *trouble) shift(by time.Duration, now time.Time) {
 type Troubles struct {
 	every    trouble
 	troubles map[*sched.Account]*trouble
-	barred   map[*sched.Account]time.Time // for accounts whose users can't run anything: how long that is assumed
+	barred   map[*sched.Account]time.Time // accounts whose users can't run anything, and when to try again
 
 	jobs   *tracked.Book
 	tryNow func(a *sched.Account, now time.Time)
 }
 
 // NewTroubles returns a Troubles without failed starts. When a start succeeds after failures, the
-// Troubles calls tryNow for the account, or with nil for all accounts, so that their jobs are tried
-// again.
+// Troubles calls tryNow so that jobs are tried again: those of one account, or all if the argument
+// is nil.
 func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time)) Troubles {
 	return Troubles{
 		troubles: map[*sched.Account]*trouble{}, barred: map[*sched.Account]time.Time{}, jobs: jobs, tryNow: tryNow,
 	}
 }
 
-// holdsBack reports whether a trouble holds back jobs. t is everybody's trouble, one account's, or
-// nil.
+// holdsBack reports whether a trouble holds back jobs. The trouble t is that of all jobs, that of
+// one account, or nil.
 func (s *Troubles) holdsBack(t *trouble) bool {
 	return t != nil && t.starts > 0 && (t.several || s.every.several)
 }
@@ -126,14 +126,14 @@ func (s *Troubles) countFailed(a *sched.Account, id job.ID, why job.Message, now
 	}
 	s.every.add(a != s.every.account, why, now)
 	own.add(id != own.job, why, now)
-	if s.holdsBack(own) && !now.Before(own.until) { // otherwise the start began before the last trial failed
+	if s.holdsBack(own) && !now.Before(own.until) { // otherwise this start began before the last trial failed
 		own.trials++
 		own.until = now.Add(retry.After(own.trials, firstTrial, lastTrial))
 	}
 }
 
-// endTrouble ends the trouble of an account or, if the account is nil, that of all users. The jobs
-// that the trouble held back may start.
+// endTrouble ends the trouble of an account, or that of all users if the account is nil. The jobs
+// that the trouble held back may then start.
 func (s *Troubles) endTrouble(a *sched.Account) {
 	if a == nil {
 		s.every = trouble{}
@@ -145,7 +145,7 @@ func (s *Troubles) endTrouble(a *sched.Account) {
 	}
 }
 
-// nextTrial returns when one of the jobs held back is tried next.
+// nextTrial returns when one of the jobs that are held back is tried next.
 func (s *Troubles) nextTrial() (at time.Time) {
 	for _, t := range s.troubles {
 		at = job.Earlier(at, t.until)
@@ -156,7 +156,7 @@ func (s *Troubles) nextTrial() (at time.Time) {
 // IsBarred reports whether an account's user can't run anything.
 func (s *Troubles) IsBarred(a *sched.Account) bool { return !s.barred[a].IsZero() }
 
-// Shift adjusts the times in s after the clock was set.
+// Shift adjusts the recorded times after the clock was set.
 func (s *Troubles) Shift(by time.Duration, now time.Time) {
 	s.every.shift(by, now)
 	for _, t := range s.troubles {
@@ -167,8 +167,8 @@ func (s *Troubles) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// StartFailed counts a start that failed because of the machine. Before that, it ends troubles that
-// are over, because an earlier start succeeded since.
+// StartFailed counts a start that failed because of the machine. First it ends those troubles that
+// are over because another start has succeeded since.
 func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	for _, a := range []*sched.Account{nil, l.Account} {
 		if w := s.runningJob(a, now); w != nil {
@@ -178,8 +178,9 @@ func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	s.countFailed(l.Account, l.ID, why, now)
 }
 
-// runningJob returns a running job that began after the last failed start, or nil if there is none.
-// It considers the jobs and failed starts of one account or, if the account is nil, of all.
+// runningJob returns a running job that began after the last failed start. If there is none, it
+// returns nil. It considers the jobs and failed starts of one account, or of all accounts if the
+// account is nil.
 func (s *Troubles) runningJob(a *sched.Account, now time.Time) *tracked.Job {
 	t := &s.every
 	if a != nil {
@@ -201,8 +202,8 @@ func (s *Troubles) runningJob(a *sched.Account, now time.Time) *tracked.Job {
 // failed start.
 func (t *trouble) isOlder(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
 
-// StartWorked ends the troubles that existed when a job began. The jobs that they held back may
-// start at once.
+// StartWorked ends the troubles that existed when a job began. The jobs that these troubles held
+// back may start at once.
 func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	if t := s.troubles[l.Account]; t != nil && t.isOlder(l) {
 		held := s.holdsBack(t)
@@ -218,8 +219,8 @@ func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	}
 }
 
-// holdsAll reports whether a trouble now keeps all of its jobs from being placed, and when to ask
-// again; zero: after the next event. If it returns false, one of the jobs may be placed.
+// holdsAll reports whether a trouble now keeps all of its jobs from being placed. Otherwise one of
+// them may be placed. It also returns when to ask again; zero means after the next event.
 func (s *Troubles) holdsAll(t *trouble, now time.Time) (holds bool, at time.Time) {
 	if !s.holdsBack(t) {
 		return false, at
@@ -241,8 +242,8 @@ func (s *Troubles) holdsAll(t *trouble, now time.Time) (holds bool, at time.Time
 	return now.Before(t.until), t.until
 }
 
-// HoldBack holds back the jobs that the troubles affect: all jobs, or those of some accounts. It
-// returns when to ask again; zero: after the next event.
+// HoldBack holds back the jobs that are affected by a trouble: all jobs, or the jobs of some
+// accounts. It returns when to ask again; zero means after the next event.
 func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 	if s.every.several && !s.jobs.AnyUnstarted() { // the jobs that could not be started were cancelled
 		s.endTrouble(nil)
@@ -251,8 +252,8 @@ func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 	return all, job.Earlier(next, s.holdAccounts(now))
 }
 
-// holdAccounts holds back the jobs of the accounts that have trouble, and returns when to ask
-// again; zero: after the next event.
+// holdAccounts holds back the jobs of the accounts that have trouble. It returns when to ask again;
+// zero means after the next event.
 func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 	byUID := func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) }
 	for _, a := range slices.SortedFunc(maps.Keys(s.troubles), byUID) {
@@ -279,9 +280,9 @@ func (s *Troubles) MayTry(l *tracked.Job) bool {
 	return !slices.ContainsFunc(s.holders(l), func(t *trouble) bool { return t.trial != 0 })
 }
 
-// MakesRoom reports whether other jobs may be preempted now for a job, or else when they may. If a
-// trouble holds back jobs, others are preempted for only one of them at a time. Moreover, this does
-// not happen soon after a failed start, because the job would most likely fail as well.
+// MakesRoom reports whether other jobs may be preempted now for a job. If not, it returns when they
+// may be. If a trouble holds back jobs, others are preempted for only one of these jobs at a time,
+// and not soon after a failed start, because the job would most likely fail as well.
 func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time.Time) {
 	list := s.holders(l)
 	for _, t := range list {
@@ -298,7 +299,7 @@ func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time
 	return true, at
 }
 
-// Tries is called when a job is placed. If troubles hold back the job, it is now on trial.
+// Tries notes that a job is placed. If troubles hold back the job, it is now on trial.
 func (s *Troubles) Tries(l *tracked.Job) {
 	for _, t := range s.holders(l) {
 		t.trial = l.ID
@@ -315,7 +316,7 @@ func (t *trouble) describe(next time.Time) job.Message {
 	return job.Say("detail/starts-failed", t.starts, t.why, next)
 }
 
-// StartsHeld returns the reason for waiting if a job waits because other jobs can't be started.
+// StartsHeld returns the reason why a job waits if the reason is that other jobs can't be started.
 func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	if t := &s.every; t.several {
 		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.describe(s.nextTrial())}}
@@ -333,8 +334,8 @@ func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
 	s.barred[a] = until
 }
 
-// Unbar lets barred accounts try again when their time is over. It returns when the next account's
-// time is over; zero: no account is barred.
+// Unbar lets barred accounts try again when their time is over. It returns when the next account
+// may try, or zero if no account is barred.
 func (s *Troubles) Unbar(now time.Time) (next time.Time) {
 	for a, until := range s.barred {
 		if now.Before(until) {
@@ -361,14 +362,14 @@ type Trouble struct {
 	All    bool   // no job of any user has been started since
 	Starts int
 	Since  time.Time
-	Why    job.Message // the reason of the last failed start
-	Next   time.Time   // when one job is tried next; zero: no job is held back
+	Why    job.Message // why the last start failed
+	Next   time.Time   // when the next job is tried; zero: no job is held back
 }
 
-// NoStarts reports whether several jobs could not be started, no job has been started since, and
-// some of these jobs still wait. If these jobs belong to one user, the fault may be the user's own.
-// NoStarts then waits LastStartAgain before it reports this, since other users' jobs may start in
-// that time.
+// NoStarts reports whether several jobs could not be started, no job was started after them, and
+// some of these jobs still wait. If they all belong to one user, the fault may be the user's own,
+// and other users' jobs may start soon. So NoStarts reports this only once the trouble has lasted
+// for LastStartAgain.
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
 	own := s.troubles[t.account]
@@ -376,13 +377,14 @@ func (s *Troubles) NoStarts(now time.Time) bool {
 	return several && s.runningJob(nil, now) == nil && s.jobs.AnyUnstarted()
 }
 
-// List returns the present troubles: that of all users if there is one, or else each user's.
+// List returns the present troubles: that of all users if there is one, or else the trouble of each
+// user.
 func (s *Troubles) List(now time.Time) (List []Trouble) {
 	all := s.NoStarts(now)
 	if t := &s.every; all && t.several {
 		return []Trouble{{"", all, t.starts, t.since, t.why, s.nextTrial()}}
 	}
-	waits := map[*sched.Account]bool{} // one pass over all jobs instead of one per account: there may be many jobs
+	waits := map[*sched.Account]bool{} // one pass over all jobs, since one for each account might take long
 	for l := range s.jobs.Unstarted() {
 		waits[l.Account] = true
 	}

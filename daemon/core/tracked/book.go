@@ -15,17 +15,17 @@ import (
 type Book struct {
 	byID      map[job.ID]*Job
 	placed    map[job.ID]*Job   // jobs that have a unit or may have one
-	live      []*Job            // the same jobs by id; the slice is replaced, never changed
+	live      []*Job            // the jobs in placed, by id; the slice is replaced, never changed
 	ofArray   map[job.ID][]*Job // the live tasks of each array
-	walked    int               // number of jobs that were looked at, see commands
+	walked    int               // how many jobs were looked at, see Core.commands
 	nextID    job.ID
 	timed     timers // queued jobs that wait for a time
 	queued    int
-	perUser   map[int]int                // queued jobs by person
-	perClass  map[job.Class]int          // queued jobs by class
+	perUser   map[int]int                // the number of queued jobs of each person
+	perClass  map[job.Class]int          // the number of queued jobs of each class
 	bytes     map[int]int64              // the total weight of each person's jobs
 	throttles map[job.ID]*sched.Throttle // for each array with a limit
-	ended     map[job.State]int          // number of jobs that have ended since the daemon's start
+	ended     map[job.State]int          // how many jobs have ended since the daemon's start
 }
 
 func NewBook(next job.ID) Book {
@@ -50,7 +50,7 @@ func (b *Book) All() iter.Seq2[job.ID, *Job] {
 	return maps.All(b.byID)
 }
 
-// Sorted calls may for each job. It returns the jobs for which the result is true, by id.
+// Sorted calls may for each job. It returns the jobs for which may returned true, by id.
 func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	for _, l := range b.byID {
 		if may(l) {
@@ -64,13 +64,13 @@ func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 // AnyJob makes Sorted return all jobs.
 func AnyJob(*Job) bool { return true }
 
-// Active returns a job that has a unit or may have one, or nil.
+// Active returns a job if it has a unit or may have one, or else nil.
 func (b *Book) Active(id job.ID) *Job { return b.placed[id] }
 
 // Next returns the id of the next new job. The id is not claimed yet.
 func (b *Book) Next() job.ID { return b.nextID }
 
-// Claim makes sure that new jobs get higher ids than this one.
+// Claim makes sure that new jobs get higher ids than the given one.
 func (b *Book) Claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
 
 // Add adds a job.
@@ -94,8 +94,8 @@ func (b *Book) Remove(l *Job) {
 	}
 }
 
-// Sort updates the list of jobs that have a unit: it adds or removes a job, according to the job's
-// state.
+// Sort updates the list of jobs that have a unit. It adds the job to the list or removes it,
+// according to the job's state.
 func (b *Book) Sort(l *Job) {
 	byID := func(o *Job, id job.ID) int { return cmp.Compare(o.ID, id) }
 	at, is := slices.BinarySearchFunc(b.live, l.ID, byID)
@@ -111,8 +111,8 @@ func (b *Book) Sort(l *Job) {
 	}
 }
 
-// Live yields the jobs that have a unit or may have one, by id. It skips jobs that lose their unit
-// while it runs.
+// Live yields the jobs that have a unit or may have one, by id. It leaves out jobs that lose their
+// unit during the iteration.
 func (b *Book) Live() iter.Seq[*Job] {
 	list := b.live
 	return func(yield func(*Job) bool) {
@@ -148,7 +148,7 @@ func (b *Book) Counts() map[job.State]int {
 // CountEnd counts a job that has ended.
 func (b *Book) CountEnd(how job.State) { b.ended[how]++ }
 
-// Totals returns the sums over past and present jobs.
+// Totals returns the sums over all jobs, those that have ended and those that have not.
 func (b *Book) Totals() *job.Totals {
 	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended), Classes: map[job.Class]job.ClassTotals{}}
 	for class, n := range b.perClass {
@@ -164,7 +164,7 @@ func (b *Book) Totals() *job.Totals {
 	return t
 }
 
-// Called returns a job's name for people. If the job has ended, that is its id.
+// Called returns a job's name for people, or its id if the job has ended.
 func (b *Book) Called(id job.ID) string {
 	if l := b.byID[id]; l != nil {
 		return l.Called()
@@ -179,7 +179,7 @@ func (b *Book) Tasks(array job.ID) []*Job {
 	return list
 }
 
-// Walk adds to the number of jobs that were looked at; HasWalked returns that number.
+// Walk adds n to the number of jobs that were looked at. HasWalked returns that number.
 func (b *Book) Walk(n int)     { b.walked += n }
 func (b *Book) HasWalked() int { return b.walked }
 
@@ -190,7 +190,8 @@ func (b *Book) LiveTasks(array job.ID) iter.Seq[*Job] {
 	return slices.Values(list)
 }
 
-// Throttle returns the bound on an array's running tasks, or nil if there is none.
+// Throttle returns the bound on an array's running tasks. If the array has no limit, it returns
+// nil.
 func (b *Book) Throttle(array job.ID, limit int) *sched.Throttle {
 	if limit <= 0 {
 		return nil
@@ -233,7 +234,8 @@ func (b *Book) ChangeClass(l *Job, class job.Class) {
 	b.perClass[class]++
 }
 
-// QueuedCount returns the number of all queued jobs, and QueuedOf the number of a person's.
+// QueuedCount returns the number of all queued jobs. QueuedOf returns one person's number, and
+// QueuedByPerson yields that of each person.
 func (b *Book) QueuedCount() int                    { return b.queued }
 func (b *Book) QueuedOf(uid int) int                { return b.perUser[uid] }
 func (b *Book) QueuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
@@ -261,7 +263,7 @@ func (b *Book) Held(uuid string) bool {
 	return false
 }
 
-// ShareHeld returns how much of the GPU is held by jobs.
+// ShareHeld returns how much of the GPU jobs hold, in thousandths.
 func (b *Book) ShareHeld(uuid string) (milli int) {
 	for _, l := range b.placed {
 		for _, r := range l.Attempt.GPUs {
@@ -287,7 +289,7 @@ func (b *Book) RemoveBytes(l *Job) {
 	}
 }
 
-// TaskStates returns the states of those tasks of an array that are jobs and have not ended.
+// TaskStates counts the live tasks of an array by state.
 func (b *Book) TaskStates(array job.ID) (s job.LiveTasks) {
 	for _, t := range b.Tasks(array) {
 		switch index := t.Task.Index; {
@@ -323,7 +325,7 @@ func (b *Book) AnyUnstarted() bool {
 	return false
 }
 
-// ChargedOfParts returns, for the UUID of each shared GPU, the sum of the charges of its jobs.
+// ChargedOfParts returns, by the UUID of each shared GPU, the sum of the charges of the jobs on it.
 func (b *Book) ChargedOfParts() map[string]int {
 	sums := map[string]int{}
 	for _, l := range b.placed {
@@ -336,7 +338,8 @@ func (b *Book) ChargedOfParts() map[string]int {
 	return sums
 }
 
-// NameReasons adds names for people to reasons that mention jobs, if one of these jobs is a task.
+// NameReasons adds names for people to reasons that mention jobs. It does so only if one of these
+// jobs is a task.
 func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	for i := range why {
 		r, tasks := &why[i], false
@@ -355,9 +358,9 @@ func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	return why
 }
 
-// BytesQuota refuses a new job, or a change of a job, if its person's jobs would take too much of
-// the state file and of memory. The argument oldBytes is the job's weight before the change. A
-// change that makes a job lighter is never refused.
+// BytesQuota refuses a new job, or a change of a job, if the jobs of its person would then take too
+// much of the state file and of memory. The argument oldBytes is the job's weight before the
+// change. A change that makes a job lighter is never refused.
 func (b *Book) BytesQuota(j *job.Job, oldBytes, most int64) *job.Refusal {
 	have, weight := b.bytes[j.Person().UID], j.Weight()
 	if most == 0 || weight <= oldBytes || have-oldBytes+weight <= most {
@@ -366,8 +369,8 @@ func (b *Book) BytesQuota(j *job.Job, oldBytes, most int64) *job.Refusal {
 	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-oldBytes), job.Size(most))
 }
 
-// Attempt finds the live job for an answer about the attempt with this number. It returns nil if
-// that is not the job's current attempt: the answer is late.
+// Attempt finds the live job for an answer about one of its attempts. If number is not that of the
+// job's current attempt, the answer is late, and Attempt returns nil.
 func (b *Book) Attempt(id job.ID, number int) *Job {
 	l := b.Active(id)
 	if l == nil || l.Attempt.Number != number {
@@ -376,18 +379,19 @@ func (b *Book) Attempt(id job.ID, number int) *Job {
 	return l
 }
 
-// Reached returns the jobs that get a signal if one is sent to l: the job itself, or the running
-// tasks of an array.
+// Reached returns the jobs that get a signal for l. If l is an array, these are its running tasks;
+// otherwise it is l itself.
 func (b *Book) Reached(l *Job, who job.Actor) (ids []job.ID) {
 	for _, r := range append(b.Tasks(l.ID), l) {
-		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another account's by now
+		if r.State == job.Running && who.MayControl(r.Job) { // another account may have the owner's number now
 			ids = append(ids, r.ID)
 		}
 	}
 	return ids
 }
 
-// IsOthers reports whether a live job belongs to another account, which had the same number before.
+// IsOthers reports whether a live job belongs to an account other than o, which had the same number
+// before.
 func (b *Book) IsOthers(id job.ID, o *job.Owner) bool {
 	l := b.Get(id)
 	return l != nil && !l.Owner.Is(o.UID, o.User)

@@ -6,7 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Breach reports that an invariant of package core is violated. It names the invariant by number.
+// Breach reports that an invariant of package core is violated. The argument invariant is its
+// number.
 type Breach func(invariant int, format string, args ...any)
 
 // CheckCounts recounts the queued jobs, and the total weight of each person's jobs.
@@ -32,7 +33,7 @@ func (b *Book) CheckCounts(breach Breach) {
 	}
 }
 
-// CheckThrottles recounts how many more tasks of each array may run.
+// CheckThrottles recounts how many more tasks of each array may start.
 func (b *Book) CheckThrottles(breach Breach) {
 	left := map[job.ID]int{}
 	for _, l := range b.All() {

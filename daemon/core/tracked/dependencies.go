@@ -9,8 +9,8 @@ import (
 
 // Dependencies records which queued jobs wait for which other jobs.
 type Dependencies struct {
-	followers map[job.ID][]job.ID        // for each job, the jobs that wait for it, by id
-	edges     map[int]int                // number of unmet dependencies of each person
+	followers map[job.ID][]job.ID        // for each job, the jobs that wait for it; each list is sorted by id
+	edges     map[int]int                // the number of unmet dependencies of each person
 	recent    recentSet[job.ID, job.End] // how the most recently ended jobs ended
 }
 
@@ -21,7 +21,7 @@ func NewDependencies() Dependencies {
 }
 
 // endsSize is the number of ended jobs that are remembered. A submission may name a job that ended
-// just after the daemon had looked it up.
+// after the daemon had looked the job up.
 const endsSize = 10_000
 
 // Remember notes how a job ended.
@@ -30,7 +30,7 @@ func (d *Dependencies) Remember(id job.ID, end job.End) { d.recent.add(id, end) 
 // EndOf returns how a job ended, if that is still remembered.
 func (d *Dependencies) EndOf(id job.ID) (job.End, bool) { return d.recent.get(id) }
 
-// FollowersOf returns a copy of the list of jobs that wait for a job, by id.
+// FollowersOf returns, by id, a copy of the list of jobs that wait for the given one.
 func (d *Dependencies) FollowersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
 
 // Follow makes a queued job a follower of the jobs for which it waits.
@@ -44,7 +44,7 @@ func (d *Dependencies) Follow(l *Job) {
 	d.CountEdges(l, len(l.Pending))
 }
 
-// Unfollow undoes Follow when a job no longer waits, or is about to wait for other jobs.
+// Unfollow undoes Follow when a job no longer waits, or is about to wait for other jobs instead.
 func (d *Dependencies) Unfollow(l *Job) {
 	for _, on := range l.Pending {
 		d.RemoveFollower(on.Job, l.ID)
@@ -71,9 +71,9 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 	}
 }
 
-// EdgesQuota refuses a job's dependencies if its person's jobs would have too many dependencies.
-// Each end of a job would then delay everybody. The argument oldEdges is the number of this job's
-// earlier dependencies.
+// EdgesQuota refuses a job's dependencies if the jobs of its person would have too many in all.
+// Without this quota, each end of a job could delay everybody. The argument oldEdges is the number
+// of dependencies that this job has already.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, oldEdges int) *job.Refusal {
 	n := d.edges[j.Person().UID] - oldEdges
 	if open == 0 || n+open <= job.MaxOpenDependencies {

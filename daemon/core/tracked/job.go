@@ -17,39 +17,39 @@ const (
 	Starting
 	Stopping
 	Inspecting
-	Checking // its GPUs are being checked before its start
-	InLine   // it waits for a place to start in
-	Proving  // it failed, and its GPUs are tested before that counts
+	Checking // the job's GPUs are being checked before its start
+	InLine   // the job waits for a place to start in
+	Proving  // the job failed, and its GPUs are tested before the failure counts
 )
 
 // Job is a job that has not ended. Only its embedded record is stored. The order of the fields
 // saves memory.
 type Job struct {
 	*job.Job
-	Awaits uint64 // while checking: the number of the sample that it waits for
+	Awaits uint64 // while Checking: the number of the sample for which the job waits
 
 	Action   PendingAction
-	Recheck  bool // the unit changed while it was being started or inspected
+	Recheck  bool // the unit changed during its start or its inspection
 	Dirty    bool // the job is to be recorded in this step
 	Unasked  bool // no daemon has asked for the attempt's unit yet
 	StopSent bool // a stop sent by this daemon may have reached the unit
 
 	Suspended Demand
 
-	uses   []job.GPUNow // for the GPUs of the attempt with number usesOf
+	uses   []job.GPUNow // the use of the GPUs of the attempt with the number usesOf
 	usesOf int
 
 	lifetime *Lifetime // the lifetime of the attempt's unit; nil: nothing is known
 	Account  *sched.Account
-	Throttle *sched.Throttle // the bound on its array's running tasks; nil: none
-	Weighed  int64           // its weight as counted in Book.bytes
-	Beyond   int             // what counts in quotas of GPUs in addition to its request, see CountBeyond
+	Throttle *sched.Throttle // the bound on the running tasks of the job's array; nil: none
+	Weighed  int64           // the job's weight as counted in Book.bytes
+	Beyond   int             // counts in quotas of GPUs in addition to the request, see CountBeyond
 }
 
-// Demand says whether other jobs want a suspended job's resources. It is not stored: after a
-// restart it is determined anew.
+// Demand says whether other jobs want a suspended job's resources. It is not stored, and is
+// determined anew after a restart.
 type Demand struct {
-	Since   time.Time // since when another job waits longer because of the suspension; zero: none does
+	Since   time.Time // since when the suspension makes another job wait longer; zero: it does not
 	Checked time.Time // when Since was last determined; zero: never
 }
 
@@ -62,11 +62,11 @@ func (l *Job) Kind() predict.Kind {
 	return predict.KindOf(l.Account.UID, &l.Request)
 }
 
-// QuotaMilli returns what an active job counts in quotas of GPUs.
+// QuotaMilli returns the GPUs that an active job counts in quotas, in thousandths.
 func (l *Job) QuotaMilli() int { return l.Request.QuotaMilli() + l.Beyond }
 
-// RecordGroups adds the groups for which a job's account counts to the job's record. It reports
-// whether any were missing.
+// RecordGroups adds to a job's record the groups for which its account counts. It reports whether
+// any of them were missing.
 func (l *Job) RecordGroups() bool {
 	o := &l.Owner
 	names := slices.Clone(o.Groups) // other jobs share the list
@@ -83,11 +83,11 @@ func (l *Job) RecordGroups() bool {
 	return true
 }
 
-// StartSlack is how long a process may have run before its job is known to run.
+// StartSlack is how long a process of a job may have run before the job is known to run.
 const StartSlack = time.Second
 
 // Beginning returns the earliest time at which a process of the attempt can have begun. After the
-// clock was set, the time of the start is corrected, but that of the placement is not.
+// clock was set, the start's time is corrected, but the placement's time is not.
 func (l *Job) Beginning() time.Time {
 	placed, started := l.Attempt.PlacedAt, l.Attempt.StartedAt.Add(-StartSlack)
 	if started.After(placed) {
@@ -116,18 +116,19 @@ func (l *Job) Shown() job.State {
 }
 
 // waitsInLine reports whether a placed job waits for its turn to start and can return to the queue
-// at once. If an earlier daemon may have asked for its start, it can't: its unit may still appear,
+// at once. It can't if an earlier daemon may have asked for its start: its unit may still appear,
 // and must first be stopped.
 func (l *Job) waitsInLine() bool { return l.Action == InLine && l.Unasked }
 
-// Asking returns a copy of a job, with another request.
+// Asking returns a copy of a job that has the given request instead of its own.
 func (l *Job) Asking(r job.Request) *Job {
 	changed := *l.Job
 	changed.Request = r
 	return &Job{Job: &changed, Account: l.Account, Throttle: l.Throttle}
 }
 
-// NotBefore returns the earliest time at which a queued job may start; zero: at once.
+// NotBefore returns the earliest time at which a queued job may start, or zero if it may start at
+// once.
 func NotBefore(j *job.Job) time.Time {
 	if j.NotBefore.After(j.Request.Begin) {
 		return j.NotBefore
@@ -143,7 +144,7 @@ func TriesOf(j *job.Job) int {
 	return j.Attempt.Result.Tries
 }
 
-// RanFor returns how long a job's attempt has had its GPUs without being suspended.
+// RanFor returns for how long a job's attempt has had its GPUs, without the time of suspensions.
 func RanFor(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil {
 		return 0
@@ -151,8 +152,8 @@ func RanFor(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.PlacedAt)-j.SuspendedFor(now))
 }
 
-// Unsampled is the memory use of a job on a GPU that no sample has shown since the attempt began or
-// the daemon started.
+// Unsampled is the memory use of a job on a GPU if no sample has shown the GPU since the attempt
+// began or the daemon started.
 const Unsampled = -2
 
 // CurrentUses returns the known use of the current attempt's GPUs.
@@ -168,7 +169,8 @@ func (l *Job) CurrentUses() []job.GPUNow {
 	return l.uses
 }
 
-// KeepUse copies the known use of a job's GPUs into its attempt, so that a record includes it.
+// KeepUse copies the known use of a job's GPUs into the job's attempt, so that its record includes
+// the use.
 func (l *Job) KeepUse() {
 	a := l.Attempt
 	if a == nil || l.usesOf != a.Number || len(l.uses) != len(a.GPUs) {
@@ -198,14 +200,14 @@ func (l *Job) UsesNow() []job.GPUNow {
 	return uses
 }
 
-// Lifetime is what is known about the time in which the unit of an attempt ran.
+// Lifetime is what is known about when the unit of an attempt ran.
 type Lifetime struct {
-	Asked time.Time // when this daemon asked for the start; zero: it did not
+	Asked time.Time // when this daemon asked for the start; zero: it did not ask
 	Alive time.Time // when the unit was last seen running; zero: never
 	Ended time.Time // when the command ended, as the unit reports it; zero: unknown
-	Spent bool      // the unit had no processes left at that time
-	Left  int       // number of processes that the command left running
-	Gone  bool      // the unit is gone, so the time of its end stays unknown
+	Spent bool      // at that end, the unit had no processes left
+	Left  int       // the number of processes that the command left running
+	Gone  bool      // the unit is gone, so the time of its end will not become known
 }
 
 // Lifetime returns the lifetime of the current attempt.
@@ -223,9 +225,9 @@ func (t *Lifetime) SawProcess(at time.Time) {
 	}
 }
 
-// Known returns the time until which the unit is known to have run. Once the unit was found empty,
-// that is the time of its end, even if a GPU shows a process of it later: that process has ended,
-// too.
+// Known returns the time until which the unit is known to have run. If the unit was found empty at
+// the end of its command, that is the time of this end. A sample may show one of its processes on a
+// GPU later, but that process has ended too.
 func (t *Lifetime) Known() time.Time {
 	if t.Spent {
 		return t.Ended
@@ -241,10 +243,10 @@ func (t *Lifetime) End(now time.Time) Interval {
 	return Interval{t.Known(), now}
 }
 
-// Shift adjusts the times in t after the clock was set.
+// Shift adjusts the recorded times after the clock was set.
 func (t *Lifetime) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended)
 }
 
-// Interval is a span of time in which something happened, by the core's clock.
+// Interval is a span of time in which something happened, measured by the core's clock.
 type Interval struct{ From, To time.Time }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A change may keep the dependencies that the job has already.
+// A change of a job may keep the dependencies that the job has already.
 func TestDependenciesOfAPerson(t *testing.T) {
 	const most = job.MaxOpenDependencies
 	for _, c := range []struct {

@@ -1,14 +1,14 @@
 package tracked
 
-// recentSet remembers the values that were added last, up to a number, by key.
+// recentSet remembers, by key, a limited number of values: those that were added last.
 type recentSet[K comparable, V any] struct {
 	size  int
 	of    map[K]slot[V]
-	order []K // keys in order of addition, perhaps removed since; once full, the oldest is at next
+	order []K // keys in order of their additions, perhaps removed since; once it is full, next is the oldest
 	next  int
 }
 
-// slot is a value and its place in the order.
+// slot is a value and the place of its key in the order.
 type slot[V any] struct {
 	value V
 	at    int
@@ -23,8 +23,8 @@ func (r *recentSet[K, V]) get(key K) (V, bool) {
 	return s.value, known
 }
 
-// add remembers a value, and forgets the oldest if there are too many. If the key is known already,
-// it keeps its place in the order.
+// add remembers a value, and forgets the oldest one if there are too many. A key that is known
+// already keeps its place in the order.
 func (r *recentSet[K, V]) add(key K, value V) {
 	if s, known := r.of[key]; known {
 		r.of[key] = slot[V]{value, s.at}
@@ -35,7 +35,7 @@ func (r *recentSet[K, V]) add(key K, value V) {
 		r.order = append(r.order, key)
 	} else {
 		at = r.next
-		if old := r.order[at]; r.of[old].at == at { // otherwise old was removed and added again
+		if old := r.order[at]; r.of[old].at == at { // otherwise the old key was removed and added again
 			delete(r.of, old)
 		}
 		r.order[at] = key

@@ -5,12 +5,12 @@ import "github.com/gpusched/gpusched/daemon/job"
 // Requests records which request made which job, so that no request makes two jobs.
 type Requests struct {
 	keys  recentSet[requestKey, job.ID]
-	dedup recentSet[requestKey, job.ID] // jobs with --dedup that wait, run or completed, by hash
+	dedup recentSet[requestKey, job.ID] // by hash, the jobs with --dedup that wait, run or have completed
 }
 
 // These are the numbers of request keys, and of jobs with --dedup, that are remembered. Once a job
-// is on disk, the store can find its key, so the remembered keys only have to cover jobs on their
-// way to the disk. If a job with --dedup is forgotten, the same job can run again.
+// is on disk, the store can find its key. So only the keys of jobs that are not on disk yet must be
+// remembered. If a job with --dedup is forgotten, the same job can run again.
 const (
 	KeysSize  = 20_000
 	dedupSize = 100_000
@@ -27,15 +27,15 @@ func NewRequests(done []job.Done) Requests {
 	return r
 }
 
-// requestKey identifies equal requests of a user: by the key of a retried submission, or by the
-// hash that --dedup compares.
+// requestKey identifies equal requests of a user. It contains the key of a submission that may be
+// repeated, or the hash that --dedup compares.
 type requestKey struct {
 	uid  int
 	text string
 }
 
-// Remember records the key of the request that made a job, and its hash if the job has
-// --dedup. An empty key or hash is not recorded.
+// Remember records the key of the request that made a job, and its hash if the job has --dedup. If
+// the key or the hash is empty, it is not recorded.
 func (r *Requests) Remember(uid int, key, dedup string, id job.ID) {
 	if key != "" {
 		r.keys.add(requestKey{uid, key}, id)
@@ -55,7 +55,7 @@ func (r *Requests) DuplicateOf(s *job.Submission) (job.ID, bool) {
 	return id, ok && s.Request.Dedup != ""
 }
 
-// ForgetDedup allows the same job to be queued again, because this one did not complete.
+// ForgetDedup allows a user to queue the same job again if this one has not completed.
 func (r *Requests) ForgetDedup(j *job.Job) {
 	key := requestKey{j.Owner.UID, j.Request.Dedup}
 	if id, known := r.dedup.get(key); known && id == j.ID && j.State != job.Completed {

@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// timer is the time that a job waits for.
+// timer is a job and the time for which the job waits.
 type timer struct {
 	At time.Time
 	ID job.ID
 }
 
-// timers are the jobs that wait for a time. They form a heap whose first element is the next timer.
-// The map index has the place of each job in the heap.
+// timers contains the jobs that wait for a time. They form a heap whose first element is the next
+// timer. The map index has the place of each job in the heap.
 type timers struct {
 	heap  []timer
 	index map[job.ID]int
@@ -35,7 +35,7 @@ func (t *timers) next() timer {
 	return t.heap[0]
 }
 
-// set makes a job wait for a time.
+// set makes a job wait for the given time.
 func (t *timers) set(id job.ID, at time.Time) {
 	t.remove(id)
 	heap.Push(t, timer{at, id})
@@ -51,8 +51,8 @@ func (t *timers) remove(id job.ID) {
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (t *timers) Len() int { return len(t.heap) }
 
-// Less compares by the wall clock alone. If it used monotonic readings, the order of two times
-// would depend on whether both of them have one.
+// Less compares by the wall clock alone. With monotonic readings, the order of two times would
+// depend on whether both of them have such a reading.
 func (t *timers) Less(i, k int) bool {
 	a, b := t.heap[i], t.heap[k]
 	if by := a.At.Round(0).Compare(b.At.Round(0)); by != 0 {

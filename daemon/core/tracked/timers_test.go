@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first timer is always the one with the earliest time. If two times are equal, the lower id
-// comes first. Earlier changes of the timers do not matter.
+// The first timer is always the one with the earliest time. If several times are equal, the lowest
+// id comes first. Earlier changes of the timers do not matter.
 func TestTimersComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, model := newTimers(), map[job.ID]timer{}
