@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// tree writes files below a directory that stands for the hierarchy.
+// tree writes files below a directory that takes the place of the hierarchy.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -101,8 +101,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// Extra nodes that exist are opened, and missing ones ignored. A GPU or the probe is never opened,
-// whatever the list says (invariant 2).
+// StatNodes returns the devices of extra nodes that exist, and ignores missing nodes. It never
+// returns a GPU or the probe, whatever the list says (invariant 2).
 func TestStatNodes(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/dev/zero", link); err != nil {
@@ -123,8 +123,8 @@ func TestStatNodes(t *testing.T) {
 	}
 }
 
-// Processes at every depth are found. A process's name that looks like a state is not taken for the
-// state.
+// Processes at every depth are found. A process's name that looks like a state is not mistaken for
+// the state.
 func TestProcesses(t *testing.T) {
 	const group = "/gpujobs.slice/gpujob-1.service"
 	root := tree(t, map[string]string{group + "/cgroup.procs": "10\n11\n", group + "/below/cgroup.procs": "12\n", group + "/empty/cgroup.procs": ""})

@@ -1,5 +1,5 @@
-// Package cgroup describes the limits and devices of a job's control group, and reads what the
-// group used from the version 2 hierarchy. Only systemd writes to the hierarchy; this package never
+// Package cgroup describes the limits and devices of a job's control group, and reads from the
+// version 2 hierarchy what the group used. Only systemd writes to the hierarchy; this package never
 // changes anything in it.
 //
 // Invariants:
@@ -10,7 +10,8 @@
 //     placement lets a job open a GPU, and nothing lets it open the probe.
 //  3. A value that cannot be read is reported as unknown, never as zero.
 //
-// Only stats.go uses containerd/cgroups, for statistics with several keys, and exposes none of its
+// Only stats.go uses containerd/cgroups, for files with several keys, and exposes none of its
 // types. That library reads a missing file as 0, so this package reads single values itself
-// (invariant 3). It also reads the lists of controllers and CPUs itself, which are one line each.
+// (invariant 3). This package also reads the lists of controllers and CPUs itself: each is a single
+// line.
 package cgroup

@@ -10,8 +10,8 @@ import (
 )
 
 // Empty reports whether neither the control group nor any group below it has a process. A missing
-// group is empty. But if the slice above it is missing too, the hierarchy is mounted elsewhere or
-// hidden, and the group is not empty. A group that cannot be read is not empty either.
+// group is empty. But if the slice above the group is missing too, the hierarchy is mounted
+// elsewhere or hidden, so the group does not count as empty. Nor does a group that cannot be read.
 func Empty(root, group string) bool {
 	events, err := os.ReadFile(filepath.Join(root, group, "cgroup.events"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) { // gone, possibly only just now

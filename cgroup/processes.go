@@ -16,8 +16,8 @@ type Process struct {
 	State byte   // as in /proc/PID/stat, such as 'D' for uninterruptible sleep, '?' if unknown
 }
 
-// Processes lists the processes in the control group and in groups below it. It reads about them in
-// procRoot ("/proc"). It returns ErrGone if there is no such group.
+// Processes lists the processes in the control group and in groups below it. It looks up their
+// names and states in procRoot ("/proc"). It returns ErrGone if there is no such group.
 func Processes(root, procRoot, group string) ([]Process, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
 		return nil, fmt.Errorf("control group %q: not an absolute, clean path", group)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A bus is a PCI address without the function.
+// A bus is a PCI address without its function number.
 type bus struct{ domain, bus, device uint64 }
 
 func (b bus) String() string { return fmt.Sprintf("%04x:%02x:%02x", b.domain, b.bus, b.device) }
 
-// parseBus reads a PCI address such as "0000:3b:00" or, with a function, "0000:3b:00.0". The domain
-// may have any number of digits.
+// parseBus reads a PCI address such as "0000:3b:00" or, with a function number, "0000:3b:00.0". The
+// domain may have any number of digits.
 func parseBus(s string) (b bus, ok bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 {

@@ -22,5 +22,6 @@
 //  6. A Link joins two devices of its Snapshot, and each pair has at most one Link. A list of CPUs
 //     is "" or in the kernel's format.
 //  7. An Xid matches the driver's format from the first byte of the line. A line that begins with
-//     the name of a process cannot match, because such a name has at most 15 bytes.
+//     the name of a process cannot match, because the name, of at most 15 bytes, ends before the
+//     PCI address that the format needs.
 package gpu

@@ -1,7 +1,7 @@
 package gpu
 
 // DriverVersions are the versions of the driver's kernel module and of its library. They differ
-// after an upgrade without a reboot. Programs that already run then continue, but each new CUDA
+// after an upgrade without a reboot. In that case running programs continue, but each new CUDA
 // program fails (error 803).
 type DriverVersions struct {
 	Loaded    string // of the kernel module; "": unknown

@@ -8,7 +8,7 @@ import "strings"
 // (XuehaiPan/nvitop#152), and 700 to 800 MiB for PyTorch with one tensor
 // (discuss.pytorch.org/t/73021 and 81330). Processes of type C with less memory are helpers:
 // nvidia-cuda-mps-server has 25 to 60 MiB. Tools that only query NVML (nvidia-smi, nvtop, DCGM's
-// nv-hostengine, nvidia-persistenced) have no context and are not listed.
+// nv-hostengine, nvidia-persistenced) have no context, so nvidia-smi does not list them.
 const minContext = 100 << 20
 
 // Computes reports whether the process is a computing program, even if it is idle now: its context

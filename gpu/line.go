@@ -62,8 +62,8 @@ func Decode(line []byte) (Snapshot, error) {
 	return s, nil
 }
 
-// normalize returns s with empty instead of nil slices, and nil instead of empty Links. It does not
-// change the caller's slices.
+// normalize returns s with empty slices in place of nil ones, but with nil in place of empty Links.
+// It does not change the caller's slices.
 func (s Snapshot) normalize() Snapshot {
 	s.Devices = slices.Clone(s.Devices)
 	if s.Devices == nil {

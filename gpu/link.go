@@ -33,10 +33,11 @@ func LinkKinds() []LinkKind {
 // MaxLanes is the maximum of Link.Lanes. No GPU has more NVLinks than that.
 const MaxLanes = 64
 
-// Weight returns the worth of a link. A set of devices is chosen by the sum over its pairs. NVLink
-// is worth more than any PCIe connection, and more NVLinks are worth more than fewer. An unknown
-// kind is worth 0. The values roughly follow the bandwidth: one NVLink carries about as much as all
-// of PCIe, so the worst NVLink pair is worth three pairs behind a switch.
+// Weight returns the worth of a link. A set of devices is worth the sum over its pairs, and the
+// scheduler chooses sets by that sum. NVLink is worth more than any PCIe connection, and more
+// NVLinks are worth more than fewer. An unknown kind is worth 0. The values roughly follow the
+// bandwidth: one NVLink carries about as much as all of PCIe, so the worst NVLink pair is worth
+// three pairs behind a switch.
 func (l Link) Weight() int {
 	switch l.Kind {
 	case LinkNVLink:

@@ -7,10 +7,10 @@ import (
 )
 
 // TypeMatches reports whether the device is of the wanted type. Both the type and Name are split at
-// everything except letters and digits, and compared without case. The device matches if every word
-// of the type is a word of Name. "a100" and "A100-SXM4" match "NVIDIA A100-SXM4-80GB"; "a10" and
-// "a100-40gb" do not. An empty type matches every device. A type without letters and digits matches
-// no device.
+// everything except letters and digits, and compared regardless of case. The device matches if
+// every word of the type is a word of Name. "a100" and "A100-SXM4" match "NVIDIA A100-SXM4-80GB";
+// "a10" and "a100-40gb" do not. An empty type matches every device. A type without letters and
+// digits matches no device.
 func (d Device) TypeMatches(want string) bool {
 	if strings.TrimSpace(want) == "" {
 		return true
@@ -31,8 +31,8 @@ func (d Device) TypeMatches(want string) bool {
 	return true
 }
 
-// NamesSlice reports whether a type asks for a slice of a GPU in MIG mode: one of its words is "mig",
-// or a number of compute slices such as "3g" in "3g.40gb".
+// NamesSlice reports whether a type asks for a slice of a GPU in MIG mode: one of its words is
+// "mig", or is a number of compute slices, such as "3g" in "3g.40gb".
 func NamesSlice(want string) bool {
 	return slices.ContainsFunc(typeWords(want), func(w string) bool {
 		number, ok := strings.CutSuffix(w, "g")

@@ -26,8 +26,8 @@ type Owner struct {
 }
 
 // OwnerOf reads the owner of pid from procRoot ("/proc"). A missing process is not Alive. A zombie
-// without other threads is not Alive either: the driver has already released it, or never will. A
-// file that cannot be read leaves its field unknown.
+// without other threads is not Alive either: the driver has already released it, or never will. If
+// a file cannot be read, the fields that depend on the file are unknown.
 func OwnerOf(procRoot string, pid int) Owner { return OwnerBelow(procRoot, "", pid) }
 
 // OwnerBelow is OwnerOf for a scheduler whose jobs are units of a user's own systemd. The argument
@@ -96,7 +96,7 @@ func ageOf(start uint64, uptime string) time.Duration {
 
 // ownerOfStatus reads everything but the unit from the text of /proc/PID/status. A thread group
 // leader that ended before its other threads also appears as a zombie, so the number of threads
-// decides.
+// decides whether the process is Alive.
 func ownerOfStatus(text string) Owner {
 	o := Owner{UID: -1}
 	ended, threads := false, 1
@@ -131,8 +131,8 @@ func firstNumber(fields string) int {
 }
 
 // UnitOfCgroup returns the systemd unit in the text of /proc/PID/cgroup, or "" for none. It reads
-// the version 2 line ("0::/…"). If that line is missing or names no unit, it reads the name=systemd
-// hierarchy.
+// the version 2 line ("0::/…"). If that line is missing or names no unit, it reads the line of the
+// name=systemd hierarchy.
 //
 // A job's unit counts only where systemd puts it: directly below slices. Everything that a job runs
 // below its unit (a container, its own systemd) belongs to the job. A service that has the name of
@@ -140,10 +140,10 @@ func firstNumber(fields string) int {
 // hide foreign use behind somebody's job. Any other process belongs to its deepest unit that does
 // not have the name of a job's unit.
 //
-// A process below a job's own slice that is not in the job's unit counts as in that slice, if the
-// slice is where systemd puts it: "gpujobs-u1001-j42.slice". A container of Docker is there.
-// Whoever may use Docker can name any slice, so the caller must check that the job belongs to that
-// user, runs, and uses Docker.
+// If a process is below a job's own slice ("gpujobs-u1001-j42.slice") but not in the job's unit,
+// the result is that slice, provided that the slice is where systemd puts it. The processes of a
+// container of Docker are there. Whoever may use Docker can name any slice, so the caller must
+// check that the job belongs to the user in the slice's name, runs, and uses Docker.
 //
 // If group is not "", jobs are units below that control group, and jobs of the machine's systemd
 // belong to another scheduler.
@@ -197,8 +197,9 @@ func unitOfPath(path, below string) string {
 	return toPrintable(deepest, maxUnit)
 }
 
-// jobSlice returns the slice of a single job in which a process is, but not in the job's unit, or
-// "". A slice of that name elsewhere, such as in a user's own systemd, does not count.
+// jobSlice returns the slice of a single job that contains the control group path, or "" if there
+// is none or if path is in the job's unit. A slice of that name elsewhere, such as in a user's own
+// systemd, does not count.
 func jobSlice(path string) string {
 	parts := strings.SplitN(strings.TrimPrefix(path, "/"), "/", 5)
 	if len(parts) < 4 || parts[0] != "gpujobs.slice" || strings.HasPrefix(parts[3], contract.UnitPrefix) {

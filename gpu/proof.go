@@ -87,7 +87,8 @@ func cudaError(text string) (n int) {
 	return n
 }
 
-// Needs returns what a GPU needs if its test had this result. text is the text of the test.
+// Needs returns what a GPU needs if its test had this result. The argument text is what the test
+// wrote.
 func (p Proof) Needs(text string) Recovery {
 	switch {
 	case !p.Sick():

@@ -42,8 +42,8 @@ func (r Recovery) Needs() string {
 	return "nothing"
 }
 
-// Next tells an administrator what to do. The card is NVML's index of the GPU, which differs from the
-// index of a slice.
+// Next tells an administrator what to do. The argument card is NVML's index of the whole GPU. If
+// the GPU is a slice, the argument index differs from card.
 func (r Recovery) Next(index, card int) string {
 	reset := fmt.Sprintf("reset it once nothing uses it ('nvidia-smi -i %d --gpu-reset', while the scheduler and nvidia-persistenced are stopped: see SICK GPUS in gpusched-admin(7)), "+
 		"then 'gpusched gpu undrain %d'; a reboot does both", card, index)
@@ -59,8 +59,8 @@ func (r Recovery) Next(index, card int) string {
 }
 
 // parseRecovery reads the text of an Xid with code XidRecovery, such as "GPU recovery action
-// changed from 0x0 (None) to 0x1 (GPU Reset Required)". An unknown action counts as a reset, which
-// most GPUs need.
+// changed from 0x0 (None) to 0x1 (GPU Reset Required)". An unknown action counts as a reset,
+// because most GPUs with an error need one.
 func parseRecovery(text string) Recovery {
 	_, after, ok := strings.Cut(text, " to ")
 	if !ok {

@@ -35,7 +35,7 @@ type Device struct {
 	Well             bool      `json:"well,omitempty"`         // the driver says that the GPU needs no recovery; false if it does not say
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
-	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0 if unknown because the GPU uses the host's memory; so are the next 3 fields
+	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0: unknown, because the GPU uses the host's memory; likewise the next 3 fields
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
 	MemFreeBytes     uint64    `json:"mem_free_bytes"` // as the driver reports it, not total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
@@ -55,7 +55,7 @@ type Slice struct {
 	Card            int    `json:"card"`             // NVML's index of the GPU
 	GPUInstance     int    `json:"gpu_instance"`     // its number on the GPU
 	ComputeInstance int    `json:"compute_instance"` // its number in the GPU instance
-	Caps            [2]int `json:"caps"`             // numbers of their nodes in /dev/nvidia-caps; -1: unknown
+	Caps            [2]int `json:"caps"`             // nodes of both instances in /dev/nvidia-caps; -1: unknown
 }
 
 // IsZero reports whether the Device is a whole GPU. The number of a node is never 0.

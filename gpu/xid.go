@@ -36,7 +36,8 @@ const XidRecovery = 154
 const maxXidText = 200
 
 // xidLine matches a report of any driver version. It finds the PCI address, the code and the text.
-// It also allows "PCI:" before the address, and a function and a part of the GPU after it.
+// Before the address it also allows "PCI:", and after the address a function number and the name of
+// a part of the GPU.
 var xidLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
 		`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)
@@ -71,7 +72,8 @@ func ParseXid(line string) (Xid, bool) {
 	return x, true
 }
 
-// process removes the process from the text after the code, and returns the remaining text.
+// process reads the pid and name of the process from the text after the code, and returns the
+// remaining text.
 func (x *Xid) process(text string) string {
 	value, ok := strings.CutPrefix(text, "pid=")
 	if !ok {

@@ -21,7 +21,7 @@ func DefaultXids() XidClasses {
 	}
 }
 
-// Of returns what a GPU needs after the Xid. An Xid with code XidRecovery says so itself.
+// Of returns what a GPU needs after the Xid. An Xid with code XidRecovery itself says what that is.
 func (c XidClasses) Of(x Xid) Recovery {
 	if x.Code == XidRecovery {
 		return x.Recovery

@@ -20,8 +20,9 @@ const (
 	PhaseFailedToStart Phase = "failed-to-start" // systemd could not execute the launcher
 )
 
-// Decode returns the phase of a unit and how its main process ended. The Exit is meaningful in the
-// phases exited, failed-to-start and, as far as known, stopping.
+// Decode returns the phase of a unit and how its main process ended. The Exit is complete in the
+// phases exited and failed-to-start. In the phase stopping it has what is known so far, and in any
+// other phase it is empty.
 func Decode(s Status) (Phase, contract.Exit) {
 	phase := phaseOf(s)
 	switch phase {
@@ -69,12 +70,12 @@ func phaseOf(s Status) Phase {
 }
 
 // wasExecuted reports whether the launcher of a failed unit was executed. A launcher may end before
-// systemd notices its start. The unit was then never active, as after a failure of systemd. Two
-// signs show that the launcher was executed. The first is a status line: only the launcher can set
-// it, and it does so before it becomes another program. The second, without a status line, is an
-// exit status that systemd does not reserve. If a failed ExecStartPost= program of the site ended
-// the launcher, the launcher counts as never executed, because the site's mistake is not the job's
-// end.
+// systemd notices its start. In that case the unit was never active, just as after a failure of
+// systemd. Two signs show that the launcher was executed. The first is a status line: only the
+// launcher can set it, and it does so before it becomes another program. The second, without a
+// status line, is an exit status that systemd does not reserve. If a failed ExecStartPost= program
+// of the site ended the launcher, the launcher counts as never executed, because the mistake is the
+// site's and not the job's.
 func wasExecuted(s Status) bool {
 	switch {
 	case s.WasActive:
@@ -105,7 +106,7 @@ func exitOf(s Status) contract.Exit {
 }
 
 // launchOf returns the step of a launch failure if the status line and the exit status agree on the
-// step (invariant 6). A submitter's set-up can forge both, but then misreports only the submitter's
+// step (invariant 6). A submitter's set-up can forge both, but that misreports only the submitter's
 // own job.
 func launchOf(s Status) contract.Step {
 	if s.StatusText == contract.StatusSetup && s.MainCode == CLDExited {

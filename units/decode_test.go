@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Each row is a state that systemd 252 was seen in. Rows that say so are states that a later or
-// faulty systemd might show.
+// Each row is the state of a unit that systemd 252 has reported or, if the row says so, that a
+// later or faulty systemd might report.
 func TestDecode(t *testing.T) {
 	loaded := func(active, sub, result string, change func(*Status)) Status {
 		s := Status{Name: Name(1), Load: LoadLoaded, Active: active, Sub: sub, Result: result, InvocationID: "a", WasActive: true}

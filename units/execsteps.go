@@ -1,8 +1,8 @@
 package units
 
-// execSteps are the ends of the sentence "systemd could not …". The key is the exit status of
-// systemd's child when that step fails before the launcher is executed; see "Process Exit Codes" in
-// systemd.exec(5).
+// execSteps has, for each step of systemd's child before the launcher is executed, the end of the
+// sentence "systemd could not …". The key is the child's exit status if the step fails; see
+// "Process Exit Codes" in systemd.exec(5).
 var execSteps = map[int32]string{
 	200: "enter its working directory",
 	201: "set its niceness",

@@ -30,7 +30,7 @@ const (
 	messageTasks  = 64
 )
 
-// MessageName returns the name of the unit.
+// MessageName returns the name of the unit that sends a message.
 func MessageName(s MessageSpec) string {
 	if s.Job == 0 {
 		return fmt.Sprintf("%s%s-%d-%d%s", contract.MessagePrefix, s.Event, s.UID, s.Number, contract.UnitSuffix)

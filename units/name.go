@@ -36,7 +36,7 @@ func ParseName(name string) (int64, bool) {
 // SlicePattern matches the slices that single jobs have.
 const SlicePattern = "gpujobs-u*-j*.slice"
 
-// JobSlice returns the slice that a job with its own slice has, "gpujobs-u1001-j42.slice". It is a
+// JobSlice returns the slice of a job that has its own slice, "gpujobs-u1001-j42.slice". It is a
 // part of the slice of the user's jobs.
 func JobSlice(uid int, id int64) string {
 	return "gpujobs-u" + strconv.Itoa(uid) + "-j" + strconv.FormatInt(id, 10) + ".slice"

@@ -15,8 +15,8 @@ import (
 // ErrOrigin means that a unit was not made from a Spec.
 var ErrOrigin = errors.New("the unit was not made by gpusched")
 
-// Origin has the properties of a unit that systemd reports and that suffice to recover the unit's
-// Spec. If the state file is lost, nothing else is known about a running job.
+// Origin has those properties of a unit that suffice to recover the unit's Spec, as systemd reports
+// them. If the state file is lost, nothing else is known about a running job.
 type Origin struct {
 	Description string
 	User, Group string // numeric; Group "": the account's own group

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Spec returns the Spec from which a unit was made.
+// The method Spec returns the Spec from which a unit was made.
 func TestOriginGivesTheSpecBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spec{
@@ -89,7 +89,8 @@ func TestOriginOfAStranger(t *testing.T) {
 	}
 }
 
-// Attempt finds the attempt even if a drop-in of the site has changed what Spec reads.
+// Attempt finds the attempt even if a drop-in of the site has changed properties that the method
+// Spec reads.
 func TestAttemptOfAUnit(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Origin)

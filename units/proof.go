@@ -28,7 +28,7 @@ const (
 	proofTasks  = 256
 )
 
-// ProofName returns the name of the unit.
+// ProofName returns the name of the unit that tests a GPU.
 func ProofName(gpu int) string {
 	return contract.ProofPrefix + strconv.Itoa(gpu) + contract.UnitSuffix
 }
@@ -38,9 +38,9 @@ func IsProof(name string) bool {
 	return strings.HasPrefix(name, contract.ProofPrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
-// ProofProperties returns the properties of the unit. It runs under an account that exists only as
-// long as the unit, and opens that GPU alone. Where a user's own systemd runs it, CUDA is only told
-// which GPU to use.
+// ProofProperties returns the properties of the unit. The unit runs under an account that exists
+// only as long as the unit, and can open no other GPU than the tested one. A user's own systemd can
+// enforce neither; there, only a variable of CUDA selects the GPU.
 func ProofProperties(s ProofSpec) []Property {
 	p := []Property{
 		{"Description", fmt.Sprintf("gpusched test of GPU %d with CUDA", s.GPU.Index)},

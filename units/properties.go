@@ -94,11 +94,11 @@ func screenProperties(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
-// containerProperties makes systemd remove what a container left after every end of the job. For
-// Podman, systemd also creates a directory in memory for the containers of the user's jobs, as root.
-// The directory
-// outlives the job, because others of the user's jobs use it, and the user's session, in whose
-// directory Podman would otherwise keep what it needs for a container that runs.
+// containerProperties makes systemd remove what a container left behind after every end of the job.
+// For Podman, systemd also creates, as root, a directory in memory for the containers of the user's
+// jobs. The directory outlives the job, because other jobs of the user use it. It also outlives the
+// user's session, in whose directory Podman would otherwise keep what it needs for a running
+// container.
 func containerProperties(s Spec) []Property {
 	if s.Engine != contract.Podman && s.Engine != contract.Docker {
 		return nil
@@ -129,8 +129,8 @@ func checkProperties(s Spec) []Property {
 // IsCheck reports whether a command runs the launcher's check.
 func IsCheck(argv []string) bool { return len(argv) > 1 && argv[1] == contract.CheckFlag }
 
-// leastGrace is enough time for ExecStopPost, which shares the grace with SIGTERM, and for the
-// process that copies the output.
+// leastGrace is enough time for ExecStopPost, whose time is part of the grace time that begins with
+// SIGTERM, and for the process that copies the output.
 const leastGrace = time.Second
 
 // leastContainerGrace is enough time for an engine to remove a container.
@@ -175,7 +175,8 @@ func hooks(s Spec) Property {
 	}}
 }
 
-// devices returns the device filter. In a slice of the job's own, a container's nodes are made, too.
+// devices returns the device filter. If the job has its own slice, the filter also lets processes
+// make nodes, because the containers in that slice need them.
 func devices(s Spec) []Property {
 	var allow []DeviceAllow
 	access := "rw"
@@ -203,8 +204,9 @@ func devices(s Spec) []Property {
 }
 
 // Split separates the properties of a unit that has a slice of its own from those of that slice.
-// The slice has the device filter alone, so a launcher in the unit that tests the filter tests the
-// slice's. It has the limits, too. For any other unit the name of the slice is "".
+// Only the slice has the device filter, so a launcher in the unit that tests its filter tests the
+// filter of the slice. Both have the limits. If a unit has no slice of its own, the result slice is
+// "".
 func Split(props []Property) (slice string, ofSlice, ofUnit []Property) {
 	for _, p := range props {
 		if name, _ := p.Value.(string); p.Name == "Slice" {

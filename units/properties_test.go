@@ -234,8 +234,8 @@ func TestPropertyEdges(t *testing.T) {
 	}
 }
 
-// The slice of a job's own has the device filter, with which nodes can be made, too, and the limits.
-// The unit in it has no filter of its own. The properties of all other jobs go to the unit.
+// A job's own slice has the limits and the device filter, which also lets nodes be made. The unit
+// in that slice has no filter of its own. The properties of all other jobs go to the unit.
 func TestSplit(t *testing.T) {
 	spec := fullSpec()
 	if slice, of, unit := Split(Properties(spec)); slice != "" || of != nil || !reflect.DeepEqual(unit, Properties(spec)) {

@@ -62,8 +62,8 @@ func (s Scope) JobGroup(uid int, id int64, engine contract.Engine) string {
 }
 
 // Identifier returns the journal identifier of a job's lines. For a user's own systemd, journald
-// takes the unit's name from the process, which may have ended by then. The lines of such a job are
-// found by this identifier, which no other job has.
+// takes the unit's name from the process that printed, which may already have ended. The lines of
+// such a job are found by this identifier, which no other job has.
 func (s Scope) Identifier(id int64) string {
 	if s.User {
 		return contract.UserIdentifier(strconv.FormatInt(id, 10))

@@ -1,3 +1,3 @@
-// Package cpuset is a set of CPUs. It converts between two formats: the kernel's list, as for the
-// CPUs near a GPU and those of a control group, and the bit mask that systemd expects on D-Bus.
+// Package cpuset is a set of CPUs. It converts between the kernel's list, which describes the CPUs
+// near a GPU and those of a control group, and the bit mask that systemd expects on D-Bus.
 package cpuset

@@ -61,8 +61,8 @@ func loadedVersion(root string) string {
 	return ""
 }
 
-// versionOf returns the version in the name of a library's file, such as libcuda.so.550.54.15; "" if there
-// is none.
+// versionOf returns the version in the name of a library's file, such as libcuda.so.550.54.15; ""
+// if there is none.
 func versionOf(file string) string {
 	_, version, _ := strings.Cut(file, ".so.")
 	if !isVersion(version) {

@@ -74,8 +74,8 @@ func (s State) SetInit(answer string) error {
 	return s.replace("init", answer+"\n")
 }
 
-// SetTopology sets what happens to calls that compare two GPUs: they hang if answer is "hang", and
-// are answered if it is "".
+// SetTopology sets what happens to calls that compare two GPUs: after "hang" they hang, and after
+// "" they are answered.
 func (s State) SetTopology(answer string) error {
 	return s.replace("topology", answer+"\n")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// slack is the amount by which the parts of a GPU's memory may exceed the total. They may, because
-// they are not read at the same moment.
+// slack is the amount by which the parts of a GPU's memory may exceed the total, because the driver
+// does not read all of them at the same moment.
 const slack = 64 << 20
 
 // Check reports all errors in a Snapshot of any machine.

@@ -6,8 +6,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Links calls linkOf for each pair of n GPUs, and returns the links that it makes. A Link without a
-// Kind is left out.
+// Links calls linkOf for each pair of n GPUs, and returns the results of linkOf that have a Kind.
 func Links(n int, linkOf func(a, b int) gpu.Link) []gpu.Link {
 	var links []gpu.Link
 	for a := range n {

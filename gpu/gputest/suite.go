@@ -26,8 +26,8 @@ type Source interface {
 // number of each is its index.
 type Machine interface {
 	SetGPUs(n int) error // n idle GPUs on one NUMA node, for Sources that have not sampled yet
-	// SetIslands sets eight GPUs in the same way: GPUs 0 to 3 are joined by 4 NVLinks each on node
-	// 0 with CPU 0, and GPUs 4 to 7 on node 1 with CPU 1.
+	// SetIslands sets eight GPUs in the same way: 4 NVLinks join each pair of GPUs 0 to 3, which
+	// are on node 0 with CPU 0, and each pair of GPUs 4 to 7, which are on node 1 with CPU 1.
 	SetIslands() error
 	Claim(pid, minor int, bytes uint64) error // while pid lives
 	Unclaim(pid, minor int) error             // succeeds without a claim

@@ -87,7 +87,7 @@ func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
 	}
 }
 
-// line parses a line and passes on a report.
+// line parses a line, and passes the report in it, if there is one, to the function tell.
 func (r *Reader) line(line string, tell func(gpu.XidReport)) {
 	rec, ok := parseRecord(line)
 	if !ok {

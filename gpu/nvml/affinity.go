@@ -21,8 +21,8 @@ const (
 	askNodes = 64
 )
 
-// readAffinity reads the NUMA node and the CPUs near the GPU. Both never change, so if the GPU was
-// read before, it keeps the values of that reading.
+// readAffinity reads the NUMA node and the CPUs near the GPU. Both never change, so readAffinity
+// takes them from an earlier reading of the GPU if there is one.
 func (r *reader) readAffinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
 		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs
@@ -33,7 +33,7 @@ func (r *reader) readAffinity(dev nvml.Device) {
 }
 
 // numaNode returns the NUMA node of the GPU's slot, or -1. (NVML's GetNumaNodeId returns another
-// node: the one that is a Grace GPU's own memory. See memory.)
+// node: the one that consists of a Grace GPU's own memory. See readMemory.)
 func (r *reader) numaNode(dev nvml.Device) int {
 	if line, ok := r.slotFile("numa_node"); ok {
 		node, err := strconv.Atoi(line)

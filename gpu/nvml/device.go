@@ -41,7 +41,7 @@ func blankDevice(index int) gpu.Device {
 }
 
 // readAll reads everything. go-nvml may panic on an unusual answer, because it slices by numbers
-// that the driver returned. Then only this GPU is affected.
+// that the driver returned. Such a panic makes only this GPU count as not well.
 func (r *reader) readAll() (c card) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,14 +88,14 @@ func askRequired[T any](r *reader, n need, doing string, call func() (T, nvml.Re
 	return v, asked && ret == nvml.SUCCESS
 }
 
-// askOptional asks for something that some GPUs lack.
+// askOptional asks for something that only some GPUs have.
 func askOptional[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	return v, asked && ret == nvml.SUCCESS
 }
 
 // ask makes one call if the GPU is well so far and the library has the function. Some errors say
-// that the GPU is not well, whatever the question was.
+// that the GPU is not well, whatever the call asked for.
 func ask[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (v T, ret nvml.Return, asked bool) {
 	if !r.ok() || !r.has.any(n) {
 		return v, nvml.SUCCESS, false
@@ -136,11 +136,11 @@ func text[C int8 | uint8](chars []C) string {
 	return b.String()
 }
 
-// readMemory reads the driver's own figure for free memory. It can't compute that as total - used:
-// in neither version of the function is the difference free, and version 1 counts reserved memory
-// as used. GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of
-// the host (GH200), the kernel manages it and keeps pages there after processes have ended,
-// according to the comment on nvmlDeviceGetMemoryInfo in nvml.h.
+// readMemory reads the driver's own figure for free memory. In the newer version of the function,
+// total - used is more than that: it includes the reserved memory, which version 1 counts as used.
+// GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of the host
+// (GH200), the kernel manages it and keeps pages there after processes have ended, according to the
+// comment on nvmlDeviceGetMemoryInfo in nvml.h.
 func (r *reader) readMemory(dev nvml.Device) {
 	_, r.out.MemIsNode = askOptional(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
 	if v, ok := askOptional(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {

@@ -10,12 +10,12 @@
 //     ends the process (exit 127).
 //  2. A GPU that is lost, refuses or hangs affects only itself. The others are read as usual. A GPU
 //     that hangs is not asked again until the call returns. After a complete reading of a GPU has
-//     failed, all readings of it are complete until one succeeds. So if a GPU hangs when its energy
-//     is read, Looks also take until the timeout.
+//     failed, Looks read that GPU completely as well, until a reading succeeds. So if a GPU hangs
+//     when its energy is read, Looks also wait for the timeout.
 //  3. The library is never unmapped, and a process loads only one, because the linker binds each
 //     function for good at its first call. Loading another library (after a driver upgrade) needs
 //     another process: see NeedsRestart.
-//  4. While the library or the driver is missing, every Snapshot tries again.
+//  4. While the library or the driver is missing, every Snapshot looks for them again.
 //  5. Drivers 535.43 to 535.86 write past the buffer of a process list. The lists of these drivers
 //     are not read, and HealthDetail says so.
 //  6. Connections between GPUs that can't be read do not make a Snapshot fail. Pairs that the

@@ -74,8 +74,8 @@ func (l *Library) Close() {
 	l.drop()
 }
 
-// Symbols returns which of the functions that we use the library has. The error says why the
-// library cannot be loaded.
+// Symbols reports, for each function that we use, whether the library has it. The error says why
+// the library cannot be loaded.
 func (l *Library) Symbols() ([]Symbol, error) {
 	if err := l.load(); err != nil {
 		return nil, err

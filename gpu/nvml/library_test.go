@@ -64,7 +64,7 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: if the library lacks a function, nothing is lost except what Symbols says about that
+// Invariant 1: if the library lacks a function, nothing fails except what Symbols says about that
 // function.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
@@ -136,7 +136,8 @@ func TestDriversThatOverrunTheList(t *testing.T) {
 	}
 }
 
-// Without the list of compute processes, processes are unknown. The other lists may be missing.
+// Without the list of computing processes, a GPU's processes are unknown. The other lists may be
+// missing.
 func TestUnknownProcesses(t *testing.T) {
 	for kind, unknown := range map[string]bool{"Compute": true, "Graphics": false, "MPSCompute": false} {
 		name := "nvmlDeviceGet" + kind + "RunningProcesses"

@@ -55,8 +55,8 @@ func (s *survey) readPairs() (links []gpu.Link) {
 	return links
 }
 
-// countNVLinks counts the active NVLinks of p. The first link that the driver refuses comes after
-// the last existing one.
+// countNVLinks counts the active NVLinks of p. It stops at the first number that the driver
+// refuses, because the GPU has no link with that number or a higher one.
 func (s *survey) countNVLinks(p *port) {
 	if !s.has.any(needNVLink) {
 		return
@@ -87,7 +87,7 @@ func (s *survey) countNVLink(p *port, n int) {
 	}
 }
 
-// busOf returns the PCI address, which older drivers put into another field.
+// busOf returns the PCI address from pci, where older drivers put it into another field.
 func busOf(pci nvml.PciInfo) string {
 	if bus := text(pci.BusId[:]); bus != "" {
 		return bus
@@ -113,7 +113,7 @@ func (s *survey) link(a, b *port) (gpu.Link, bool) {
 }
 
 // lanes returns the number of NVLinks that a and b can use to reach each other: the direct links,
-// or those through NVSwitches. Through NVSwitches, the number is that of the GPU with fewer links
+// or those through NVSwitches. In the second case, the number is that of the GPU with fewer links
 // to switches. The driver's P2P status overrides the count: NVLinks may be up but unusable (each
 // GPU in its own partition), or connect GPUs in an unknown way.
 func (s *survey) lanes(a, b *port) int {

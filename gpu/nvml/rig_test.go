@@ -17,7 +17,7 @@ import (
 )
 
 // A process loads only one library (invariant 3), so every test needs another process. That process
-// is this test binary, which then serves like gpusched-nvml.
+// runs this test binary too, and serves like gpusched-nvml.
 const (
 	variableLibrary  = "NVML_TEST_LIBRARY"
 	variableTimeout  = "NVML_TEST_TIMEOUT"
@@ -73,7 +73,7 @@ type stays struct{ *nvml.Library }
 
 func (stays) NeedsRestart() bool { return false }
 
-// A rig is a served library with a state directory.
+// A rig is a copy of the fake library, its state directory, and a process that serves the library.
 type rig struct {
 	t     *testing.T
 	lib   string

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A scriptedReader is a Reader whose Snapshots have only a seq. It needs a restart after a number
-// of Snapshots.
+// A scriptedReader is a Reader whose Snapshots have only a seq. It needs a restart after a given
+// number of Snapshots.
 type scriptedReader struct {
 	spentAfter, answered, looks int
 	devices                     []gpu.Device

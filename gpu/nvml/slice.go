@@ -41,8 +41,8 @@ func (r *reader) slices(dev nvml.Device) (list []gpu.Device) {
 	return list
 }
 
-// slice reads one slice. The driver reports neither utilisation nor power of a slice, and the rest
-// of what is not read here is the same for the whole GPU.
+// slice reads one slice. The driver reports neither utilisation nor power of a slice. All other
+// values that are not read here are those of the whole GPU.
 func (r *reader) slice(dev nvml.Device) (d gpu.Device, there bool) {
 	s := *r
 	s.out = blankDevice(r.out.Index)
@@ -100,7 +100,8 @@ func readCap(path string) (int, error) {
 	return 0, fmt.Errorf("%s has no DeviceFileMinor", path)
 }
 
-// knownSlices returns the GPU's slices as they are known, in the state of the GPU.
+// knownSlices returns the GPU's slices with the identities that were read last. The slices have the
+// place and the health of d.
 func (k card) knownSlices(d gpu.Device) (list []gpu.Device) {
 	for _, s := range k.slices {
 		o := blankDevice(d.Index)

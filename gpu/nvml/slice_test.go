@@ -72,7 +72,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// A slice whose nodes are unknown can't be given to a job, and the other slices can.
+// A slice whose nodes are unknown can't be given to a job, but the other slices can.
 func TestASliceWithoutNodes(t *testing.T) {
 	d := newRig(t).gpus(mig0).start(variableProc + "=" + capsRoot(t, 7)).sample().Devices
 	wantHealth(t, d[0], gpu.HealthOK, "")

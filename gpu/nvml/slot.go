@@ -43,7 +43,7 @@ func (s *slot) begin(r *reader, now time.Time) bool {
 	return true
 }
 
-// collect waits for the reading until expired is closed.
+// collect waits for the reading until the channel expired is closed.
 func (s *slot) collect(index int, expired <-chan struct{}) card {
 	select {
 	case d := <-s.running:
@@ -80,7 +80,7 @@ func (s *slot) hungCard(index int) card {
 }
 
 // restoreIdentity fills in the identity of the GPU as it was last read without an error, unless d
-// has another UUID. The slices that the GPU had then are in the state of the GPU.
+// has another UUID. It adds the slices that the GPU had at that reading, with the health of d.
 func (s *slot) restoreIdentity(d gpu.Device) card {
 	k, c := s.known, card{Device: d}
 	if k.Health != "" && (d.UUID == "" || d.UUID == k.UUID) {

@@ -92,7 +92,7 @@ func (l *Library) resize(n int) {
 }
 
 // dropDuplicates removes the identity of a GPU that does not answer if another GPU answers with the
-// same identity. It removes such a slice altogether.
+// same identity. A slice that does not answer is removed altogether in such a case.
 func dropDuplicates(devices, sliced []gpu.Device) []gpu.Device {
 	answers := make(map[string]bool)
 	for _, d := range slices.Concat(devices, sliced) {

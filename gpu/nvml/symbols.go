@@ -2,7 +2,7 @@ package nvml
 
 import "strings"
 
-// A need is a function of the library that this package calls.
+// A need identifies a function of the library that this package calls.
 type need int
 
 const (
@@ -48,9 +48,9 @@ const (
 	needs
 )
 
-// An entry describes the function of one need: its names, newest first, and what does not work
-// without it. go-nvml calls the newest name that the library has. If loss is empty, nothing works
-// without the function.
+// An entry describes the function that a need identifies: its names, newest first, and what does
+// not work without the function. go-nvml calls the newest name that the library has. If loss is
+// empty, nothing works without the function.
 type entry struct {
 	names []string
 	loss  string

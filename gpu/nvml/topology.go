@@ -10,10 +10,10 @@ import (
 // time to time, because on some machines the service of the NVSwitches starts later than this
 // program.
 type topology struct {
-	of      map[int]string // UUIDs by index of the GPUs in links
+	of      map[int]string // the GPUs in links: UUIDs by index
 	links   []gpu.Link
 	running chan []gpu.Link // result of the running survey, or nil
-	about   map[int]string  // UUIDs by index of the running survey
+	about   map[int]string  // the GPUs of the running survey: UUIDs by index
 	since   time.Time       // beginning of the last survey
 }
 
@@ -62,8 +62,8 @@ func (t *topology) linksAmong(devices []gpu.Device) []gpu.Link {
 	return links
 }
 
-// readLinks returns the connections between devices. If a survey returns only after expired was
-// closed, its result appears in a later Snapshot. Nobody waits for a repeated survey.
+// readLinks returns the connections between devices. If a survey returns only after the channel
+// expired was closed, its result appears in a later Snapshot. Nobody waits for a repeated survey.
 func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu.Link {
 	t := &l.topology
 	well := wellOf(devices)

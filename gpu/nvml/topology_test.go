@@ -20,7 +20,7 @@ func wantLinks(t *testing.T, s gpu.Snapshot, want ...gpu.Link) {
 	}
 }
 
-// Two GPUs can be connected in all of these ways.
+// Two GPUs can be connected in each of these ways.
 func TestLinksBetweenTwo(t *testing.T) {
 	tests := []struct {
 		name, a, b string
@@ -93,7 +93,8 @@ func TestLinksAreReadOnce(t *testing.T) {
 	wantLinks(t, r.gpus("bridge=1", "bridge=1 uuid=GPU-c").sample(), bridge)
 }
 
-// A GPU that was not well during the survey is surveyed once it is, and NVSwitches may start later.
+// A GPU that was not well during the survey is surveyed once it is well. NVSwitches may start
+// later.
 func TestLaterLinksAreFound(t *testing.T) {
 	r := newRig(t).gpus("", "", "lost=1").start(variableTopology + "=1ns")
 	node := gpu.Link{A: 0, B: 1, Kind: gpu.LinkNode}

@@ -17,9 +17,9 @@ import (
 // answer may have arrived while nobody was reading.
 const lookGrace = 50 * time.Millisecond
 
-// ask sends a request and waits for its answer, for the duration timeout but not beyond the time
-// limit. If an earlier caller left before its answer arrived, ask first waits for that answer
-// within the same limits, and drops it.
+// ask sends a request and waits for its answer. It waits at most as long as the argument timeout
+// says, and not beyond the time limit. If an earlier caller left before the answer to its own
+// request arrived, ask first waits for that answer within the same limits, and drops it.
 func (c *child) ask(
 	ctx context.Context, op string, seq uint64, timeout time.Duration, limit time.Time,
 ) (gpu.Snapshot, error) {
@@ -56,7 +56,7 @@ func (c *child) request(op string, limit time.Time) error {
 }
 
 // answer reads the answer to the pending request. It returns ErrNoAnswer if there was no answer
-// within timeout, and errCut if ctx or limit ended before that.
+// within timeout. It returns errCut if ctx ended or limit passed before that.
 func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
 	began, due := time.Now(), c.since.Add(timeout)
 	deadline := due

@@ -61,7 +61,8 @@ func behave(mode string, args []string) int {
 	return 0
 }
 
-// reply writes one answer. A negative result means to continue.
+// reply writes one answer. It returns the exit status of the child, or a negative number if the
+// child continues.
 func reply(mode string, seq uint64, args []string) int {
 	switch mode {
 	case "hang":

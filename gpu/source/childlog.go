@@ -63,8 +63,8 @@ func (l *childLog) say(line string, pid int) {
 	l.log.Warn("nvml child says", args...)
 }
 
-// take spends a token if there is one, and returns how many lines were dropped since the last
-// token.
+// take spends a token if there is one, and returns how many lines were dropped since a token was
+// last spent.
 func (l *childLog) take() (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -74,10 +74,10 @@ func New(o Options) *Source {
 	return s
 }
 
-// Sample returns a complete Snapshot. It waits up to Options.Timeout for its turn, and up to the
-// same time for the child. After an error, the Snapshot is still valid: it has ProblemStale, and
-// its Detail is the error. The error wraps ErrClosed, ErrNoAnswer, ErrAbandoned, a *BackoffError,
-// the cause of ctx, or the child's failure.
+// Sample returns a complete Snapshot. It waits up to Options.Timeout for its turn, and again up to
+// Options.Timeout for the child's answer. After an error, the Snapshot is still valid: it has
+// ProblemStale, and its Detail is the error. The error wraps ErrClosed, ErrNoAnswer, ErrAbandoned,
+// a *BackoffError, the cause of ctx, or the child's failure.
 func (s *Source) Sample(ctx context.Context) (gpu.Snapshot, error) { return s.get(ctx, gpu.OpSample) }
 
 // Look is a Sample without the energy. It takes a fraction of the time, and suffices for decisions.

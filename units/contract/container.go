@@ -29,8 +29,8 @@ type Container struct {
 	Driver string `json:"driver,omitempty"`
 	Store  string `json:"store,omitempty"`
 
-	// CDI means that Docker takes the names of GPUs in CDI files (nvidia.com/gpu=UUID), which bring the
-	// driver's libraries into the container.
+	// CDI means that Docker accepts the names that GPUs have in CDI files (nvidia.com/gpu=UUID).
+	// These files bring the driver's libraries into the container.
 	CDI bool `json:"cdi,omitempty"`
 }
 
@@ -52,9 +52,10 @@ const ContainersDir = "gpujobs-containers"
 // of jobs.
 const StoreDir = "gpusched"
 
-// ContainerEndFlag makes gpusched-job remove what is left of a job's container. The path of the spec
-// follows. InsideFlag precedes HoldFlag in a job whose command runs in a container. The path of the
-// spec follows, which says how other commands enter that container.
+// ContainerEndFlag makes gpusched-job remove what is left of a job's container; the path of the
+// spec follows. InsideFlag precedes HoldFlag in a job whose command runs in a container; it is
+// followed by the path of the spec, from which gpusched-job learns how other commands enter that
+// container.
 const (
 	ContainerEndFlag = "--container-end"
 	InsideFlag       = "--inside"
@@ -64,9 +65,10 @@ const (
 // argument lists signals (see AimedFlag). The command follows.
 const EngineFlag = "--engine"
 
-// InitFlag is the first argument of the first process in a container; the command follows. Podman
-// chooses this flag. gpusched-job is that process. GroupVariable has the control group in which it
-// must be, and AimedVariable the signals that it passes on to the command alone (see AimedFlag).
+// InitFlag is the first argument of gpusched-job as the first process in a container; the command
+// follows. Podman chooses this flag. GroupVariable names the control group in which that process
+// must be, and AimedVariable the signals that the process passes on to the command alone (see
+// AimedFlag).
 const (
 	InitFlag      = "--"
 	GroupVariable = "GPUSCHED_CONTROL_GROUP"
@@ -74,8 +76,8 @@ const (
 )
 
 // SystemdGroup returns the control group of a process in systemd's hierarchy, from the text of the
-// process's file cgroup in /proc; "" if that does not tell. Before the line of that hierarchy there
-// may be lines of others.
+// process's file cgroup in /proc; "" if the text does not say. The text may have lines for other
+// hierarchies before the line for systemd's.
 func SystemdGroup(text string) string {
 	const ofSystemd = "0::"
 	for start, i := 0, 0; i <= len(text); i++ {

@@ -1,7 +1,7 @@
 package contract
 
-// The numbers of NVIDIA's device nodes. NVIDIA always has this major number. The kernel assigns
-// those of nvidia-uvm and nvidia-caps, which are read with stat.
+// The numbers of NVIDIA's device nodes. NVIDIA always has this major number. The kernel assigns the
+// major numbers of nvidia-uvm and nvidia-caps, so these are read with stat.
 const (
 	NvidiaMajor  = 195
 	CtlMinor     = 255 // /dev/nvidiactl
@@ -9,7 +9,7 @@ const (
 	ProbeMinor   = 250 // ProbePath
 )
 
-// CapPrefix is what the names of the nodes that open slices begin with.
+// CapPrefix is the beginning of the names of the nodes that open slices.
 const CapPrefix = "/dev/nvidia-caps/nvidia-cap"
 
 // ProbePath is a device node that no job may open. The launcher tries to open it, to prove that the

@@ -18,12 +18,12 @@ type GPU struct {
 	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory reserved for the job; 0: none
 }
 
-// IsSlice reports whether the GPU is a slice of a GPU in MIG mode. CUDA then knows it only by its
+// IsSlice reports whether the GPU is a slice of a GPU in MIG mode. CUDA knows a slice only by its
 // UUID.
 func (g GPU) IsSlice() bool { return g.GICap > 0 }
 
-// CapNodes returns the nodes that open a slice, in addition to that of its GPU. They can only be
-// read.
+// CapNodes returns the nodes that open a slice, in addition to the node of its GPU. The nodes can
+// only be opened for reading.
 func (g GPU) CapNodes() []string {
 	if !g.IsSlice() {
 		return nil

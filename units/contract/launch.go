@@ -57,8 +57,8 @@ const (
 )
 
 // TellFlag makes the launcher print a note for the job's user instead of starting a job. The note
-// is in a file next to the spec. The launcher runs with TellFlag as the reload of a job's unit, so
-// that the note is in the job's own journal, where its user finds it.
+// is in a file next to the spec. systemd runs the launcher with TellFlag when a job's unit is
+// reloaded, so that the note is in the job's own journal, where its user finds it.
 const TellFlag = "--tell"
 
 // CheckFlag makes the launcher go through the steps that precede a command, and stop there. If it

@@ -8,7 +8,7 @@ type Limit struct {
 	Hard uint64 `json:"hard"` // for the launcher; 0: the hard limit stays as in the unit
 }
 
-// LeastLimit returns the smallest soft limit of this name with which systemd can execute the
+// LeastLimit returns the smallest soft limit of this name under which systemd can execute the
 // launcher and the launcher can work; 0: any limit.
 func LeastLimit(name string) uint64 {
 	switch name {

@@ -5,9 +5,9 @@ package contract
 // gpusched-job (see LimitFlag), or is NoLimits. The command follows.
 const HoldFlag = "--hold"
 
-// AimedFlag comes before HoldFlag or ScreenFlag if only the unit's main process gets some signals.
-// The main process must pass these signals on to the command. The next argument has their numbers,
-// separated by commas.
+// AimedFlag comes before HoldFlag or ScreenFlag if systemd sends some signals only to the unit's
+// main process. The main process must pass these signals on to the command. The next argument has
+// their numbers, separated by commas.
 const AimedFlag = "--aimed"
 
 // LimitFlag makes gpusched-job set limits for a command and then replace itself with that command.
@@ -44,9 +44,9 @@ const (
 	DoorFlag = "--door"
 )
 
-// TerminalVariable names a job's terminal in its environment if the name is not the job's id. A
-// user's own scheduler uses the same ids as the machine's scheduler, and the terminals of both
-// belong to that user.
+// TerminalVariable, in a job's environment, has the name of the job's terminal if that name is not
+// the job's id. A user's own scheduler uses the same ids as the machine's scheduler, and the
+// terminals of both belong to that user.
 const TerminalVariable = "GPUSCHED_TERMINAL"
 
 // UserTerminal returns the name of the terminal of a job under a user's own systemd.
@@ -59,8 +59,8 @@ const (
 	SandboxAllowed  = "allowed"
 )
 
-// TasksVariable is set if a Slurm script that asks for several tasks is submitted. Its value is the
-// number of tasks. The job gets that number in Slurm's variables.
+// TasksVariable is in the submitted environment of a Slurm script that asks for several tasks. Its
+// value is the number of tasks, which the job gets in Slurm's variables.
 const TasksVariable = "GPUSCHED_TASKS"
 
 // SandboxHint tells people what to do after a sandboxed process was refused.

@@ -21,9 +21,8 @@ const (
 	mounted    = "/proc/self/mountinfo"
 )
 
-// If a directory or command is missing and it is plain that a file system is missing,
-// blameFileSystem makes the failure one of the file system. The job is then not at fault, and is
-// tried again.
+// If a directory or command is missing, evidently because a file system is missing, blameFileSystem
+// changes the failure to one of the file system. The job is then not at fault, and is tried again.
 func (r *run) blameFileSystem(f *Failure) {
 	switch {
 	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:
@@ -54,8 +53,8 @@ func (r *run) blameFileSystem(f *Failure) {
 const triedAgain = "the job is tried again; an administrator should see 'gpusched health'"
 
 // neededAway returns a failure if the conda or virtual environment of the set-up, or the script of
-// the command, is on a missing file system. Otherwise another command of the same name would run,
-// or the command would fail at once.
+// the command, is on a missing file system. If the job began in spite of that, another command of
+// the same name would run, or the command would fail at once.
 func neededAway(s *Spec, home, table string) *Failure {
 	for _, path := range []string{s.Setup.Conda, s.Setup.Venv, script(s)} {
 		err := unix.Access(path, unix.F_OK)
@@ -107,7 +106,7 @@ func whyAway(path, home, table string) string {
 	return ""
 }
 
-// maybeAway does the same as away for file systems that no table lists.
+// maybeAway does the same as the function away for file systems that no table lists.
 func maybeAway(path string) string {
 	for _, path := range pathAndTargets(path) {
 		if at := emptyMountPoint(path); at != "" {

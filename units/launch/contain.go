@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// contain replaces this process by the engine that runs the command in a container.
+// contain replaces this process with the engine that runs the command in a container.
 func (r *run) contain(s *Spec, filtered bool) *Failure {
 	if !filtered {
 		r.notify.send("STATUS=" + contract.StatusUnfiltered)
@@ -75,8 +75,9 @@ func cdiFiles() (texts []string) {
 	return texts
 }
 
-// A runner runs a command to its end. It returns the exit status, and, if quiet is set, what the
-// command printed; otherwise the output is that of the job.
+// A runner runs a command to its end and returns the exit status. If the argument quiet is true,
+// the runner also returns what the command printed; otherwise the command prints to the job's
+// output.
 type runner func(argv, env []string, quiet bool) (status int, printed string, err error)
 
 // prepare gets the engine ready for the container: it removes what killed containers left, and
@@ -113,8 +114,9 @@ func (b *box) pull(run runner, argv, env []string) *Failure {
 		Next: "see what was printed above (--image)"}
 }
 
-// outsideOfPull returns the environment in which Podman pulls an image. After 'podman login', the
-// user's passwords are in the session's directory, which Podman does not look into here.
+// outsideOfPull returns the environment in which Podman pulls an image. 'podman login' stores the
+// user's passwords in a file in the session's directory, where Podman does not look here. So the
+// environment names that file.
 func (b *box) outsideOfPull() []string {
 	logins := "/run/user/" + strconv.Itoa(os.Geteuid()) + "/containers/auth.json"
 	if valueOf(b.outside, "REGISTRY_AUTH_FILE") != "" || unix.Access(logins, unix.R_OK) != nil {
@@ -172,8 +174,9 @@ func endContainer(path string, environ []string) int {
 	return 0
 }
 
-// Inside returns a function that returns what precedes a command to make it enter the container of
-// a job, and its environment. Inside returns nil if the job has no container.
+// Inside returns a function for a job with a container, and nil for any other job. The function
+// returns the words that precede a command so that it runs in the container, and the environment of
+// the whole command.
 func Inside(path string, environ []string) func(tty bool, term string) (argv, env []string) {
 	s, err := Read(path)
 	if err != nil || s.Container.IsZero() {

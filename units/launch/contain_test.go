@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// standIn is a program in place of an engine. It records its words, and answers for an image that
-// the file "image" stands for. The file "stuck" makes it refuse all commands but a migration, as
+// standIn is a program in place of an engine. It records its arguments. An image exists if there is
+// a file "image". If there is a file "stuck", the program refuses all commands but a migration, as
 // Podman does after a kill.
 const standIn = `#!/bin/sh
 dir=${0%/*}
@@ -49,8 +49,8 @@ func calls(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// The launcher becomes the engine, after it has ended what a kill left, and pulled an image that is
-// not there. The engine's exit status is the job's.
+// The launcher becomes the engine, after it has mended what a kill left, and pulled an image that
+// is not there. The job ends with the engine's exit status.
 func TestContain(t *testing.T) {
 	const inside = "bus unix:path=/nonexistent, dir /run/gpujobs-containers/1, key secret\n"
 	const missing = "podman image exists img\npodman pull img\n"
@@ -95,7 +95,7 @@ func TestContain(t *testing.T) {
 	}
 }
 
-// After the job, a container is removed unless Podman ended by itself, which removes it.
+// After the job, its container is removed, unless Podman ended by itself and so has removed it.
 func TestContainerEnd(t *testing.T) {
 	const remove = "podman rm gpujob-42-1\n"
 	for name, c := range map[string]struct {

@@ -41,7 +41,7 @@ type surroundings struct {
 	group string              // control group of this process
 	base  []string            // environment of the unit
 	cdi   []string            // the texts of the machine's CDI files
-	free  func(port int) bool // reports whether nobody listens at a port
+	free  func(port int) bool // reports whether nobody listens on a port
 
 	ids    ids
 	exists func(path string) bool // reports whether there is a file
@@ -195,10 +195,11 @@ func (b *box) variableOptions() (list, env []string) {
 	return list, env
 }
 
-// enter returns what precedes a command that runs in the container beside the job's, and its
-// environment. term is the TERM of a command in a terminal.
+// enter returns the words that precede a command that is to run in the container beside the job's
+// command, and the environment of the whole command. The argument term is the TERM of a command in
+// a terminal.
 func (b *box) enter(tty bool, term string) (argv, env []string) {
-	if b.Engine == contract.Apptainer { // in another container with the same options, as those that run have no names
+	if b.Engine == contract.Apptainer { // a new container with the same options: running ones have no names
 		env = b.apptainerEnvironment()
 		if term != "" {
 			env = append(env, "APPTAINERENV_TERM="+term)
@@ -220,8 +221,8 @@ func (b *box) enter(tty bool, term string) (argv, env []string) {
 }
 
 // podman returns a command of Podman. The containers of jobs have directories of their own: a job
-// that is killed leaves them in a state in which Podman refuses every command, and the user's other
-// containers must not notice that. The user's own images can be used there.
+// that is killed leaves these directories in a state in which Podman refuses every command, and the
+// user's other containers must not notice that. Jobs can still use the user's own images.
 func (b *box) podman(words ...string) []string {
 	argv := []string{"podman"}
 	if b.Store != "" {
@@ -237,8 +238,8 @@ func (b *box) podman(words ...string) []string {
 	return append(argv, words...)
 }
 
-// devices returns the names of the job's GPUs in CDI files. If these have no UUIDs, the container
-// gets the nodes of all GPUs, and the device filter refuses the others.
+// devices returns the names of the job's GPUs in CDI files. If the files do not name GPUs by UUID,
+// the container gets the nodes of all GPUs, and the device filter refuses those of other jobs.
 func (b *box) devices() []string {
 	const kind = "nvidia.com/gpu="
 	if len(b.gpus) == 0 {
@@ -297,7 +298,7 @@ func meansSomething(name string) bool {
 	})
 }
 
-// apptainer returns the command that runs another one in a container.
+// apptainer returns the words that precede a command to run it in a container.
 func (b *box) apptainer() []string {
 	argv := []string{"apptainer", "exec", "--cleanenv"}
 	if len(b.gpus) > 0 {
@@ -313,13 +314,15 @@ func (b *box) apptainer() []string {
 	return append(slices.Concat(argv, []string{"--pwd", b.dir}, b.Args), b.Image)
 }
 
-// escapeBind returns a path for Apptainer's list of binds, in which commas and colons separate.
+// escapeBind returns a path for Apptainer's list of binds, in which commas and colons are
+// separators.
 func escapeBind(path string) string {
 	return strings.NewReplacer(`,`, `\,`, `:`, `\:`).Replace(path)
 }
 
-// apptainerEnvironment returns the environment of Apptainer, which sets in the container what has
-// its prefix. It sets HOME itself and does not accept another value.
+// apptainerEnvironment returns the environment of Apptainer. Variables in it that begin with
+// APPTAINERENV_ are set in the container, without that prefix. Apptainer sets HOME itself and
+// accepts no other value.
 func (b *box) apptainerEnvironment() []string {
 	env := slices.Clone(b.outside)
 	for _, kv := range b.env {

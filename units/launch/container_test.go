@@ -29,7 +29,7 @@ func boxOf(s *Spec, cdi ...string) *box {
 	})
 }
 
-// The commands of both engines, for jobs that differ in what the engine must be told.
+// The commands of both engines are right for jobs that differ in what the engine must be told.
 func TestContainerCommands(t *testing.T) {
 	const global = "podman --root=/home/alice/images/gpusched --storage-opt=overlay.imagestore=/home/alice/images --storage-driver=overlay" +
 		" --runroot=/run/gpujobs-containers/1000/run --tmpdir=/run/gpujobs-containers/1000/tmp" +
@@ -88,8 +88,8 @@ func TestContainerCommands(t *testing.T) {
 }
 
 // The image's own environment stays, except for the scheduler's variables, some about the user, and
-// those that the submitter asked for. Values are not on the command line, unless Podman itself
-// would heed the variable.
+// those that the submitter asked for. Others can read the command line, so it has the values of
+// only those variables that Podman itself would heed.
 func TestContainerEnvironment(t *testing.T) {
 	s := containerSpec(func(s *Spec) {
 		s.Env = []string{"KEY=secret", "PATH=/mine", "LD_PRELOAD=/x.so", "A.B=c", "GPUSCHED_AIMED=9", "TZ=UTC"}

@@ -37,7 +37,7 @@ type logCopy struct {
 	out      int
 	patience time.Duration
 	work     chan piece  // to the writer
-	free     chan []byte // buffers that the writer has returned; nil for one to be allocated
+	free     chan []byte // buffers that the writer has returned; nil: one may be allocated
 	trouble  chan error  // the first error of the writer
 	finished chan struct{}
 
@@ -139,8 +139,8 @@ func (c *logCopy) begin(b []byte) []byte {
 	return b[:logPiece]
 }
 
-// finish lets the writer write the last pieces, unless the writer hangs. The time limit patience
-// applies to each piece, so a slow writer has enough time.
+// finish lets the writer write the last pieces, unless the writer hangs. The time limit in the
+// field patience applies to each piece, so a slow writer has enough time.
 func (c *logCopy) finish() {
 	if c.lost > 0 && len(c.work) < logPieces {
 		c.work <- piece{lost: c.lost}
@@ -152,8 +152,8 @@ func (c *logCopy) finish() {
 	c.reportFailure("\n")
 }
 
-// awaitWriter waits for the end of the writer as long as it makes progress, and reports whether it
-// has ended.
+// awaitWriter waits until the writer ends, or makes no more progress, and reports whether it has
+// ended.
 func (c *logCopy) awaitWriter() bool {
 	late := time.NewTimer(c.patience)
 	defer late.Stop()
@@ -187,7 +187,7 @@ func (c *logCopy) reportFailure(prefix string) {
 		"; the job continues, and the journal has all of its output\n"))
 }
 
-// logWriter writes to a log, and survives a disk that is full for a while.
+// logWriter writes to a log, and continues after the disk was full.
 type logWriter struct {
 	file    int
 	missing int64     // bytes that failed since the last success

@@ -19,7 +19,7 @@ type testCopy struct {
 	finished chan struct{}
 }
 
-// startLogCopy starts a logCopy. The argument otherEnds are the other ends of logs that hang. They
+// startLogCopy starts a logCopy. The argument otherEnds has the other ends of logs that hang. They
 // are closed at the end of the test, so that the writer, which has a descriptor of each, does not
 // outlive the test.
 func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, otherEnds ...*os.File) *testCopy {

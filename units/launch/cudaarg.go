@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withCUDA returns the command. If the job has GPUs and asks for --cuda, the command has these GPUs
-// as the value of --cuda.
+// withCUDA returns the command. If the job has GPUs and asks for --cuda, the value of --cuda in the
+// command is the list of these GPUs.
 func withCUDA(s *Spec, filterActive bool) []string {
 	if len(s.GPUs) == 0 {
 		return s.Argv
@@ -15,8 +15,8 @@ func withCUDA(s *Spec, filterActive bool) []string {
 }
 
 // gpuNumbers returns the numbers that CUDA gives the job's GPUs. Behind an active filter CUDA sees
-// only these GPUs and counts them from 0. Without a filter CUDA uses the machine's numbers. In either case it
-// counts slices from 0, because their UUIDs select them.
+// only these GPUs and counts them from 0. Without a filter CUDA uses the machine's numbers. With
+// and without a filter, it counts slices from 0, because their UUIDs select them.
 func gpuNumbers(s *Spec, filterActive bool) []string {
 	numbers := make([]string, len(s.GPUs))
 	for i, g := range s.GPUs {

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A container of Docker is no child of this process, but of a daemon that runs as root. So what a
-// process gets from its unit is named on the command line: ids, limits, devices and the slice. The
-// job's slice then limits and ends the container, as the unit does for every other process.
+// A container of Docker is not a child of this process but of a daemon that runs as root. So the
+// command line names what other processes get from their unit: ids, limits, devices and the slice.
+// The job's slice then limits and ends the container, as the unit does for every other process.
 
 // A dockerBox is what only a container of Docker needs.
 type dockerBox struct {
@@ -55,8 +55,8 @@ func newDockerBox(s *Spec, a *surroundings) (d dockerBox) {
 	return d
 }
 
-// dockerCommand returns a command of Docker. The socket is named, because a context of the user may choose
-// the daemon of another machine.
+// dockerCommand returns a command of Docker. It names the socket, because a context of the user may
+// choose the daemon of another machine.
 func (b *box) dockerCommand(words ...string) []string {
 	return append([]string{"docker", "--host=unix:///var/run/docker.sock"}, words...)
 }
@@ -93,8 +93,9 @@ func (b *box) dockerRun() (argv, env []string) {
 	return slices.Concat(argv, options, b.Args, []string{b.Image}, b.argv), env
 }
 
-// dockerLimit returns Docker's name of a limit, or "" if the container does not get that limit: of
-// address space, which Docker does not know, and of processes, which would count all of the user's.
+// dockerLimit returns Docker's name of a limit, or "" if the container does not get that limit. It
+// gets neither the limit of address space, which Docker does not know, nor that of processes, which
+// would count all processes of the user.
 func dockerLimit(name string) string {
 	switch name {
 	case "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "STACK":
@@ -111,8 +112,8 @@ func limitWord(n uint64) string {
 }
 
 // prepareDocker finds out whether the container can be started in the job's slice, and pulls the
-// image if it is not there. With any driver of control groups but systemd, Docker would ignore the
-// slice without a word, and the container would be in no job.
+// image if it is not there. If Docker's driver of control groups were not systemd, Docker would
+// ignore the slice without a word, and the container would be in no job.
 func (b *box) prepareDocker(run runner) *Failure {
 	f := &Failure{Step: contract.StepSetup, What: "Docker can't keep its container in the job",
 		Next: "an administrator should see CONTAINERS in gpusched-admin(7)", Err: unix.ENOTSUP}

@@ -19,8 +19,8 @@ func dockerBoxOf(s *Spec, cdi ...string) *box {
 	})
 }
 
-// Docker's daemon starts the container, so the command line says what the unit says for other
-// processes. The container gets the job's own GPUs alone, and never --gpus.
+// Docker's daemon starts the container, so the command line has the settings that other processes
+// get from their unit. The container gets the job's own GPUs alone, and never --gpus.
 func TestDockerCommands(t *testing.T) {
 	const start = "docker --host=unix:///var/run/docker.sock run --pull=never --rm --init --name=gpujob-17-2 --cgroup-parent=gpujobs-u1000-j17.slice" +
 		" --network=host --ipc=host --security-opt=label=disable --log-driver=none --user=1000:100 --workdir=/home/alice/work --group-add=2500"
@@ -63,8 +63,8 @@ func TestDockerCommands(t *testing.T) {
 	}
 }
 
-// A container does not start where Docker would put it outside the job. An image that is not there
-// is pulled.
+// If Docker would put the container outside the job, the container does not start. If the image is
+// not there, it is pulled.
 func TestPrepareDocker(t *testing.T) {
 	defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
 	os.Stderr, _ = os.Open(os.DevNull)

@@ -86,7 +86,8 @@ func TestArrayVariables(t *testing.T) {
 	}
 }
 
-// Python's output is not buffered, unless the submitter or the site wants that.
+// Python's output is not buffered, unless the submitter or the site sets PYTHONUNBUFFERED
+// otherwise.
 func TestPythonPrintsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		mode          contract.EnvMode

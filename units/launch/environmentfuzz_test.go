@@ -9,8 +9,8 @@ import (
 )
 
 // FuzzEnvironment: whatever the environments of the submitter and the unit contain, each variable
-// occurs once, no variable gives access to the service manager, and the job gets what the launcher
-// says about it.
+// occurs once, no variable gives access to the service manager, and the launcher's variables about
+// the job have the launcher's values.
 func FuzzEnvironment(f *testing.F) {
 	f.Add("A=1\nB=\xff\nA=2\n=\nx\nCUDA_VISIBLE_DEVICES=7\nNOTIFY_SOCKET=/x", "PATH=/bin\nNOTIFY_SOCKET=/run/x\nLISTEN_FDS=3", byte(0), true)
 	f.Add("GPUSCHED_JOB_ID=9\nPWD=/x\nHOME=\nXDG_RUNTIME_DIR=/x", "LC_ALL=C\nINVOCATION_ID=1\nGPUSCHED_ARRAY_JOB=4", byte(1), false)

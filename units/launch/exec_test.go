@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// roleEnv makes the test binary a launcher. Its value names the world whose device nodes the
-// launcher finds.
+// roleEnv makes the test binary a launcher. Its value names the set of device nodes that the
+// launcher finds (see worlds).
 const roleEnv = "GPUSCHED_LAUNCH_ROLE"
 
 // If reportArg is the first argument, the test binary is a command that reports what it got.
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// worlds are the sets of device nodes that a launcher may find.
+// worlds returns the sets of device nodes that a launcher may find, by name.
 func worlds() map[string]nodes {
 	return map[string]nodes{
 		"real":     systemNodes(),
@@ -206,8 +206,8 @@ func TestEverythingArrives(t *testing.T) {
 // lastWord is the only message that a launcher sends if nothing fails.
 const lastWord = "STATUS=" + contract.StatusBegun + "\n" + silence
 
-// Without the filter the command runs only if the spec allows that, and the service manager is told
-// (invariants 3 and 6).
+// Without the filter, the command runs only if the spec allows that. The service manager learns
+// that there is no filter (invariants 3 and 6).
 func TestFilterDecidesNaming(t *testing.T) {
 	for _, c := range []struct {
 		world    string

@@ -70,7 +70,7 @@ func tryExec(path string, argv, env []string, exec func(string, []string, []stri
 const maxArgument = 32 * 4096
 
 // foreseeError returns the error with which the kernel would refuse a program, as far as this
-// process can find it without trying.
+// process can find out without trying.
 func foreseeError(path string, argv, env []string) error {
 	for _, list := range [][]string{argv, env} {
 		for _, s := range list {

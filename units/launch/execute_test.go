@@ -118,7 +118,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// lateErrorReport is the report of an error that shows only when the kernel tries.
+// lateErrorReport is the report of an error that shows only when the kernel executes the command.
 const lateErrorReport = "exec\nERRNO=8"
 
 func checkFailure(t *testing.T, l outcome, status int, note string, stderr []string, said ...string) {

@@ -21,7 +21,7 @@ type nodes struct {
 	// filter also answers this question (EPERM). The driver is not involved: opening a GPU's node
 	// can take seconds, or hang if the GPU is faulty.
 	access func(path string) error
-	// readable is like access, for reading.
+	// readable is like access, but only for reading.
 	readable func(path string) error
 	// list returns the names in a directory.
 	list func(dir string) ([]string, error)

@@ -12,7 +12,7 @@ import (
 
 const probe = "/dev/gpusched-probe"
 
-// fakeNodes answers for device nodes from a table; nodes outside it do not exist.
+// fakeNodes answers for the device nodes in a table. Other nodes do not exist.
 func fakeNodes(answers map[string]error) nodes {
 	answer := func(path string) error {
 		if err, ok := answers[path]; ok {
@@ -100,7 +100,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// A slice needs the node of its GPU, which its neighbours have too, and its own two.
+// A slice needs the node of its GPU, which the GPU's other slices need too, and two nodes of its
+// own.
 func TestNodesOfASlice(t *testing.T) {
 	const first, second = "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"
 	for _, c := range []struct {
@@ -135,7 +136,7 @@ func TestUnreadableDevIsNoProof(t *testing.T) {
 	}
 }
 
-// The real functions answer correctly about nodes that exist or not, which needs no filter.
+// The real functions answer correctly for existing and for missing nodes. That needs no filter.
 func TestSystemNodes(t *testing.T) {
 	n := systemNodes()
 	for path, want := range map[string]error{"/dev/null": nil, "/dev/none-such": unix.ENOENT} {

@@ -31,8 +31,8 @@ const (
 	aclNobody = ^uint32(0) // the id of entries that apply to no particular user
 )
 
-// grant lets the user uid read a file of ours, through an access control list. The user can't do
-// more with the file. An owner of the file could change its mode and write to it, and so fill the
+// grant lets the user uid read a file of ours, through an access control list, and do no more. If
+// the user owned the file instead, they could change its mode and write to it, and so fill the
 // memory that holds the file.
 func grant(fd, uid int) error {
 	list := binary.LittleEndian.AppendUint32(nil, aclVersion)

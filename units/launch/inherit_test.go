@@ -173,8 +173,8 @@ func TestLimitsOfTerminals(t *testing.T) {
 	}
 }
 
-// Mode login reads what the user's login shell reads, and looks the command up in its PATH. It
-// never overrides the job's own variables.
+// Mode login reads what the user's login shell reads, and looks the command up in the PATH of that
+// shell. It never overrides the job's own variables.
 func TestLoginShell(t *testing.T) {
 	for _, shell := range []string{"/bin/sh", "/bin/bash"} {
 		t.Run(filepath.Base(shell), func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Next to the spec of an attempt there may be a file of decisions that were made later than the
-// unit. The unit does not show these decisions. Only the daemon reads the file, and only when it
+// Next to the spec of an attempt there may be a file of decisions that were made after the unit was
+// started. The unit does not show these decisions. Only the daemon reads the file, and only when it
 // knows nothing else about the job.
 
 const keptSuffix = ".kept"

@@ -99,7 +99,7 @@ func beginLog(fd int, id string, s *Spec) {
 // startCopy puts a process between the job's output and the journal. That process writes the output
 // to the journal and to the log. Its parent is the service manager. If its parent were the command,
 // the command would be told about the end of an unknown child. The process sends no messages about
-// the unit, and ends when the job has no more process that could print.
+// the unit, and ends when the job has no process left that could print.
 func startCopy(self string, file int) error {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -120,9 +120,9 @@ func startCopy(self string, file int) error {
 
 // forkCopy starts the copying process, and returns once signals can't end that process any more. A
 // Go program takes some time to start, and its runtime undoes an ignored or blocked SIGTERM at the
-// start. If forkCopy did not wait, a very short job could end before that. A signal that is sent to
-// stop the job's unit would then end the copying process, and the contents of the pipe would be
-// lost.
+// start. If forkCopy did not wait, a very short job could end while the program still starts. A
+// signal that is sent to stop the job's unit would then end the copying process, and the contents
+// of the pipe would be lost.
 func forkCopy(self string, in, out, file int) (pid int, err error) {
 	var ready [2]int
 	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {

@@ -49,7 +49,7 @@ func (othersLink) Error() string {
 	return "there is a symbolic link of another user in its place, who could point it at any of your files"
 }
 
-// mostLinks is the maximum of links in a path, as in the kernel.
+// mostLinks is the maximum number of links in a path, as in the kernel.
 const mostLinks = 40
 
 // walk follows a path, name by name.

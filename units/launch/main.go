@@ -54,9 +54,9 @@ func start(args, environ []string, n nodes) int {
 	return code
 }
 
-// checkCalls makes the system calls of a launch, except on the user's own files, which may hang. It
-// only shows whether the launcher survives these calls: it ignores errors, which the launch itself
-// reports.
+// checkCalls makes the system calls of a launch, except those on the user's own files, because such
+// files may hang. It only shows whether the launcher survives the calls: it ignores errors, which
+// the launch itself reports.
 func (r *run) checkCalls(path string) int {
 	s, err := Read(path)
 	if err != nil {

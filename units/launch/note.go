@@ -60,8 +60,8 @@ func HasTerminal(spec string) bool {
 	return err == nil && s.hasHolder()
 }
 
-// DoorEnviron returns the environment of a door to a job. It is environ and, if the site let
-// sandboxed processes submit when the job began, SandboxVariable.
+// DoorEnviron returns the environment of a door to a job. It consists of environ and, if the site
+// let sandboxed processes submit when the job began, SandboxVariable.
 func DoorEnviron(spec string, environ []string) []string {
 	const allowed = contract.SandboxVariable + "=" + contract.SandboxAllowed
 	if s, err := Read(spec); err == nil && slices.Contains(s.Variables, allowed) {
@@ -70,8 +70,8 @@ func DoorEnviron(spec string, environ []string) []string {
 	return environ
 }
 
-// tell prints the note next to the spec. Each line begins with the sender. A missing note is not an
-// error.
+// tell prints the note next to the spec. Each line begins with "gpusched: ". A missing note is not
+// an error.
 func tell(spec string, w io.Writer) int {
 	f, err := os.Open(notePath(filepath.Dir(spec), jobOf(spec)))
 	if os.IsNotExist(err) {

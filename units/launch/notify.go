@@ -18,16 +18,16 @@ type notifier struct {
 
 const notifySocket = "NOTIFY_SOCKET"
 
-// silence is the last message before the command begins. After it, a service manager from 254 on
-// ignores all messages of the process. Otherwise a command could extend the time for its stop
+// silence is the last message before the command begins. After it, systemd 254 and later ignore all
+// messages of the process. Otherwise a command could extend the time for its stop
 // (EXTEND_TIMEOUT_USEC), and so delay a shutdown. Messages are read in the order in which they were
 // sent.
 const silence = "NOTIFYACCESS=none"
 
 // reportBegun reports that the launcher ran, unless an earlier message has done so. The report is
 // needed because the program that replaces the launcher may exit with any status, even one that
-// systemd reserves. The same message also carries text: each message takes the service manager some
-// work and wakes everybody who watches the unit.
+// systemd reserves. The argument text goes into the same message, because each message costs the
+// service manager some work and wakes everybody who watches the unit.
 func (r *run) reportBegun(text string) {
 	if r.stage == first && !r.notify.said {
 		text = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+text, "\n")

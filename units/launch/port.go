@@ -50,8 +50,8 @@ func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	e.orSet(torchrun, strconv.Itoa(chosen))
 }
 
-// otherPort is set in a job that got a port outside portsOf. A job that is submitted by that job
-// learns from it that MASTER_PORT belongs to the outer job.
+// otherPort is set in a job that got a port outside portsOf. If this job submits another one, the
+// variable shows that MASTER_PORT belongs to the outer job.
 const otherPort = "GPUSCHED_MASTER_PORT"
 
 // choosePort returns the first of the job's own ports that is free. If other processes have taken

@@ -13,7 +13,7 @@ import (
 
 // enter activates the conda and virtual environment of the set-up as their own scripts would. It
 // does not run the scripts that packages add (activateScripts). First it deactivates what the
-// submitter had activated. It returns what goes in front of PATH, ending with a colon, or "".
+// submitter had activated. The result front goes in front of PATH and ends with a colon, or is "".
 func (e *environment) enter(s *contract.Setup) (front string) {
 	if s.Conda == "" && s.Venv == "" {
 		return ""
@@ -46,8 +46,9 @@ func (e *environment) enterConda(prefix string) {
 }
 
 // condaName returns conda's name of an environment and the installation that the environment
-// belongs to, or "". An environment in the directory "envs" of its installation has its own name.
-// The installation itself is named base, and any other environment has its path as its name.
+// belongs to, or "". An environment in the directory "envs" of its installation is named after its
+// own directory. The installation itself is named base, and any other environment has its path as
+// its name.
 func condaName(prefix string) (name, root string) {
 	if parent, dir := filepath.Dir(prefix), filepath.Base(prefix); filepath.Base(parent) == "envs" {
 		return dir, filepath.Dir(parent)
@@ -58,8 +59,8 @@ func condaName(prefix string) (name, root string) {
 	return prefix, ""
 }
 
-// deactivate deactivates an environment: it removes its programs from PATH, and the named
-// variables. The first of these variables has the directory of the environment.
+// deactivate deactivates an environment: it removes the environment's programs from PATH, and
+// unsets the named variables. The first of these variables has the directory of the environment.
 func (e *environment) deactivate(names ...string) {
 	if old := e.get(names[0]); old != "" {
 		path := strings.Split(e.get("PATH"), ":")

@@ -26,7 +26,7 @@ type run struct {
 }
 
 // stage says who started the launcher: the unit, the login shell, or the shell of the set-up. The
-// stages of the two shells also carry the answer about the filter.
+// stages of the two shells also say whether the device filter is active.
 type stage string
 
 const (
@@ -179,7 +179,7 @@ func reserve(s *Spec, env []string) {
 	runtime.GC()
 }
 
-// loginShell replaces this process with the user's login shell, which is told to become this
+// loginShell replaces this process with the user's login shell, and makes the shell become this
 // launcher again. No text of the job passes through the shell, so the launcher relies on no shell's
 // quoting. The command is looked up in the shell's PATH.
 func (r *run) loginShell(s *Spec, filtered bool) *Failure {
@@ -219,7 +219,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 }
 
 // takesLoginFlag reports whether a shell needs -l to read its login files if it also gets -c. Other
-// shells recognize the dash before their name.
+// shells read them because their name begins with a dash.
 func takesLoginFlag(name string) bool {
 	switch name {
 	case "bash", "zsh", "ksh", "mksh", "fish", "dash", "ash", "sh":

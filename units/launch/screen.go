@@ -53,7 +53,7 @@ func signalsWord(list []int) string {
 
 // setScreenDir sets SCREENDIR to the directory in which the user's own screen looks for the
 // session, even if a set-up or a login shell has changed SCREENDIR. The process that cleans up
-// after the job does not know such a change.
+// after the job would not notice such a change.
 func (e *environment) setScreenDir(s *Spec) {
 	if s.Screen == "" {
 		return

@@ -89,9 +89,10 @@ func TestEnterWithoutPath(t *testing.T) {
 	}
 }
 
-// A set-up runs in the shell that becomes the command. The command gets its exported variables,
-// directory, umask, open files and ignored signals. The job's arguments and variables arrive byte
-// for byte (invariant 1), whatever the set-up does to the arguments and variables of its shell.
+// A set-up runs in the shell that becomes the command. The command gets the shell's exported
+// variables, directory, umask, open files and ignored signals. The job's arguments and variables
+// arrive byte for byte (invariant 1), whatever the set-up does to the arguments and variables of
+// its shell.
 func TestSetupShell(t *testing.T) {
 	for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -132,8 +133,8 @@ func TestSetupKeepsFilesAndUmask(t *testing.T) {
 	}
 }
 
-// A set-up that fails, for whatever reason, ends the job with one clear line, and the command does
-// not run (invariant 6). The service manager gets the status.
+// A set-up that fails, for whatever reason, ends the job with one clear line and the exit status of
+// the step, and the command does not run (invariant 6).
 func TestSetupFails(t *testing.T) {
 	for setup, want := range map[string]string{
 		"false":                        "exit status 1",

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tempPatience is the time that a file system has to answer whether it contains a directory.
+// tempPatience limits the time in which a file system must answer whether it contains a directory.
 const tempPatience = time.Second
 
 // makeTemporary creates the directories for temporary files that the submitter's variables name. A

@@ -24,9 +24,9 @@ const (
 	notPassedOn
 
 	// ofSession are variables of a login session. The job outlives the session. After the logout,
-	// what such a variable names is gone, or it is a terminal. Some programs would then fail that
-	// work without the variable. SSH_AUTH_SOCK is not of this kind: ssh ignores a dead agent, and
-	// people want to use an agent that lasts.
+	// what such a variable names is gone, or is a terminal that is no longer the user's. Some
+	// programs fail in such a case although they work without the variable. SSH_AUTH_SOCK is not of
+	// this kind: ssh ignores a dead agent, and people want to use an agent that lasts.
 	ofSession
 
 	// preference is a variable that a submitter may choose not to have.

@@ -18,8 +18,8 @@ const (
 	// blockBytes divides the size of each file. Everybody can see the size of a file. With blocks,
 	// nearly all jobs have the same size.
 	blockBytes = 16 << 10
-	// smallBytes is the largest size of specs that are not limited per user. Even one such spec for
-	// each job that can run takes little memory.
+	// smallBytes is the largest size of specs that are not limited per user. Such specs take little
+	// memory, even if every job that can run has one.
 	smallBytes = 64 << 10
 	// userShare divides the size of the file system. The result is the limit for one user's larger
 	// specs.
@@ -103,9 +103,9 @@ func share(d int) (int64, error) {
 	return int64(fs.Blocks) * fs.Bsize / userShare, nil
 }
 
-// checkRoom checks whether a user's larger specs may take size more bytes. Nothing else limits
-// their sum: each task of an array has its own spec with the whole command, which the state file
-// stores only once.
+// checkRoom checks whether a user's larger specs may grow by size bytes. Nothing else limits their
+// sum: each task of an array has its own spec with the whole command, which the state file stores
+// only once.
 func checkRoom(dir string, uid int, size, most int64) error {
 	held, err := heldBy(dir, uid)
 	if err == nil && held+size > most {
@@ -209,8 +209,8 @@ func discard(path string) error {
 	return nil
 }
 
-// discardAt is discard for a name in an open directory. If the name is not a file of ours, such as
-// a link, it is removed and nothing is freed.
+// discardAt does the same as discard for a name in an open directory. If the name is not a file of
+// ours, but a link for instance, it is removed and nothing is freed.
 func discardAt(d int, name string) error {
 	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {

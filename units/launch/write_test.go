@@ -198,7 +198,7 @@ func TestRemovedFilesFreeMemory(t *testing.T) {
 	}
 }
 
-// The larger specs of a user have one limit together. Specs of others, and small ones, do not count
+// The larger specs of one user share a limit. Specs of others, and small ones, do not count
 // (invariant 8).
 func TestRoom(t *testing.T) {
 	dir := specDir(t)

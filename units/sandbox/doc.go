@@ -1,8 +1,8 @@
 // Package sandbox reports restrictions of the process at the other end of a socket: what keeps that
 // process from something that its account may do. A program that can run a command for that process
-// outside its sandbox looks for such restrictions first. The daemon does so when a process submits
-// or opens a job, and the holder of a job's terminal when a process attaches or runs a command
-// there.
+// outside its sandbox looks for such restrictions first. The daemon looks when a process submits or
+// opens a job. The holder of a job's terminal looks when a process attaches to the terminal or runs
+// a command there.
 //
 // Invariants, cited by tests:
 //

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is the process that connected, as it was at the connection.
+// Peer is the process that connected, as it was when it connected.
 type Peer struct {
 	PID, UID int
 	Seen     time.Duration // time of the connection, since the boot
@@ -33,7 +33,7 @@ func PeerOf(fd int) (Peer, error) {
 // Process has what limits a process, apart from the limits of its account.
 type Process struct {
 	Limits     string // /proc/PID/limits
-	Restricted string // what restricts it below its account; "": nothing
+	Restricted string // what keeps it from something that its account may do; "": nothing
 }
 
 // Reasons why a process can't be judged.

@@ -156,8 +156,8 @@ func TestSandboxIsNoticed(t *testing.T) {
 }
 
 // The links of a process that has more capabilities than this one, or another group, can't be read.
-// Its tables then decide. If they differ, the process is in another user namespace, which is a
-// restriction (invariant 3).
+// Its tables of ids are compared instead. If they differ, the process is in another user namespace,
+// which is a restriction (invariant 3).
 func TestLinksThatCantBeRead(t *testing.T) {
 	const machine = "         0          0 4294967295\n"
 	const wake = "CapPrm:\t0000000800000000\n"

@@ -64,7 +64,7 @@ func labelOf(dir processDir) string {
 
 // hides reports whether ptrace(2) hides the links of the process st from another process of the
 // same user because their privileges differ, not because their namespaces do. The process st may
-// have capabilities that the other lacks, as root's processes do, or a session's with
+// have capabilities that the other lacks, as processes of root do, or those of a session with
 // CAP_WAKE_ALARM. It may also have another group, as in the shell of newgrp.
 func (st status) hides(other status) bool {
 	return st.permitted&^other.permitted != 0 || !slices.Equal(st.gids, other.gids)

@@ -99,7 +99,7 @@ func TestMachineStartsInUpheaval(t *testing.T) {
 	m := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// More upheavals would be too many: newer versions of systemd hardly answer while they last.
+	// More upheavals would be too many: newer versions of systemd hardly answer during upheavals.
 	const count, atOnce, upheavals = 20, 4, 15
 	var stop atomic.Bool
 	var trouble sync.WaitGroup

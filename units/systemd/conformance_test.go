@@ -27,15 +27,15 @@ type testedManager interface {
 type bench struct {
 	// New returns a manager without any unit of a job. It registers its cleanup with t.
 	New func(t *testing.T) testedManager
-	// Properties returns the properties of a unit whose main process behaves like this.
+	// Properties returns the properties of a unit whose main process behaves as b says.
 	Properties func(id int64, b unittest.Behaviour) []units.Property
 	// Settled waits until the main process of a started unit, which does not end by itself, has
-	// become its final program. nil means that the process has that program from the start.
+	// become its final program. If Settled is nil, the process has that program from the start.
 	Settled func(s units.Status)
 	// Processes returns the number of processes in the control group of a status; 0 if the group is
 	// gone.
 	Processes func(m testedManager, s units.Status) int
-	// Slices returns the slices of single jobs that there are.
+	// Slices returns the existing slices of single jobs.
 	Slices func(m testedManager) []string
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// testExists: a name can be started only once until it is stopped.
+// testExists: no second unit starts under the name of a unit that has not been stopped.
 func testExists(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name  string

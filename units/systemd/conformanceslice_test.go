@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// testSlice: a job's own slice is there with its unit, also after the main process has ended, and
-// goes with the stop. The status is that of the slice.
+// testSlice: a job's own slice exists as long as its unit, also after the main process has ended. A
+// stop removes both. The status of the unit is that of everything in the slice.
 func testSlice(t *testing.T, s *stage) {
 	const uid = 1001
 	in := func(id int64, b unittest.Behaviour) []units.Property {

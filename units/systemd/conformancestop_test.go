@@ -79,8 +79,8 @@ func testStopping(t *testing.T, s *stage) {
 	}
 }
 
-// testSweep: processes that a job leaves live until the unit is stopped. If the job failed, systemd
-// kills them at once. After a stop there are none.
+// testSweep: processes that a job left behind live on until the unit is stopped. If the job failed,
+// systemd kills them at once. After a stop there are none.
 func testSweep(t *testing.T, s *stage) {
 	s.start(1, unittest.Behaviour{Ends: true, Orphan: true})
 	left, _ := s.waitPhase(1, units.PhaseExited)

@@ -15,8 +15,8 @@ import (
 )
 
 // Nearly every unit that is read has just ended well: it is active and exited. The unit's signals
-// say so, and in which invocation. Then only a few more properties are needed. To return all of
-// some 400 properties, systemd takes ten times as long as for one.
+// say so, and in which invocation. Then only a few more properties are needed. For all of a unit's
+// properties, some 400, systemd takes ten times as long as for one.
 
 // noteExited records a signal that says that a unit has ended well.
 func (m *Manager) noteExited(name string, t unitChange) {

@@ -175,9 +175,9 @@ func TestSpentWithADropIn(t *testing.T) {
 	}
 }
 
-// A unit is not spent if a process may still be added to it. One case is a queued reload that
-// nobody waits for any more; it then runs a process. If the site delegates the unit, its user may
-// move a process into it.
+// A unit is not spent if a process may still be added to it. A queued reload, even one that nobody
+// waits for any more, will run a process. If the site delegates the unit, its user may move a
+// process into it.
 func TestMoreMayComeIn(t *testing.T) {
 	ended := func(method string, args []any) ([]any, *dbus.Error) {
 		switch {

@@ -21,8 +21,8 @@ const (
 	strangeName = ":1.66"
 )
 
-// fakeBus is a bus with a systemd on it. The test gives the systemd's answers. The bus speaks the
-// real protocol over pipes, so synctest can drive it.
+// fakeBus is a bus with a systemd on it. The test supplies the answers of that systemd. The bus
+// speaks the real protocol over pipes, so synctest can drive it.
 type fakeBus struct {
 	t      *testing.T
 	answer func(method string, args []any) ([]any, *dbus.Error)
@@ -37,10 +37,10 @@ type fakeBus struct {
 	calls   []string
 }
 
-// newFakeBus starts a bus. It calls answer for every call of systemd's methods, and as "GetAll" for
-// reads of properties. If answer returns nil values and a nil error, the reply is empty; after
-// errNoReply there is no reply. Like dbus-daemon, the bus refuses all calls while it owes mostOwed
-// answers.
+// newFakeBus starts a bus. The bus calls the function answer for every call of a method of systemd,
+// and with the method "GetAll" for reads of properties. If answer returns nil values and a nil
+// error, the reply is empty; after errNoReply there is no reply. Like dbus-daemon, the bus refuses
+// all calls while it owes mostOwed answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)

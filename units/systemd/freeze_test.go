@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Processes that never freeze, in however many units, do not delay the start, status or end of
-// other units, neither while the freezes are under way nor afterwards (invariant 9).
+// Processes that never freeze, in however many units, delay no start, status or end of other units
+// while the freezes are under way or afterwards (invariant 9).
 func TestFreezeThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 200

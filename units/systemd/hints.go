@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The manager gets every signal in the goroutine that reads the bus. It passes signals about units
-// that are not jobs' only to callers that wait for the end of such a unit. It drops a signal about
-// a unit that a Start or Stop waits for, because that caller reads the state afterwards anyway. The
-// manager implements listener.
+// The manager gets every signal in the goroutine that reads the bus. It passes a signal about a
+// unit that is not a job's only to callers that wait for the end of that unit. It drops a signal
+// about a unit that a Start or Stop waits for, because that caller reads the state afterwards
+// anyway. The manager implements listener.
 
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {

@@ -153,8 +153,8 @@ func (l *link) setUpAlone(ctx context.Context) error {
 	}
 }
 
-// matches returns the signals that we receive. A unit has two interfaces, and signals of one
-// suffice: systemd announces both at once.
+// matches returns the signals that we receive. A unit has two interfaces, and the signals of one of
+// them suffice: systemd announces both at once.
 func matches() [][]dbus.MatchOption {
 	fromManager := func(member string) []dbus.MatchOption {
 		return []dbus.MatchOption{dbus.WithMatchSender(destination), dbus.WithMatchInterface(managerIface),

@@ -73,8 +73,8 @@ func scheduledShutdown(ctx context.Context, address string) (how string, at time
 	return s.How, time.UnixMicro(int64(s.Usec)), nil
 }
 
-// Reboot reboots the machine, unless another program has a lock of logind that forbids it. Why is
-// shown on the terminals of users.
+// Reboot reboots the machine, unless another program has a lock of logind that forbids it. The
+// users see the argument why on their terminals.
 func Reboot(ctx context.Context, why string) error { return reboot(ctx, DefaultAddress, why) }
 
 func reboot(ctx context.Context, address, why string) error {

@@ -24,8 +24,8 @@ type Options struct {
 	// always has that socket, but the user may have no bus.
 	User bool
 	// Last is the file that names the last connection of this kind; "": none. systemd gets the
-	// calls of that connection before all calls made here, even if the daemon that made them has
-	// died.
+	// calls of that connection before all calls made here, even if the daemon that had the
+	// connection has died.
 	Last string
 
 	dial dialer // nil: dialSocket
@@ -44,9 +44,9 @@ type Manager struct {
 	slices  jobSlices
 	root    string // mount point of the control groups, for what is read about slices
 
-	containers chan struct{} // holds a token while openContainers must look
+	containers chan struct{} // holds a token while openContainers must look for containers
 
-	// seen has the units that systemd had when we last knew. It only saves work: a unit in seen is
+	// seen has the units that systemd has, as far as we know. It only saves work: a unit in seen is
 	// read directly, any other unit is looked up first. If a unit does not exist, reading it makes
 	// systemd load and drop an empty unit, which sends the same signals as a real change.
 	seen sync.Map

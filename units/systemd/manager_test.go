@@ -72,7 +72,7 @@ func TestForgedSignals(t *testing.T) {
 	})
 }
 
-// Signals about units that are not jobs', or about a job that is starting, cause no change.
+// A signal about a unit that is not a job's, or about a job that is starting, causes no change.
 func TestSignalsOfNoInterest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)

@@ -11,8 +11,8 @@ import (
 )
 
 // Notifier reports the state of the daemon itself to the service manager. Without a manager (after
-// a start by hand) it does nothing. NOTIFY_SOCKET stays in the daemon's own environment, and code
-// that starts a child removes it there.
+// a start by hand) it does nothing. NOTIFY_SOCKET stays in the daemon's own environment; code that
+// starts a child removes the variable from the child's environment.
 //
 // A manager that does not read delays nobody longer than notifyTime. Watchdog and status messages
 // are then dropped.
@@ -87,8 +87,8 @@ func (n *Notifier) Err() error {
 }
 
 // send sends a message to the service manager once no other message is under way. If another
-// message is still under way after maxWait, the new message is dropped. A maxWait of 0 is for
-// messages that will be repeated: they do not wait.
+// message is still under way after maxWait, the new message is dropped. Messages that will be
+// repeated do not wait: for these, maxWait is 0.
 func (n *Notifier) send(state string, maxWait time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()

@@ -14,7 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// The real systemd returns what a unit was made from, even after reading its transient files again.
+// The real systemd returns the properties with which a unit was started, even after reading the
+// unit's transient files again.
 func TestOrigin(t *testing.T) {
 	m := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

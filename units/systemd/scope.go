@@ -16,15 +16,15 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// runc gives the scope of a container a device filter of its own, and replaces systemd's program by
-// another. At the next reload of systemd, systemd's list of the scope takes effect. On runc 1.1.3 to
-// 1.1.6 that list lacks the job's own GPUs. So a container's scope is opened after its start: from
-// then on only the job's slice limits the devices. Opening the scope also gives back a GPU that a
-// reload has taken away.
+// runc gives the scope of a container a device filter of its own, which replaces the filter that
+// systemd attached. At the next reload of systemd, the list of devices that systemd has for the
+// scope takes effect. On runc 1.1.3 to 1.1.6 that list lacks the job's own GPUs. So a container's
+// scope is opened after its start: from then on only the job's slice limits the devices. Opening
+// the scope also gives back a GPU that a reload has taken away.
 //
-// The daemon learns of a new scope by the signal at the end of systemd's job that starts it. It
-// finds all scopes in the directory of the slice. It looks there, too, when the units are listed:
-// after its own start, after a reload of systemd, and every minute.
+// The daemon learns of a new scope by the signal at the end of systemd's job that starts the scope.
+// It finds all scopes in the directory of the slice. It looks there, too, when the units are
+// listed: after its own start, after a reload of systemd, and every minute.
 
 const scopeIface = "org.freedesktop.systemd1.Scope"
 
@@ -35,7 +35,7 @@ func isContainer(unit string) bool {
 	return is && scope && len(id) == 64 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// The daemon looks this often for containers that are not open yet, and for this long.
+// The pause between two looks at containers that are not open yet, and the maximum number of looks.
 const (
 	openEvery = 200 * time.Millisecond
 	openTries = 100
@@ -52,7 +52,7 @@ func (m *Manager) wakeOpener() {
 	}
 }
 
-// openContainers opens the scopes of containers whenever it is woken, until ctx ends.
+// openContainers opens the scopes of containers whenever wakeOpener wakes it, until ctx ends.
 func (m *Manager) openContainers(ctx context.Context) {
 	for {
 		select {
@@ -105,8 +105,8 @@ func containersIn(root, slice string) (scopes []string) {
 	return scopes
 }
 
-// isBegun reports whether a container runs its own program. Until then runc is at work in it and
-// may still set its device filter.
+// isBegun reports whether a container runs its own program. Before that, runc is at work in the
+// container and may still set the container's device filter.
 func isBegun(root, slice, scope string) bool {
 	list, err := cgroup.Processes(root, "/proc", sliceGroup(slice)+"/"+scope)
 	for _, p := range list {
@@ -136,7 +136,7 @@ func openScope(ctx context.Context, l *link, scope string) error {
 	return err
 }
 
-// forgetFailed makes systemd drop the failed scopes of a slice, which would keep the slice.
+// forgetFailed makes systemd drop the failed scopes of a slice, because they would keep the slice.
 func forgetFailed(ctx context.Context, l *link, slice string) error {
 	var found []sddbus.UnitStatus
 	err := l.manager(ctx, "ListUnitsByPatterns", []string{units.ActiveFailed}, []string{"docker-*.scope"}).Store(&found)

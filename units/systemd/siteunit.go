@@ -12,8 +12,8 @@ import (
 )
 
 // StartSiteUnit starts a unit of the site, not a job's, and waits until it has started. A quick
-// unit may already have ended by then. A unit that takes longer than ctx counts as started. An
-// active unit is left as it is.
+// unit may already have ended when StartSiteUnit returns. A unit that takes longer than ctx counts
+// as started. An active unit is left as it is.
 func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if _, ok := units.ParseName(name); ok || strings.ContainsAny(name, "/ \n\x00") {
 		return fmt.Errorf("start unit %q: not a unit of the site's", name)

@@ -11,9 +11,10 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job's own slice (units.Scope.OwnSlice) is the fence of everything below it: a container's scope
-// is neither the job's unit nor stopped with it. So the slice is made before the unit, and ended
-// after it. Jobs without a slice need none of the calls in this file.
+// A container's scope is not part of the job's unit, and does not end when the unit is stopped. So
+// a job's own slice (units.Scope.OwnSlice) is the fence around all processes of the job. The slice
+// is made before the unit, and ended after the unit. Jobs without a slice need none of the calls in
+// this file.
 
 // sliceIface has the properties of a slice.
 const sliceIface = "org.freedesktop.systemd1.Slice"
@@ -37,7 +38,7 @@ func (s *jobSlices) note(slice string) *jobSlice {
 }
 
 // of returns the slices that carry the job of a unit in their names. Only one of them can be the
-// job's. Others were made by somebody else, and are ended with it.
+// job's. Somebody else made the others, and they are ended together with the job's.
 func (s *jobSlices) of(unit string) (list []string) {
 	want, _ := units.ParseName(unit)
 	for name := range s.all.Range {
@@ -59,9 +60,9 @@ func isJobSlice(name string) bool {
 	return ok
 }
 
-// makeSlice makes the slice in which the named unit is about to start. A slice that is there
-// already belongs to no job that runs, since the unit is not there: somebody else made it, or a
-// daemon died before it made the unit. It is ended with everything in it.
+// makeSlice makes the slice in which the named unit is about to start. If there is a slice of that
+// name already, it belongs to no running job, since the unit does not exist: somebody else made the
+// slice, or a daemon died before it made the unit. Such a slice is ended with everything in it.
 func (m *Manager) makeSlice(ctx context.Context, l *link, name, slice string, props []units.Property) error {
 	there, err := unitThere(ctx, l, name)
 	if err != nil {
@@ -92,7 +93,7 @@ func notFence(slice, why string) error {
 	return &units.RefusedError{Name: slice, Code: errNotFence, Message: "the job's slice " + slice + " could not be made: " + why}
 }
 
-// checkSlice reads the slice again: it must be there with its filter before the unit starts.
+// checkSlice reads the slice again: the slice must exist, with its filter, before the unit starts.
 func (m *Manager) checkSlice(ctx context.Context, l *link, slice string) error {
 	state, err := l.properties(ctx, objectPath(slice), unitIface, "ActiveState")
 	if err != nil {
@@ -111,8 +112,8 @@ func (m *Manager) checkSlice(ctx context.Context, l *link, slice string) error {
 }
 
 // endSlice kills everything in a slice and makes systemd drop the slice. A missing slice is not an
-// error. units.ErrProcesses means that processes outlived SIGKILL. The jobs' processes have had
-// their grace by now: they get it with the job's unit.
+// error. units.ErrProcesses means that processes outlived SIGKILL. The job's processes have already
+// had their grace time, when the job's unit was stopped.
 func (m *Manager) endSlice(ctx context.Context, l *link, slice string) error {
 	err := l.manager(ctx, "KillUnit", slice, string(units.All), int32(syscall.SIGKILL)).Err
 	switch {
@@ -170,9 +171,9 @@ func (m *Manager) endSlices(ctx context.Context, name string) error {
 	return nil
 }
 
-// tidySlices ends slices of jobs that have had no unit twice in a row. A daemon that dies between
-// its calls leaves such a slice behind, and anybody who may use Docker can make one. A slice whose
-// unit is about to start is locked.
+// tidySlices ends the slices of jobs whose unit it has found missing twice in a row. A daemon that
+// dies between its calls leaves such a slice behind, and anybody who may use Docker can make one. A
+// slice whose unit is about to start is locked.
 func (m *Manager) tidySlices(ctx context.Context) error {
 	for name := range m.slices.all.Range {
 		l, err := m.current()
@@ -209,10 +210,10 @@ func (m *Manager) tidySlice(ctx context.Context, l *link, slice string) error {
 	return nil
 }
 
-// ofSlice changes the status of a unit that has a slice of its own to that of everything in the
-// slice. Such a unit is never spent: its slice remains to be stopped. If the kernel killed a process
-// for lack of memory in a container, the main process ends with the status that a shell reports for
-// SIGKILL.
+// ofSlice changes the status of a unit that has a slice of its own so that it describes everything
+// in the slice. Such a unit is never spent: its slice remains to be stopped. If the kernel killed a
+// process for lack of memory in a container, the main process ends with the status that a shell
+// reports for SIGKILL.
 func ofSlice(s *units.Status, slice string) {
 	const killed = 128 + int32(syscall.SIGKILL)
 	group := sliceGroup(slice)
@@ -231,9 +232,10 @@ func ofSlice(s *units.Status, slice string) {
 	}
 }
 
-// dockerEnded reports whether Docker's daemon has been stopped since a moment of the monotonic
-// clock, in microseconds. An upgrade of Docker restarts it, and that ends its containers: those that
-// it can still stop with SIGTERM or SIGKILL, the others with the exit status 125 of its own.
+// dockerEnded reports whether Docker's daemon has been stopped since the given time, which is in
+// microseconds of the monotonic clock. An upgrade of Docker restarts the daemon, and that ends its
+// containers. A container that Docker can still stop ends by SIGTERM or SIGKILL, and any other with
+// Docker's own exit status 125.
 func (l *link) dockerEnded(ctx context.Context, since uint64) bool {
 	p, err := l.properties(ctx, objectPath("docker.service"), unitIface, "ActiveExitTimestampMonotonic")
 	return err == nil && get[uint64](p, "ActiveExitTimestampMonotonic") > since

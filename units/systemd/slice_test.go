@@ -37,7 +37,7 @@ func (s *sliceBus) managerIn(t *testing.T) *Manager {
 	return m
 }
 
-// sliceBus is a systemd that keeps note of calls about units, and answers them.
+// sliceBus is a systemd that records calls about units, and answers them.
 type sliceBus struct {
 	*fakeBus
 	said   []string        // method and unit
@@ -96,8 +96,9 @@ func (s *sliceBus) take() []string {
 	return said
 }
 
-// The slice is made, and looked at, before its unit. A slice of that name that is there already is
-// ended first. If the unit is there, its slice is left alone. A unit without a slice needs one call.
+// The slice is made, and looked at, before its unit. If there is a slice of that name already, it
+// is ended first. If there is the unit already, its slice is left alone. A unit without a slice
+// needs one call.
 func TestSliceBeforeItsUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newSliceBus(t)

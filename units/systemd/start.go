@@ -13,11 +13,11 @@ import (
 // jobDone is the result of a systemd job that succeeded.
 const jobDone = "done"
 
-// jobUnknown stands for the result of a systemd job whose end was missed.
+// jobUnknown is the result of a systemd job whose end was missed.
 const jobUnknown = units.JobUnknown
 
 // Start starts the named unit and waits until its main process is executed. It returns the unit's
-// status right after that. A short job may have ended by then. The status of a running job has only
+// status right after that. A short job may already have ended. The status of a running job has only
 // its state and invocation.
 //
 // The errors are units.ErrExists (the unit was started before: adopt it), units.ErrBus (the outcome
@@ -70,7 +70,8 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 }
 
 // wasSkipped reports whether a successful start executed nothing because a condition of the unit is
-// not met (ConditionPathExists=, ExecCondition=). A unit whose process was executed was active.
+// not met (ConditionPathExists=, ExecCondition=). If a process of the unit was executed, the unit
+// was active.
 func wasSkipped(result string, s units.Status, t *unitChange) bool {
 	phase, _ := units.Decode(s)
 	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)

@@ -135,7 +135,7 @@ func (p properties) status(name string) units.Status {
 	}
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
 	// Without a stop, a unit leaves the state active only after its main process has ended. A stop
-	// makes the unit leave that state before.
+	// makes the unit leave that state earlier.
 	left := get[uint64](p, "ActiveExitTimestampMonotonic")
 	s.EndAge, s.Stopped = age(ended), left != 0 && left < ended
 	s.Spent, s.PostFailed = p.isSpent(&s), p.postFailed(&s, ended)
@@ -181,8 +181,9 @@ func (p properties) postFailed(s *units.Status, endTime uint64) bool {
 	})
 }
 
-// isSpent reports whether only the result of an ended unit remains. A failed unit has been stopped.
-// A user may still move a process into a delegated unit.
+// isSpent reports whether only the result of an ended unit remains. A failed unit has already been
+// stopped. A delegated unit that is still active is not spent, because its user may move a process
+// into it.
 func (p properties) isSpent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
@@ -196,7 +197,7 @@ func (p properties) isSpent(s *units.Status) bool {
 // isEmpty reports whether a list of commands is known to be empty.
 func isEmpty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
 
-// age returns the time since a moment of the monotonic clock. The moment is in microseconds.
+// age returns the time since the given time of the monotonic clock, which is in microseconds.
 func age(monotonic uint64) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil || monotonic == 0 {

@@ -20,10 +20,11 @@ const (
 	killPatience = 10 * time.Second // from our SIGKILL to the end of the processes; those with much memory take seconds
 )
 
-// Stop ends the named unit and then the slice of the job's own, if there is one. It kills
-// everything left in them, and makes systemd drop the unit and its result. A missing unit is not an
-// error. Stop takes as long as the unit's processes and its grace. units.ErrProcesses means that
-// processes outlived even SIGKILL. systemd may still be waiting for them.
+// Stop ends the named unit and then the job's own slice, if there is one. It kills everything left
+// in them, and makes systemd drop the unit and its result. A missing unit is not an error. Stop
+// waits for the end of the unit's processes, and kills them after the unit's grace.
+// units.ErrProcesses means that processes outlived even SIGKILL. systemd may still be waiting for
+// them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
 	err := m.stopUnit(ctx, name)
 	if err == nil || errors.Is(err, units.ErrProcesses) {
@@ -82,7 +83,7 @@ func stopJob(ctx context.Context, l *link, name string) (job dbus.ObjectPath, er
 	return job, nil
 }
 
-// awaitGone waits for a moment until systemd reports that it has dropped a stopped unit. systemd
+// awaitGone waits a short time for systemd to report that it has dropped a stopped unit. systemd
 // drops the unit by itself, unless the unit failed.
 func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) bool {
 	for until := time.Now().Add(collectPause); !w.hasDropped(job); {

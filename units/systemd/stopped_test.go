@@ -9,7 +9,7 @@ import (
 )
 
 // If a main process ends by itself, its unit leaves the state active later, if at all. A stop makes
-// the unit leave that state before.
+// the unit leave that state earlier.
 func TestStoppedBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, ended uint64

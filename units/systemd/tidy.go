@@ -28,7 +28,7 @@ const (
 
 // prefixes are the prefixes of files that remain when a unit has ended. systemd (252, and still in
 // 2026) tries to remove the file with fieldsPrefix, but under a wrong name. So one file per job
-// would stay until the next boot. The other files remain because keep creates them again.
+// would stay until the next boot. The other files remain because keepUnlimited creates them again.
 var prefixes = [...]string{fieldsPrefix, intervalPrefix, burstPrefix}
 
 const (

@@ -166,7 +166,7 @@ func TestTidyIsBounded(t *testing.T) {
 	}
 }
 
-// If files can't be removed, that is reported once for all of them, and tried again.
+// If files can't be removed, one error reports all of them, and Tidy tries again later.
 func TestTidyTellsWhatStays(t *testing.T) {
 	dir := unitFiles(t)
 	stuck := filepath.Join(dir, fieldsPrefix+units.Name(1), "below")

@@ -74,7 +74,7 @@ func (w *waiters) remove(unit string) bool {
 }
 
 // tellStarters gives a unit's present state to the callers that start the unit, and reports whether
-// there are any such callers. It wakes them if the unit is being stopped.
+// there are any such callers. It wakes these callers if the unit is being stopped.
 func (w *waiters) tellStarters(unit string, t unitChange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -162,7 +162,7 @@ func connect(fd int, name string, deadline time.Time) error {
 	}
 }
 
-// DropInput discards what has been typed at a terminal and not been read.
+// DropInput discards what has been typed at a terminal and has not been read yet.
 func DropInput(fd int) { _ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
 
 // PeerUID returns the user at the other end of a connection, according to the kernel.

@@ -17,7 +17,7 @@ type Options struct {
 	// Behave returns what the main process of a unit does by itself. If Behave is nil, or returns
 	// the zero Behaviour, the process runs until the test ends it.
 	Behave func(name string, props []units.Property) Behaviour
-	// Await waits for a held call until one of the channels is closed. If it is nil, the call
+	// Await waits for a held call until one of the channels is closed. If Await is nil, the call
 	// blocks on the channels.
 	Await func(ended, gone <-chan struct{})
 	// Buffer is the number of changes that may wait; 0: more than a test should need.
@@ -189,7 +189,7 @@ func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 }
 
 // call calls do under the lock, unless there is no bus or the test has set a fault. After a fault
-// it returns zero.
+// it returns the argument zero.
 func call[T any](s *Systemd, ctx context.Context, op Op, name string, zero T, do func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

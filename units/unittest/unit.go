@@ -227,7 +227,7 @@ func (s *Systemd) endSlices(name string) {
 	})
 }
 
-// remove ends a stop: systemd drops the unit and the slice of the job's own.
+// remove ends a stop: systemd drops the unit and the job's own slice.
 func (s *Systemd) remove(u *unit) {
 	s.endSlices(u.status.Name)
 	delete(s.units, u.status.Name)

@@ -7,7 +7,7 @@ import "C"
 import "github.com/gpusched/gpusched/gpu"
 
 // Compute adds two vectors on the first GPU that CUDA shows this process, and checks the sums. It
-// may hang. It returns what it found, and why the GPU is not well.
+// may hang. The second result is the reason why the GPU is not well.
 func Compute() (gpu.Proof, string) {
 	var why [256]C.char
 	result := C.cuda_compute(&why[0], C.ulong(len(why)))

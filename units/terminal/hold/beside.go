@@ -21,8 +21,8 @@ import (
 const hangUpTime = 2 * time.Second
 
 // An extraCommand is a command that a client runs while the job's command runs, in the same
-// environment and directory. As a child of the holder, it is in the same control group and under
-// the same device filter. If its client reads slowly, an extra command waits when it writes, as it
+// environment and directory. As a child of the holder, it is in the job's control group and under
+// the job's device filter. If its client reads slowly, an extra command waits when it writes, as it
 // would with a pipe. The job's command does not wait for slow clients.
 type extraCommand struct {
 	cmd   *exec.Cmd
@@ -32,7 +32,7 @@ type extraCommand struct {
 	read  sync.WaitGroup // the readers of the output
 }
 
-// runFor runs the command of a greeting. When the client leaves or the job ends, it sends the
+// runFor runs the command of a greeting. When the client leaves or the job ends, runFor sends the
 // command a SIGHUP.
 func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	written := make(chan struct{})
@@ -144,7 +144,8 @@ func startPiped(c *client, cmd *exec.Cmd) (*extraCommand, error) {
 }
 
 // copyTo sends a command's output to a client, until the output ends. Another process may keep the
-// output open after the command has ended. Then copyTo ends when nothing arrives for a moment.
+// output open after the command has ended. In that case copyTo ends once nothing has arrived for a
+// short time.
 func (b *extraCommand) copyTo(c *client, kind terminal.Kind, from *os.File) {
 	defer from.Close()
 	stop := make(chan struct{})

@@ -76,7 +76,7 @@ func mainProcess(environ []string) int {
 
 // likeMain adopts the directory and umask of the process pid, and returns the environment of that
 // process. If that environment can't be read, for example because the kernel protects the program,
-// likeMain returns the unit's.
+// likeMain returns the unit's environment.
 func likeMain(pid int, environ []string) []string {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if err := os.Chdir(filepath.Join(dir, "cwd")); err != nil {

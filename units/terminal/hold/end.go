@@ -23,8 +23,9 @@ func statusOf(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// finish ends this process in the same way as the command ended (invariant 5). It returns the exit
-// status, or dies from the signal, without a core dump of the holder.
+// finish ends this process in the same way as the command ended (invariant 5). If the command
+// exited, finish returns the exit status. If a signal ended the command, the same signal ends this
+// process, without a core dump of the holder.
 func finish(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
@@ -38,9 +39,9 @@ func finish(s syscall.WaitStatus) int {
 }
 
 // hangUp passes on to the command the signals that only this process gets. It ignores signals to
-// the whole job, because the command gets these too. If relays is set, the command runs a container,
-// and only this process gets the signals for the container. A command that ignores SIGTERM, like a
-// shell at its prompt, gets SIGHUP instead.
+// the whole job, because the command gets these too. If the argument relays is true, the command
+// runs a container, and only this process gets the signals for the container. A command that
+// ignores SIGTERM, like a shell at its prompt, gets SIGHUP instead.
 func hangUp(pid int, arriving <-chan os.Signal, aimed []string, relays bool) {
 	for s := range arriving {
 		if signal := s.(syscall.Signal); slices.Contains(aimed, strconv.Itoa(int(signal))) || relays && isRelayed(signal) {

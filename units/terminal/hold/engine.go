@@ -15,10 +15,10 @@ import (
 
 // Engine runs a command of Podman, and returns the exit status of the container. Podman consists of
 // two processes here. Before Podman 5, the first ends at once on SIGTERM, with a status that says
-// nothing, while the second waits for the container; Engine then waits for the second. signals
-// lists the signals that only the unit's main process gets, which is this one; Engine passes these
-// on. It passes on all others but SIGTERM, too, which arrives at every process of a job that is
-// stopped.
+// nothing, while the second waits for the container; Engine then waits for the second. The argument
+// signals lists the signals that only the unit's main process gets, which is this process; Engine
+// passes them on. It also passes on all other signals for the container as a whole. SIGTERM is not
+// one of these, because it arrives at every process of a job that is stopped.
 func Engine(argv, environ []string, signals string) int {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	arriving := make(chan os.Signal, 16)
@@ -56,8 +56,8 @@ func Engine(argv, environ []string, signals string) int {
 	return status
 }
 
-// isRelayed reports whether a signal that arrives is one for a container as a whole. The others
-// arrive at all processes, or concern only this one.
+// isRelayed reports whether a signal that arrives is one for a container as a whole. Any other
+// signal arrives at all processes, or concerns only this process.
 func isRelayed(s syscall.Signal) bool {
 	switch s {
 	case syscall.SIGTERM, syscall.SIGCONT, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGPIPE:
@@ -66,8 +66,8 @@ func isRelayed(s syscall.Signal) bool {
 	return true
 }
 
-// twinOf returns a child of the process pid with the same command line, or 0. If that process has
-// ended, its children are those of this process.
+// twinOf returns a child of the process pid with the same command line, or 0. If the process pid
+// has ended, its children have become children of this process.
 func twinOf(pid int, argv []string) int {
 	line := []byte(strings.Join(argv, "\x00") + "\x00")
 	paths, _ := filepath.Glob("/proc/[1-9]*/cmdline")

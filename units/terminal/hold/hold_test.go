@@ -12,7 +12,7 @@ import (
 )
 
 // A command has a terminal of its client's size, and reads what is typed. When the command ends,
-// the job ends, and all clients are told (invariant 5). The journal has the command's output.
+// the job ends, and all clients learn how (invariant 5). The journal has the command's output.
 func TestSession(t *testing.T) {
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})

@@ -53,8 +53,9 @@ type holder struct {
 	leaving    sync.WaitGroup // the clients' writers
 }
 
-// Entrance returns what precedes a command to make it enter a container, and its environment. term
-// is the TERM of a command in a terminal. A nil Entrance means that there is no container.
+// Entrance returns the words that precede a command so that it runs in a container, and the
+// environment of the whole command. The argument term is the TERM of a command in a terminal. A nil
+// Entrance means that there is no container.
 type Entrance func(tty bool, term string) (argv, env []string)
 
 // client is somebody who has attached, or who runs a command of their own.
@@ -137,7 +138,8 @@ func (h *holder) offer(piece, frame []byte) (late []*client) {
 }
 
 // awaitClients passes a piece to the clients that had no room. It waits for all of them together,
-// at most for stallTime. Clients that have not read by then are dropped (invariant 2).
+// at most for stallTime. Clients that have not read by the end of that time are dropped (invariant
+// 2).
 func (h *holder) awaitClients(late []*client, frame []byte) {
 	if len(late) == 0 {
 		return

@@ -15,14 +15,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// statusOutside is the exit status of a container that is not in its job's control group, as of a
-// launch without the device filter.
+// statusOutside is the exit status of a container that is not in its job's control group. It equals
+// that of a launch without the device filter.
 var statusOutside = contract.StepFilter.ExitStatus()
 
 // Init is the first process of a container. It checks that the container is in the job's control
-// group, runs the command argv, and returns the command's exit status. If the job is stopped, it
-// returns after the last process of the container has ended; otherwise the kernel ends those that
-// are left.
+// group, runs the command argv, and returns the command's exit status. If the job is stopped, Init
+// returns after the last process of the container has ended. Otherwise the kernel ends the
+// processes that are left.
 func Init(argv, environ []string) int {
 	want, aimed := "", ""
 	environ = slices.DeleteFunc(environ, func(kv string) bool {
@@ -70,7 +70,7 @@ func Init(argv, environ []string) int {
 	return reap(cmd.Process.Pid, stopping)
 }
 
-// isIn reports whether the text of a process's file cgroup in /proc tells that the process is in a
+// isIn reports whether the text of a process's file cgroup in /proc shows that the process is in a
 // control group, or below it.
 func isIn(text, group string) bool {
 	have, below := strings.CutPrefix(contract.SystemdGroup(text), group)
@@ -103,10 +103,11 @@ func reap(pid int, stopping <-chan struct{}) int {
 	}
 }
 
-// pass passes signals on in the container. The command gets those that only the main process of
-// the unit gets. A SIGTERM of a stop arrives at every process by itself, as does one that somebody
-// sends. Podman gets all others for the container: conmon, its process in the unit, would die of
-// them.
+// pass passes signals on in the container. The command gets those that only the main process of the
+// unit gets. SIGTERM is not passed on, because it arrives at every process by itself, whether a
+// stop or somebody sends it. All other signals for the container arrive only through Podman,
+// because conmon, Podman's process in the unit, would die of them; pass sends these signals to
+// every process.
 func pass(pid int, arriving <-chan os.Signal, aimed []string, stopping chan<- struct{}) {
 	for s := range arriving {
 		switch n := s.(syscall.Signal); {

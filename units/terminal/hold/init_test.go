@@ -75,8 +75,8 @@ func TestIsIn(t *testing.T) {
 	}
 }
 
-// The command gets an aimed signal, all processes get others, and nobody a second SIGTERM. After a
-// SIGTERM, Init waits for the processes that the command left.
+// Only the command gets an aimed signal, all processes get any other signal, and no process gets a
+// second SIGTERM. After a SIGTERM, Init waits for the processes that the command left.
 func TestInitPassesSignalsOn(t *testing.T) {
 	const script = `trap 'echo USR1' USR1; trap 'echo TERM' TERM; trap 'echo USR2' USR2
 sh -c 'trap "echo other USR1" USR1; trap "echo other USR2" USR2; echo ready; i=0; while [ $i -lt 20 ]; do sleep 0.1; i=$((i+1)); done; echo late' &

@@ -60,7 +60,7 @@ func isAdmitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
 // whyRefused returns why a client may not connect although its user may: the client is in a sandbox
-// that the job is not in, and could leave the sandbox here (invariant 6).
+// that the job is not in, and could leave that sandbox through the terminal (invariant 6).
 func (h *holder) whyRefused(peer sandbox.Peer) string {
 	if h.sandboxed {
 		return ""
