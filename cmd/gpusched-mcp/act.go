@@ -145,7 +145,8 @@ func (t *tools) dryRun(ctx context.Context, in submitIn) (any, error) {
 	return t.submitCommand(ctx, in, "--json", "--dry-run")
 }
 
-// submitCommand runs 'gpusched submit' for the command, in the command's directory.
+// submitCommand runs 'gpusched submit' for the command that the agent gave, in the directory that
+// the agent gave.
 func (t *tools) submitCommand(ctx context.Context, input submitIn, how ...string) (any, error) {
 	switch {
 	case len(input.Command) == 0 || input.Command[0] == "":

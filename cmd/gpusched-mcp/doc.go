@@ -2,10 +2,10 @@
 // user who runs the command. It speaks the Model Context Protocol over standard input and output.
 // 'gpusched mcp' starts it.
 //
-// The command has no rights of its own. Reads, and actions that need only a job's number, go to the
-// scheduler's socket as the user. To submit or change a job or show its output, the command runs
-// gpusched as if the user had typed it, but without a shell. Checks, warnings and audit lines are
-// therefore the same as for people.
+// The command has no rights of its own. To read, and for actions that need only a job's number, it
+// sends requests to the scheduler's socket as the user. To submit or change a job or show its
+// output, it runs gpusched as if the user had typed the command, but without a shell. Checks,
+// warnings and audit lines are therefore the same as for people.
 //
 // Invariants, cited by tests:
 //

@@ -134,7 +134,7 @@ func TestFormatsAreNegotiated(t *testing.T) {
 	}
 }
 
-// Without a scheduler, the page says that it is down.
+// Without a scheduler, the page says that the scheduler is down.
 func TestPageWithoutScheduler(t *testing.T) {
 	resp, err := http.Get("http://" + serveOnPort(t, &api.Client{Socket: filepath.Join(t.TempDir(), "none")}) + "/metrics")
 	if err != nil {
@@ -147,8 +147,8 @@ func TestPageWithoutScheduler(t *testing.T) {
 	}
 }
 
-// Invariant 2: although many clients send nothing or
-// do not read, a new client gets its page at once.
+// Invariant 2: while many clients send nothing or do not read, a new client still gets its page at
+// once.
 func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -164,7 +164,7 @@ func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 	defer large.Close()
 	for _, c := range []struct {
 		said  string
-		begun int // minimum number of requests to the scheduler
+		begun int // minimum number of requests that reach the scheduler
 	}{
 		{"GET /metrics HTTP/1.1\r\n", 0},
 		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", maxRequests},

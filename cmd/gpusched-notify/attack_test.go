@@ -80,7 +80,7 @@ func TestAttacksOnTerminals(t *testing.T) {
 	}
 }
 
-// slave returns the slave side of a pseudo-terminal. It accepts messages.
+// slave returns the slave side of a pseudo-terminal, which accepts messages.
 func slave(t *testing.T, master *os.File) (path string, number uint64) {
 	t.Helper()
 	n, err := unix.IoctlGetUint32(int(master.Fd()), unix.TIOCGPTN)

@@ -161,7 +161,8 @@ func TestUserWithoutTerminal(t *testing.T) {
 	}
 }
 
-// Only terminals of session leaders outside jobs count, whatever a program's name is.
+// Only terminals of session leaders outside jobs are found, whatever the leaders' programs are
+// called.
 func TestSessions(t *testing.T) {
 	proc := t.TempDir()
 	for pid, p := range map[string]struct{ stat, group string }{

@@ -115,7 +115,7 @@ func failureKind(err error) string {
 	return "the webhook's server could not be reached"
 }
 
-// withoutURL removes the URL from a client error, because it may contain a secret.
+// withoutURL removes the URL from a client error: a URL may contain a secret.
 func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

@@ -59,7 +59,7 @@ func newMachine(t testing.TB) machine {
 	return machine{state}
 }
 
-// TestCUDA: --cuda says by its status and its text what CUDA says of a GPU.
+// TestCUDA: the exit status and the output of --cuda report what CUDA says about a GPU.
 func TestCUDA(t *testing.T) {
 	dir, m := t.TempDir(), newMachine(t)
 	if _, err := fakenvml.BuildCUDA(dir); err != nil {
@@ -187,7 +187,7 @@ func TestADriverThatHangs(t *testing.T) {
 func wantDevices(t *testing.T, s *source.Source, n int) {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
-	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine the child may not get processor time before the limit
+	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine the child may get no processor time before the limit
 		snapshot, err = s.Sample(t.Context())
 	}
 	if err != nil || snapshot.Problem != gpu.ProblemNone || len(snapshot.Devices) != n {
@@ -195,8 +195,8 @@ func wantDevices(t *testing.T, s *source.Source, n int) {
 	}
 }
 
-// Each refusal of the driver ends the child. The next call of Sample starts a new child without a
-// delay.
+// Each time the driver refuses a call, the child ends. The next call of Sample starts a new child
+// without a delay.
 func TestADriverThatComesAndGoes(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(0)

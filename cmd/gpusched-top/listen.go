@@ -53,7 +53,7 @@ func (p *program) readEvents(ctx context.Context, changed chan<- struct{}) error
 		if e.Kind == job.EventPosition {
 			p.send(screen.Announced{On: true})
 		}
-		select { // the stream lacks changes before the position event, so notify after this event too
+		select { // the stream does not report changes before the position event, so notify after this event too
 		case changed <- struct{}{}:
 		default:
 		}

@@ -2,9 +2,9 @@
 // shows the GPUs, the queue, why jobs wait, the plan and the history.
 //
 // It runs as a user without rights, which systemd creates for it. The first connection to
-// gpusched-web.socket starts it, and it exits when nobody has viewed the page for a while. On the
-// scheduler's socket it is an ordinary user. The page therefore shows only what 'gpusched list'
-// shows to every user: no command, environment, directory or output.
+// gpusched-web.socket starts it, and it exits when nobody has viewed the page for the time that
+// --idle sets. On the scheduler's socket it is an ordinary user. The page therefore shows only what
+// 'gpusched list' shows to every user: no command, environment, directory or output.
 //
 // # Data flow
 //
@@ -27,7 +27,7 @@
 //     client to send or to read, the oldest is closed, so that a client with many connections
 //     cannot lock other clients out. A slow reader gets the newest state and skips older states. A
 //     client that does not read is disconnected.
-//  6. If the scheduler does not answer, the page keeps its last state and shows its age and the
-//     reason.
+//  6. If the scheduler does not answer, the page keeps its last state. It then shows how old that
+//     state is, and why there is no newer state.
 //  7. The history is requested at most once a minute for all viewers, with one request at a time.
 package main

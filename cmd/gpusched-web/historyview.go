@@ -252,7 +252,7 @@ func (d *dayRows) drawEnded() *chartView {
 		most = max(most, all)
 	}
 	if most += float64(int(most) % 2); most > 10 {
-		most = 0 // package chart rounds it up; for a few jobs, half of it must be a whole number
+		most = 0 // 0 lets package chart choose a round maximum; for a few jobs, half of the maximum must be whole
 	}
 	return d.drawStack("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }

@@ -32,8 +32,8 @@ const (
 	stopTime   = 2 * time.Second
 )
 
-// run serves until it is stopped, or until nobody has viewed a page for a while. It returns 1 for
-// an error and 2 for wrong usage.
+// run serves until it is stopped, or until nobody has viewed a page for the time that --idle sets.
+// It returns 1 for an error and 2 for wrong usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-web", flag.ContinueOnError)
 	flags.SetOutput(talk)

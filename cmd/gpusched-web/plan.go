@@ -47,8 +47,8 @@ type rowView struct {
 	Spans     []spanView
 }
 
-// A spanView is a rectangle. Late is the extra width up
-// to the time by which the span ends in 4 of 5 cases.
+// A spanView is a rectangle. The field Late is the width to add, so that the rectangle reaches the
+// time by which the span ends in 4 of 5 cases.
 type spanView struct {
 	X, Y, Width, Height float64
 	Late                float64

@@ -93,7 +93,7 @@ func labAt(noon time.Time) *servertest.Backend {
 }
 
 // serveScheduler serves a backend on a socket. It returns the path of the socket, and a function
-// that stops the server. The page asks as the user of the test; if that is root, the answers
+// that stops the server. The page asks as the user of the test; if that user is root, the answers
 // contain private data.
 func serveScheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	t.Helper()

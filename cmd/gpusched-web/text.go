@@ -45,7 +45,7 @@ func check(c job.Check) template.HTML {
 	return sentence(func(r words.Reader) string { return r.Check(c) })
 }
 
-// sentence renders a sentence. Its times become moments, which the script converts.
+// sentence renders a sentence. Its times become HTML elements, which the script converts.
 func sentence(say func(words.Reader) string) template.HTML {
 	var times []time.Time
 	const mark = "\x00"

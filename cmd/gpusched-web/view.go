@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pageView holds the contents of all sections: plain text, which the templates escape, and moments.
+// pageView holds the contents of all sections: plain text, which the templates escape, and HTML
+// elements with times.
 type pageView struct {
 	Asked   bool // the scheduler has answered at least once
 	At      time.Time

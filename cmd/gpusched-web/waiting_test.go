@@ -97,7 +97,8 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 }
 
 // Invariant 5: a connection takes one place, even if it sends many requests that have no handler.
-// If there are too many, a connection between two requests is closed rather than a new connection.
+// If there are too many connections, one that is between two requests is closed rather than a new
+// one.
 func TestOneConnectionHasOnePlace(t *testing.T) {
 	address := servePage(t)
 	var conns [2]net.Conn

@@ -112,11 +112,11 @@ func serve(o supervise.Options, socket string) int {
 	return 0
 }
 
-// failedWait is the delay before a daemon that could not start
-// ends. Because of the delay, it fails at most twice a second.
+// failedWait is how long a daemon waits before it ends because it could not start. It therefore
+// fails at most twice a second.
 const failedWait = 500 * time.Millisecond
 
-// waitForStop waits for limit, or until a signal ends the daemon.
+// waitForStop waits until the time limit has passed, or until a signal ends the daemon.
 func waitForStop(ctx context.Context, limit time.Duration) {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()

@@ -10,9 +10,9 @@ import (
 
 // A waitList lists the connections that wait for their client: new connections, connections with an
 // incomplete request, connections between two requests, and connections whose client has not read
-// its answer. A client can open many. If the list exceeds the limit, the oldest connection between
-// two requests is closed, because a browser reopens it when needed. If there is none, the oldest of
-// all connections is closed.
+// its answer. A client can open many connections. If the list exceeds the limit, the oldest
+// connection between two requests is closed, because a browser reopens it when needed. If no
+// connection is between two requests, the oldest connection is closed.
 type waitList struct {
 	most int
 
@@ -25,8 +25,9 @@ type waiter struct {
 	idle bool // between two requests
 }
 
-// MakeRoom sets the maximum number of connections that wait for their client. If there are more, it
-// closes the oldest (invariant 2). It sets ConnState and ConnContext of the server.
+// MakeRoom sets the maximum number of connections that wait for their client. If more connections
+// wait, the server closes some of them (invariant 2). MakeRoom sets ConnState and ConnContext of
+// the server.
 func MakeRoom(s *http.Server, most int) {
 	w := &waitList{most: most}
 	s.ConnState = w.recordState
@@ -98,8 +99,8 @@ func Hold(r *http.Request) (done func()) {
 	return func() { c.waiting.add(waiter{conn: c.Conn}) }
 }
 
-// Close closes the connection of a request. It also works while
-// an answer is being written that the client does not read.
+// Close closes the connection of a request. It also works while the server writes an answer that
+// the client does not read.
 func Close(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(connection); ok {
 		c.Conn.Close()

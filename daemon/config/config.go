@@ -95,7 +95,7 @@ type GPUs struct {
 	CleaningTimeout time.Duration // time that cleaning after a job may take before the GPU counts as suspect
 	MemorySlack     int64         // number of bytes in use up to which a GPU counts as empty
 	Strays          StrayAction   // what to do with a job's processes on GPUs that it does not have
-	Strangers       Strangers     // what to do with foreign processes on GPUs of others' jobs
+	Strangers       Strangers     // what to do with foreign processes on GPUs of other users' jobs
 	StrangersAfter  time.Duration // the time from the message to the user until such a process is ended
 	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
 	KernelLog       string        // absolute path, read like /dev/kmsg; "": driver errors are not read

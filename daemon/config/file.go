@@ -17,7 +17,7 @@ const MaxFileBytes = 256 << 10
 
 // Files returns the files that apply, in order: first main, then the *.toml files of dir, by name.
 // It leaves out files that do not exist, hidden files, and files with other suffixes, such as those
-// that editors and package managers leave.
+// that editors and package managers leave behind.
 func Files(main, dir string) ([]string, error) {
 	var files []string
 	switch _, err := os.Lstat(main); {

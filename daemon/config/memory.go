@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// MemKind says how the host memory of a job that requests none is computed.
+// MemKind says how to compute the host memory of a job that requests none.
 type MemKind string
 
 // The kinds of DefaultMem.

@@ -22,7 +22,8 @@ type Notify struct {
 }
 
 // Bars returns the reason why the site does not allow a message, or zero if it allows the message.
-// To must be filled in. Bars is called at the submission, and again before each message is sent.
+// The field To must be filled in. Bars is called at the submission, and again before each message
+// is sent.
 func (n *Notify) Bars(m *job.Notify) job.Message {
 	_, named := n.Webhooks[m.Webhook]
 	switch {

@@ -52,7 +52,7 @@ func (s setting[T]) schema() shape { return s.form }
 // acceptAny accepts every value.
 func acceptAny[T any](T) error { return nil }
 
-// fromText returns a function that reads text in quotes. example shows such a text.
+// fromText returns a function that reads text in quotes. The argument example shows such a text.
 func fromText[T any](example string, read func(string) (T, error)) func(any) (T, error) {
 	return func(raw any) (v T, err error) {
 		s, ok := raw.(string)

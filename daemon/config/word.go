@@ -51,7 +51,7 @@ func logLevel(to *slog.Level) value {
 	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quotingWriter(write), form}
 }
 
-// word returns a setting that is a text, which check checks.
+// word returns a setting that is a text. The function check checks the text.
 func word(to *string, example string, check func(string) error, form, pattern string) value {
 	spelled := shape{Type: "string", Form: form, Pattern: pattern}
 	return setting[string]{to, fromText(example, asWritten[string]), check, strconv.Quote, spelled}

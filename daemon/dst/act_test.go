@@ -321,8 +321,8 @@ func (w *World) onGPU(e *Entry, d *dice) {
 }
 
 // loseState removes the state file, as the daemon does with a damaged file, or puts back an older
-// copy. The daemon then forgets later jobs and later ends of jobs. It must recover jobs from their
-// units. The highest ids are not lost, since they are in another file.
+// copy. The daemon then forgets the jobs, and the ends of jobs, that the copy does not have. It
+// must recover jobs from their units. The highest ids are not lost, since they are in another file.
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left

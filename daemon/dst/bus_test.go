@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// bus is systemd, reached through a bus that fails. The calls of one process reach systemd in
-// order, as on one connection. systemd carries out a call even if the caller no longer waits. Calls
-// of a process that has died may arrive after calls of the next process.
+// bus imitates systemd, and a bus to it that fails at times. The calls of one process reach systemd
+// in order, as on one connection. systemd carries out a call even if the caller no longer waits.
+// Calls of a process that has died may arrive after calls of the next process.
 type bus struct {
 	w      *World
 	sys    *unittest.Systemd
@@ -33,7 +33,7 @@ func newBus(w *World) *bus {
 	return b
 }
 
-// await waits until a start or stop that systemd delays is over.
+// await waits for the end of a start or stop that systemd delays.
 func (w *World) await(ended, gone <-chan struct{}) {
 	b := w.bell(w.current.life)
 	for !stopped([]<-chan struct{}{ended, gone}) {
@@ -126,7 +126,7 @@ type overdueCall struct {
 }
 
 // overtake makes an overdue call arrive just before the living process makes the same call. At that
-// point the overdue call does most harm.
+// point the overdue call does the most harm.
 func (b *bus) overtake(what string) {
 	for i, o := range b.overdue {
 		if o.what == what {
@@ -244,7 +244,7 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 			Message: "no"}
 	}
 	slow := time.Duration(0)
-	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // otherwise every start would be slow
+	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // otherwise every start is slow
 		d := w.roll("exec", uint64(r.job), uint64(r.attempt))
 		if w.planted.neverBegins != 0 {
 			if r.uid == w.planted.neverBegins {
@@ -276,8 +276,8 @@ func (w *World) finishStart(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// stopUnit does systemd's part of a stop: it sends TERM, waits for the grace, and sends KILL.
-// systemd then forgets the unit if a caller still waits for the stop.
+// stopUnit does systemd's part of a stop: it sends TERM, waits for the grace period, and sends
+// KILL. systemd then forgets the unit if a caller still waits for the stop.
 func (w *World) stopUnit(name string, waits func() bool) error {
 	if w.planted.idleStop {
 		return nil
@@ -334,8 +334,8 @@ func (w *World) finishStop(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// signalUnit sends a signal to a unit's processes. A command may save its work when it gets a
-// warning, and exits some time later.
+// signalUnit sends a signal to a unit's processes. A command that gets a warning may save its work
+// and exit some time later.
 func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	r := w.runs[name]
 	if r != nil {

@@ -19,8 +19,8 @@ type request struct {
 	lost func() // called if the daemon dies before it answers
 }
 
-// ask calls the daemon for a client that gives up after some time (patience). It calls onLost if
-// the client gives up, or if the daemon is down or dies.
+// ask calls the daemon for a client that gives up when its patience is over. It calls onLost if the
+// client gives up, or if the daemon is down or dies.
 func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), onLost func()) {
 	if w.daemon == nil || w.life.over {
 		w.after(time.Millisecond, onLost)

@@ -15,7 +15,7 @@ import (
 )
 
 // disk is a store that keeps the contract of package store: a Commit is on disk whole or not at
-// all. After an error nobody knows which of the two.
+// all. After an error nobody knows which of the two is true.
 type disk struct {
 	daemon.Store // nil: nothing in this world calls the methods that disk does not define
 
@@ -117,7 +117,7 @@ func (s *disk) write(records []job.Record) {
 func (s *disk) note(records []job.Record) {
 	again := s.there && len(records) > 0 && len(s.doubt) > 0 && &records[0] == &s.doubt[0]
 	for _, r := range records {
-		if !again { // if again is true, the records are on disk already, and nobody reads between two of them
+		if !again { // a repeated commit is on disk already, and nobody reads it while it is written again
 			s.w.judgeRecord(&r)
 		}
 		s.put(&r)

@@ -4,15 +4,16 @@
 // virtual clock, and one seed decides everything that happens.
 //
 // A seed gives a Plan: a list of entries with times. Each entry is a client's request or a fault.
-// Seeds differ in the kinds of faults that they use, so that rare kinds meet. The world carries the
-// plan out (Run). Then all faults stop and the queue must drain. The duration of each call is drawn
-// for that call alone, so that leaving an entry out changes little else. A plan that fails is
-// shrunk by leaving out entries (Shrink), and people read what is left as a story.
+// Seeds differ in the kinds of faults that they use, so that rare kinds occur together. The world
+// carries the plan out (Run). Then all faults stop and the queue must drain. The duration of each
+// call is drawn for that call alone, so that leaving an entry out changes little else. If a plan
+// fails, Shrink leaves out as many of its entries as it can. People read the shrunk plan as a
+// story.
 //
 // The disk of most runs is a model of package store: a commit is there whole or not at all, and
-// after an error nobody knows which. Some runs also have a real state file (RunOn). If the daemon
-// or the machine dies in the middle of a commit, each changed sector of that file is either new or
-// old. A restart must then read what the model says.
+// after an error nobody knows which is true. Some runs also have a real state file (RunOn). If the
+// daemon or the machine dies in the middle of a commit, each changed sector of that file is either
+// new or old. After a restart, the file must contain what the model says.
 //
 // The package has nothing but tests, and no other package imports it.
 //
@@ -26,26 +27,29 @@
 //     once.
 //  3. No GPU, GPU memory or host memory is promised twice among the jobs that really run.
 //  4. Nothing is placed on a GPU that is unknown, lost, faulted, paused or drained according to
-//     what the daemon was told. Nor is anything placed on a GPU where an ended job still is.
+//     what the daemon was told. Nor is anything placed on a GPU that an ended job has not left.
 //  5. Every job ends once, and its result is what really happened to its command: no success is
-//     reported as a failure, and no failure as a success. When it has ended, nothing of it runs.
+//     reported as a failure, and no failure as a success. When a job has ended, none of its
+//     processes runs.
 //  6. Each id is given to one job.
 //  7. Each request key gives one job.
-//  8. The daemon records everything before it does it, and answers only once it has done and
-//     recorded it. A unit is collected once its result is on record, or if it was told to stop.
+//  8. The daemon records each action before it acts. It answers a request only once the action is
+//     done and recorded. A unit is collected once its result is on record, or if the job was told
+//     to stop.
 //  9. Within a day after the faults stop, every job has ended, every unit is gone and every GPU is
 //     free.
 //  10. core.Check holds after every step, and a restart would read the state that the daemon has.
 //  11. The same seed does the same, step for step.
 //  12. A job is stopped for its use of GPUs only if the site wants that. It is stopped for memory
 //     only if it is over budget, was warned and given its time, and another job's promise is at
-//     stake. It is stopped for idleness only if nothing showed it computing since it was warned.
-//  13. When a job is placed, its owner is within the quotas of running jobs, GPUs and GPU-hours,
-//     and so are the owner's groups, as far as jobs report their members. When a job is submitted,
-//     its owner is within the quotas of waiting jobs and bytes.
-//  14. The daemon ends a process only if three things are true: the site wants that, the process is
-//     outside all units, and a job of the process's user had its GPU when the process began. If no
-//     job had, the user must have been told before, in time, and only once.
+//     stake. It is stopped for idleness only if no sample has shown it computing since it was
+//     warned.
+//  13. When a job is placed, its owner is within the quotas of running jobs, GPUs and GPU-hours. So
+//     are the groups that the owner is known to be in. When a job is submitted, its owner is
+//     within the quotas of waiting jobs and bytes.
+//  14. The daemon ends a process only if the site wants that and the process is outside all units.
+//     In addition, a job of the process's user must have had its GPU when the process began, or
+//     the daemon must have told the user about the process before, in time, and only once.
 //  15. A user is charged for the time during which the user's jobs held GPUs, whatever the clocks
 //     say. That time ends with the job, or when the scheduler learns of the job's end.
 //  16. A job is placed only once all its dependencies are met, including those that were added
@@ -59,12 +63,11 @@
 //     message is sent does not send it again. At most one message of a user is sent at a time, and
 //     at most eight in all.
 //  19. A client may list the jobs, and then follow the events after the number that came with the
-//     list. It then knows the state of each job, over crashes and restarts. An event comes only
-//     after the change that it reports is on record, and the numbers only grow.
-//  20. A job's result follows from what was asked. If a job ends because it was stopped, its result
-//     names the cause of that stop, whatever its exit status and whoever saw its end. A job that
-//     was preempted or requeued does not end by that stop. A job that exits because it was warned,
-//     and is to run again, does not end either.
+//     list. It then knows the state of each job, even after crashes and restarts. An event comes
+//     only after the change that it reports is on record, and the numbers only grow.
+//  20. If a job ends because it was stopped, its result names the cause of that stop, whatever its
+//     exit status and whoever saw its end. A stop for a preemption or a requeue does not end a
+//     job. Nor does a job end if it exits because it was warned, and is to run again.
 //  21. If a client is told that a job got a signal, the job did get it. A job is recorded as warned
 //     only once its warning has reached it.
 package dst

@@ -13,13 +13,13 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A judge records what was said to clients and what was done, as the world knows it.
+// A judge records what the daemon told clients and what it did, as the world knows it.
 type judge struct {
 	acked     map[job.ID]*submission
 	truth     map[string]*run          // runs by attempt
 	cancelled map[job.ID]int           // number of the last attempt when a cancel was confirmed
 	cancels   map[job.ID]bool          // somebody asked to cancel the job
-	held      map[job.ID]bool          // a confirmed hold; no release was asked for since; true: by an administrator
+	held      map[job.ID]bool          // a hold was confirmed, and no release asked for since; true: by an administrator
 	failed    map[job.ID]int           // number of tasks of an array that failed since its release was last asked for
 	acted     map[job.ID]bool          // somebody asked for something that may end the job
 	swept     map[string]bool          // attempts whose units a shutdown stopped
@@ -59,7 +59,7 @@ func (j *judge) forget() {
 	j.lost = true
 }
 
-// restart begins to judge a new process of the daemon, which has been told nothing yet.
+// restart begins to judge a new process of the daemon, which knows nothing yet.
 func (j *judge) restart() {
 	j.told, j.controls = nil, map[string]job.GPUControl{}
 	j.failed = map[job.ID]int{}
@@ -179,7 +179,7 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeTold checks, for each job that a client is told has ended, that its end is on record.
+// If a client is told that a job has ended, judgeTold checks that the end is on record.
 func (w *World) judgeTold(shown ...job.JobView) {
 	for i := range shown {
 		v := &shown[i]
@@ -256,12 +256,12 @@ func (w *World) whyUnusable(ref job.Allocation) string {
 }
 
 // ownerUnknown reports whether nobody can know the owner of a process: the process is dead, its job
-// did not have the GPU, and no sample showed the process there alive.
+// did not have the GPU, and no sample showed the process alive on that GPU.
 func (w *World) ownerUnknown(r *run, p gpu.Process, uuid string) bool {
 	return p.Dead && !r.hasGPU(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
-// toldOf returns a GPU as the last sample that the daemon got shows it, or nil.
+// toldOf returns a GPU as it is in the last sample that the daemon got, or nil.
 func (w *World) toldOf(uuid string) *gpu.Device {
 	if j := w.tracked; j.told != nil {
 		if at := slices.IndexFunc(j.told.Devices, func(d gpu.Device) bool { return d.UUID == uuid }); at >= 0 {
@@ -338,7 +338,7 @@ func (w *World) judgeBegin(r *run) {
 		if milli[g.UUID] > job.WholeGPU {
 			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
 		}
-		// slack is what a share may lack
+		// the constant slack is what a share may lack
 		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes-card.MemReservedBytes)+slack {
 			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
 		}
@@ -346,11 +346,11 @@ func (w *World) judgeBegin(r *run) {
 }
 
 // unknownBegin is called when an attempt began in two units. It reports whether nobody could know
-// of the first unit. In one case, an administrator restarted the attempt's unit. In another case,
-// the first unit is gone, and the state file was lost or replaced by an older copy. In the last
-// case, the first unit left no trace: it was taken away, or announced that it stops. Moreover, its
-// start is not on record, or the process that asked for the second unit died before the second unit
-// began. (The invocation on record may be that of the second unit.)
+// of the first unit. That is so in three cases. First, an administrator restarted the attempt's
+// unit. Second, the first unit is gone, and the state file was lost or replaced by an older copy.
+// Third, the first unit left no trace (it was taken away, or announced that it stops), and one more
+// thing is true: its start is not on record, or the process that asked for the second unit died
+// before the second unit began. (The invocation on record may be that of the second unit.)
 func (w *World) unknownBegin(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true

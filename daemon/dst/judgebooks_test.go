@@ -17,12 +17,12 @@ type tenure struct {
 	decided  map[*job.Job]int // number of rates when each record of this process was decided
 	written  int              // number of rates that are on record
 	from, to time.Duration    // to is negative until the end is decided
-	ended    time.Duration    // end according to the job's record, which may be earlier than to
+	ended    time.Duration    // end according to the job's record; may be earlier than the field to
 
 	// These are set if the machine went off during the tenure, and otherwise 0. offAt is the time
 	// when the machine went off. sureUntil is the time until which the job surely ran. heardAt is
-	// the time when a process of the daemon heard that the machine went off: from then until its
-	// end is on record, the tenure has its GPUs again.
+	// the time when a process of the daemon heard that the machine went off. From then until the
+	// job's end is on record, the tenure counts again.
 	offAt, sureUntil, heardAt time.Duration
 }
 
@@ -47,8 +47,8 @@ func (h *tenure) undo() {
 	h.rates = h.rates[:h.written]
 }
 
-// noteWritten notes that a record of a job is on disk, and with it the rates that were decided by
-// then.
+// noteWritten notes that a record of a job is on disk. The rates that were decided up to that
+// record are then on disk as well.
 func (b *books) noteWritten(n *job.Job) {
 	if n.Attempt == nil {
 		return
@@ -163,8 +163,8 @@ func (b *books) goOff(now time.Duration) {
 	}
 }
 
-// cutShort notes the attempts that ended because the machine went off. The last record that says
-// that the machine is on tells the daemon how long they ran at least.
+// cutShort notes the attempts that ended because the machine went off. The daemon knows only that
+// they ran until the last record that says that the machine is on.
 func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	for key, h := range b.holds {
 		if b.off > 0 && open[key] && h.offAt == 0 {
@@ -195,7 +195,7 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 }
 
 // decayedUse returns a bound of a user's decayed use: the upper bound if upper is true, otherwise
-// the lower bound. If charged is true, it is the use that fair share counts, otherwise GPU time.
+// the lower bound. If charged is true, the use is what fair share counts, otherwise GPU time.
 func (w *World) decayedUse(uid int, charged, upper bool, half time.Duration) time.Duration {
 	now := w.Elapsed
 	sum := 0.0
@@ -238,8 +238,8 @@ func (w *World) decayedUse(uid int, charged, upper bool, half time.Duration) tim
 	return time.Duration(sum)
 }
 
-// isExact reports whether the daemon can know how long jobs have had their GPUs. It cannot if a
-// clock jumped and a process of the daemon ended: a part of the time is then lost.
+// isExact reports whether the daemon can know how long jobs have had their GPUs. The daemon cannot
+// know this if a clock jumped and a process of the daemon ended: a part of the time is then lost.
 func (w *World) isExact() bool {
 	return !w.tracked.lost && (w.isSteady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }

@@ -70,8 +70,8 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 
 func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }
 
-// wasOvertaken reports whether a command ended by itself after it was decided to stop it. Only
-// systemd knows whether the stop or the end came first.
+// wasOvertaken reports whether a command ended by itself after the daemon had decided to stop it.
+// Only systemd knows whether the stop or the end came first.
 func (w *World) wasOvertaken(r *run) bool {
 	at, yes := w.tracked.stops[attemptKey(r.job, r.attempt)]
 	return yes && r.ended >= at
@@ -84,7 +84,7 @@ func (r *run) endedWell() bool {
 }
 
 // A finding is a verdict on a result: why the result is wrong, or "" if it is right. The verdict
-// counts only if applies is true.
+// counts only if the field applies is true.
 type finding struct {
 	applies bool
 	why     string
@@ -133,7 +133,7 @@ func (w *World) findings(n *job.Job, real *run) []finding {
 			{n.Request.TimeLimit == 0, "it has no time limit"},
 			// A daemon that did not see the decision knows only that the attempt was stopped.
 			{missed || r.by == givenUp || r.touched == "swept" || r.touched == "reboot", ""},
-			{r.behaviour.Stopping && w.Elapsed-r.began >= limit, ""}, // it ended earlier, as only its unit could have told
+			{r.behaviour.Stopping && w.Elapsed-r.began >= limit, ""}, // it ended earlier, which only its unit could tell
 			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from its first begin
 			{n.Recovered, ""}, // its limit counts from its recovery, or earlier
 			{r.began == 0, "its command never began"},

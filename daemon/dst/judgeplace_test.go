@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// judgeMemory checks invariant 3 for GPU memory when a job is placed. The memory that a sample
-// showed free must be enough for all memory that jobs were promised and do not use yet. The mirror
+// judgeMemory checks invariant 3 for GPU memory when a job is placed. The free memory in the last
+// sample must be enough for all memory that jobs were promised and do not use yet. The mirror
 // already has the decisions of this step.
 func (w *World) judgeMemory(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
@@ -28,7 +28,7 @@ func (w *World) judgeMemory(placed *job.Job) {
 	}
 }
 
-// isUnsure reports whether the memory of a process cannot be attributed to a job.
+// isUnsure reports whether a process on the GPU has memory that cannot be attributed to a job.
 func (w *World) isUnsure(d *gpu.Device) bool {
 	for _, p := range d.Processes {
 		if p.Dead || w.strays[p.PID] != nil && p.UID != idleUID || w.runOf(p) == nil && w.strays[p.PID] == nil {

@@ -32,8 +32,8 @@ func (w *World) countsAsLive(r *run) bool {
 }
 
 // ownerKnown reports whether the daemon can tell from a stray's user and start time which job the
-// stray belongs to. It can if no other job of the user has the GPU and the unit in which the stray
-// began still exists.
+// stray belongs to. It can if no other job of the user has the GPU, and if the unit in which the
+// stray began still exists.
 func (w *World) ownerKnown(s *stray, uuid string) bool {
 	j := w.tracked
 	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {
@@ -79,8 +79,8 @@ func (w *World) leftOn(g *card) string {
 	return ""
 }
 
-// whyTaken returns a reason if a job gets a whole GPU that a sample showed with a foreign process,
-// and the site does not want that. Otherwise it returns "".
+// whyTaken returns a reason if a job must not get a whole GPU, because the site does not want that
+// for a GPU on which a sample showed a foreign process. Otherwise it returns "".
 func (w *World) whyTaken(placed *job.Job, ref job.Allocation) string {
 	j, q := w.tracked, &placed.Request
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {

@@ -126,7 +126,7 @@ func (w *World) whyUnwarned(key string, does site.Response, warned map[string]ti
 }
 
 // nobodyShort returns a reason if a job is stopped for another job, although the stopped job takes
-// no memory that was promised to the other.
+// no memory that was promised to that other job.
 func (w *World) nobodyShort(n *job.Job) string {
 	u, key := &w.tracked.uses, attemptKey(n.ID, n.Attempt.Number)
 	if n.StopFor == n.ID || n.StopFor == 0 {
@@ -141,8 +141,8 @@ func (w *World) nobodyShort(n *job.Job) string {
 	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
 }
 
-// strayBytes returns the GPU memory of a user's processes outside units. It may count as memory of
-// any job of that user, as if the processes came from that job's unit.
+// strayBytes returns the GPU memory of a user's processes outside units. This memory may count as
+// memory of any job of that user, as if the processes came from that job's unit.
 func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
 	if d := w.toldOf(uuid); d != nil {
 		for _, p := range d.Processes {

@@ -76,7 +76,7 @@ func (w *World) renumber(d *dice) {
 	}
 }
 
-// source stands for the child process that reads the GPUs, and for the driver.
+// source imitates the child process that reads the GPUs, and the driver.
 type source struct{ w *World }
 
 var errChild = errors.New("the child has ended")

@@ -165,7 +165,7 @@ type Plan struct {
 }
 
 // NewPlan draws the plan of a seed. Each plan leaves out about half of the kinds of faults, so that
-// rare kinds meet.
+// rare kinds occur together.
 func NewPlan(seed uint64) Plan {
 	r := rand.New(rand.NewPCG(seed, 0x6770757363686564))
 	p := Plan{Seed: seed, GPUs: r.IntN(5), Chaos: time.Duration(1+r.IntN(20)) * time.Minute}

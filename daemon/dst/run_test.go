@@ -28,7 +28,7 @@ type run struct {
 	behaviour unittest.Behaviour
 	demand    demand
 	lasts     time.Duration
-	deaf      bool          // the command ends only after its whole grace
+	deaf      bool          // the command ends only after its whole grace period
 	answers   int           // the command's exit status if it is stopped; 0: the stop kills it, or it exits with 0
 	waits     []func() bool // one function per caller that stopped the run; it reports whether that caller still waits
 	refused   bool          // systemd refuses the run's unit

@@ -10,7 +10,7 @@ const shrinkRuns = 3000
 
 // Shrink makes a failing plan smaller. It leaves out entries as long as the plan still fails in the
 // same way: first all entries after the failure, then whole kinds of entries, then parts of the
-// plan, down to single entries. run carries out a plan.
+// plan, down to single entries. The argument run carries out a plan.
 func Shrink(p Plan, run func(Plan) Result) Plan {
 	s := shrinker{run: run, left: shrinkRuns}
 	first := run(p)
@@ -91,7 +91,7 @@ func (s *shrinker) byParts(p Plan, size int) Plan {
 	return p
 }
 
-// Only returns the plan with only the entries of these numbers.
+// Only returns a plan with only those entries of p that have these numbers.
 func (p Plan) Only(names []int) Plan {
 	p.Entries = slices.DeleteFunc(slices.Clone(p.Entries), func(e Entry) bool { return !slices.Contains(names, e.Num) })
 	return p

@@ -146,7 +146,7 @@ func (w *World) askWhy() string {
 // judgeFinal checks invariants 1 and 9 at the end, using what the daemon reports. It also checks
 // that the GPUs are free. The argument acked has the jobs that were acknowledged.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
-	if w.disk.doubt != nil { // the daemon repeats that commit first, and announces nothing before
+	if w.disk.doubt != nil { // the daemon first repeats that commit, and announces nothing before that
 		return // watch tries again
 	}
 	w.judgeTold(v.Jobs...)

@@ -18,8 +18,8 @@ const (
 // slack is the number of bytes that a share of a GPU's memory may lack.
 const slack = gib / 2
 
-// settings returns the site's settings. Only some seeds have budgets, idleness, quotas and limits
-// of bytes, so that other combinations occur in the other seeds.
+// settings returns the site's settings. Only some seeds have budgets, rules about idleness, quotas
+// and limits of bytes, so that different seeds have different combinations of these.
 func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
 	s := daemon.Settings{
@@ -62,7 +62,8 @@ func drawWatch(d *dice) site.UsagePolicy {
 	}
 }
 
-// groupsOf is daemon.Options.Groups. Some users are found to be in groups only after a while.
+// groupsOf is daemon.Options.Groups. Some users are found to be in groups only minutes after the
+// run began.
 func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
 	for _, name := range []string{"class", "lab"} {
 		d := w.roll("member of "+name, uint64(uid))

@@ -7,8 +7,8 @@ import (
 )
 
 // stamp returns a time as time.Now would return it. It has a wall clock, which may be set, and a
-// monotonic clock, which may not. Package time has no way to make such a time, but the difference
-// between the two clocks is what clock jumps are about. TestStamp checks that stamp works.
+// monotonic clock, which may not. A clock jump is a difference between the two clocks, but package
+// time has no way to make such a time. TestStamp checks that stamp works.
 func stamp(wall time.Time, monotonic time.Duration) time.Time {
 	const hasMonotonic, secondsFrom1885To1970 = 1 << 63, (85*365 + 20) * 86400
 	raw := struct {

@@ -17,11 +17,11 @@ type stray struct {
 	told     bool // the daemon was told about the process while its job was known
 	noted    bool // the daemon was also told that the process is outside its unit
 
-	warned time.Duration // when its user was told that it uses a GPU of another's job; 0: never
+	warned time.Duration // when its user was told that it uses a GPU of another user's job; 0: never
 }
 
-// The uid of a process in a user's container is the user's uid plus subordinates. Some accounts
-// also have a uid in that range, strangers plus a number, that belongs to no container.
+// The uid of a process in a user's container is the user's uid plus the constant subordinates. A
+// uid of at least the constant strangers does not belong to a container, but to an account.
 const (
 	subordinates = 100_000
 	strangers    = 2 * subordinates

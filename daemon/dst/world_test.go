@@ -34,7 +34,7 @@ type World struct {
 	current    *activity
 	waiting    []*activity // activities that wait for a bell
 	activities uint64
-	doom       int // number of boundaries that the daemon passes before it dies; 0: it does not die
+	doom       int // number of calls of mayDie until the daemon dies; 0: it does not die
 	calls      []*request
 
 	until    map[Kind]time.Duration // when each lasting fault ends

@@ -21,7 +21,7 @@ type Usage struct {
 type UsageCounts struct {
 	Charge int64           `json:"charge,omitempty"` // GPU time charged for all resources, for fair share
 	Capped []time.Duration `json:"capped,omitempty"` // for each size of job, how long quotas kept such jobs from starting
-	Sizes  int             `json:"sizes,omitempty"`  // how many sizes quotas held back then, counted from the largest
+	Sizes  int             `json:"sizes,omitempty"`  // number of sizes (the largest) that quotas held back at that time
 }
 
 // Prediction is the expected run time of one kind of job.
@@ -29,13 +29,14 @@ type Prediction struct {
 	Key     string        `json:"key"`     // made by the scheduler; begins with the user's number and a space
 	Typical time.Duration `json:"typical"` // geometric mean, in which later runs weigh more
 	Spread  float64       `json:"spread"`  // standard deviation of the natural logarithms of the run times
-	Weight  float64       `json:"weight"`  // the number of runs that Typical and Spread stand for
+	Weight  float64       `json:"weight"`  // the number of runs that Typical and Spread summarize
 	Runs    int           `json:"runs"`    // number of runs that have ended
 	Lengths []LengthShare `json:"lengths"` // the distribution of the latest run times, by the scheduler's bins
 	At      time.Time     `json:"at"`
 
-	// PeakBytes is the most memory that the runs took; the key says whose memory. A record has
-	// either PeakBytes or run times. If it has PeakBytes, Typical may contain the longest run.
+	// PeakBytes is the most memory that the runs took; the key says whether it is GPU or host
+	// memory. A record has either PeakBytes or run times. If it has PeakBytes, Typical may contain
+	// the longest run.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 }
 

@@ -81,8 +81,8 @@ func (a *Array) At(position int) int {
 	return -1
 }
 
-// From returns an array that consists of the tasks from a position on. It keeps the limit and
-// nothing else.
+// From returns an array that consists of the tasks from a position on. It keeps the limit, but not
+// the parameters.
 func (a *Array) From(position int) *Array {
 	rest := &Array{Limit: a.Limit}
 	for _, r := range a.Ranges {
@@ -139,9 +139,9 @@ func (a *Array) Expand(argv []string, index int) []string {
 	return out
 }
 
-// checkExpansion reports a command that would become larger, with a task's parameters filled in,
-// than any other job's command may be. It assumes the longest value of each parameter. It takes no
-// longer than reading the command.
+// checkExpansion reports a command that becomes too large when a task's parameters are filled in.
+// The limit is the same as for the command of any other job. checkExpansion assumes the longest
+// value of each parameter. It takes no longer than reading the command.
 func (a *Array) checkExpansion(argv []string, p *Problems) {
 	longest := map[string]int{}
 	for _, param := range a.Params {

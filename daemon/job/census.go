@@ -7,7 +7,7 @@ import "time"
 type Census struct {
 	Jobs   map[CensusKey]int
 	Held   int          // queued jobs that could not start even if GPUs were free
-	Oldest time.Time    // since when the longest-waiting of the other queued jobs has waited; zero: none
+	Oldest time.Time    // beginning of the longest wait of the other queued jobs; zero: none
 	Users  []UserCensus // if asked for: the users with the most GPUs, then the sum of all others
 }
 

@@ -49,8 +49,8 @@ func (d Dependency) Judge(state State, started bool) Verdict {
 const MaxDependencies = 1000
 
 // MaxOpenDependencies is the largest number of unmet dependencies of all waiting jobs of one
-// person. There must be a bound, because the end of a job leads to a search of all dependencies on
-// it.
+// person. There must be a bound, because the scheduler searches all dependencies on a job when the
+// job ends.
 const MaxOpenDependencies = 100_000
 
 func checkDependencies(list []Dependency, p *Problems) {

@@ -19,8 +19,8 @@ type Record struct {
 	// Job is the new state of a job. If it has an Attempt, that attempt is stored as well. Earlier
 	// attempts stay as they are.
 	Job *Job
-	// Payload is the private part of a new Job. A task has none, but uses its array's. If Payload
-	// is nil, the stored one stays as it is.
+	// Payload is the private part of a new Job. A task has none, but uses the payload of its array.
+	// If Payload is nil, the stored payload stays as it is.
 	Payload *Payload
 	// GPU is an administrator's decision about one GPU.
 	GPU *GPUControl
@@ -52,7 +52,7 @@ type Record struct {
 type Restored struct {
 	NextID          ID           // the id of the next new job
 	NextReservation int64        // the id of the next new reservation; 0: there was no reservation
-	Alive           time.Time    // when the machine was last seen on while jobs ran; zero: unknown
+	Alive           time.Time    // when the machine was last known to be on while jobs ran; zero: unknown
 	Events          int64        // the number of the last event; 0: there was no event
 	Jobs            []Job        // jobs that have not ended, by id
 	GPUs            []GPUControl // by UUID

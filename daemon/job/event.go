@@ -27,7 +27,7 @@ const (
 	EventReservation EventKind = "reservation" // a reservation was made, or has ended
 	EventSettings    EventKind = "settings"    // the settings were reloaded
 
-	EventStrangerTold  EventKind = "stranger-told"  // a user was told about a foreign process on a GPU of another's job
+	EventStrangerTold  EventKind = "stranger-told"  // a user was told about a process on a GPU of another user's job
 	EventStrangerEnded EventKind = "stranger-ended" // such a process is being ended
 
 	EventGap      EventKind = "gap"      // earlier events are gone: clients must list the jobs again
@@ -79,5 +79,5 @@ type Events struct {
 	Last int64 // the number up to which List is complete
 	Gap  bool  // some events after the requested number are no longer kept, or never existed
 
-	Oldest, Newest int64 // the number before the oldest kept event, and that of the newest
+	Oldest, Newest int64 // the number before that of the oldest kept event, and the number of the newest event
 }

@@ -45,7 +45,7 @@ const (
 // Merits are the values that rank a job.
 type Merits struct {
 	Priority Priority `json:"priority"`
-	Share    float64  `json:"share,omitempty"`            // used share of its user and groups; 1: all that they are due
+	Share    float64  `json:"share,omitempty"`            // part that its user and groups have used of their due; 1: all
 	Waited   Span     `json:"waited_seconds"`             // the wait that counts
 	Length   Span     `json:"ranks_as_seconds,omitempty"` // the expected run time
 	Score    float64  `json:"score,omitempty"`

@@ -19,7 +19,7 @@ type GPUFault struct {
 	Left   GPULeft `json:"left,omitzero"`    // what a job left on the GPU; not an error of the driver
 	Strays []Stray `json:"strays,omitempty"` // the stray processes of the last sample, by ascending pid
 
-	Strangers []Stranger `json:"strangers,omitempty"` // those of the last sample whose users were told, by ascending pid
+	Strangers []Stranger `json:"strangers,omitempty"` // the last sample's foreign processes whose users were told, by pid
 }
 
 // FaultCUDA is the code of What if CUDA fails on the GPU.

@@ -18,9 +18,9 @@ type Code string
 // that it mentions. If Text is set, that is the wording itself: it comes from a person, the kernel
 // or the driver. The zero Message says nothing.
 //
-// In JSON it is an object: {"text": TEXT}, or {"say": CODE, "args": [...]}. An argument that is a
-// time is {"at": TIME}, and a message or a reason is an object. Any other argument is the text that
-// it prints as.
+// In JSON a Message is an object: {"text": TEXT}, or {"say": CODE, "args": [...]}. An argument that
+// is a time is {"at": TIME}. An argument that is a message or a reason is an object. Any other
+// argument is its printed text.
 type Message struct {
 	Code Code
 	Text string

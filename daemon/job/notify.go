@@ -14,7 +14,7 @@ type NotifyEvent string
 const (
 	NotifyStart NotifyEvent = "start" // the job's (or the array's first task's) command runs for the first time
 	NotifyEnd   NotifyEvent = "end"   // the job has ended, in any way; for an array: all its tasks have ended
-	NotifyFail  NotifyEvent = "fail"  // the job has ended without completing, other than by its owner's cancel
+	NotifyFail  NotifyEvent = "fail"  // the job has ended without completing, unless its owner cancelled it
 )
 
 func NotifyEvents() []NotifyEvent { return []NotifyEvent{NotifyStart, NotifyEnd, NotifyFail} }
@@ -56,8 +56,8 @@ func (n *Notify) wantsAny(events ...NotifyEvent) bool {
 	return slices.ContainsFunc(events, func(e NotifyEvent) bool { return slices.Contains(n.On, e) })
 }
 
-// Notification is one message about a job. It is stored when it becomes owed, and kept for long
-// after it was sent. Its job, event and number identify it.
+// Notification is one message about a job. It is stored when it becomes owed, and kept for a long
+// time after it was sent. Its job, event and number identify it.
 type Notification struct {
 	Job   ID          `json:"job"`
 	Event NotifyEvent `json:"event"` // start or end

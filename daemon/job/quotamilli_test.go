@@ -2,7 +2,7 @@ package job
 
 import "testing"
 
-// A part counts as a whole GPU in quotas only if it chooses its GPU.
+// A request for a part of a GPU counts as a whole GPU in quotas only if it chooses the GPU.
 func TestPartsThatChooseCountWhole(t *testing.T) {
 	for name, choose := range map[string]func(*Request){
 		"spread": func(r *Request) { r.Spread = true }, "ids": func(r *Request) { r.GPUIDs = []int{0} },
@@ -21,7 +21,8 @@ func TestPartsThatChooseCountWhole(t *testing.T) {
 	}
 }
 
-// A part counts with its part of the GPU's memory if that is larger, also next to whole GPUs.
+// A request for a part of a GPU counts with the part of the GPU's memory that it needs, if that is
+// the larger part. The same holds if the request also asks for whole GPUs.
 func TestMemoryCountsInQuotas(t *testing.T) {
 	for _, c := range []struct{ milli, mem, want int }{
 		{50, 990, 990}, {50, 20, 50}, {1500, 990, 1990}, {1500, 100, 1500}, {2000, 990, 2000}, {50, 5000, 1000},

@@ -6,8 +6,8 @@ type ReasonCode string
 // The reasons. A reason about one GPU has the GPU's index; all others have NoGPU. The comments say
 // what the fields of the Reason mean: Job, Others, Need, Have, Detail and Foreign.
 const (
-	ReasonGPUBusy     ReasonCode = "gpu-busy"      // Have other jobs are on the GPU; Job and Others are the first of them
-	ReasonGPUMemory   ReasonCode = "gpu-memory"    // Need bytes per GPU, Have bytes free; Detail says what is unknown
+	ReasonGPUBusy     ReasonCode = "gpu-busy"      // Have: number of jobs on the GPU; Job, Others: the first of them
+	ReasonGPUMemory   ReasonCode = "gpu-memory"    // Need, Have: needed and free bytes per GPU; Detail: what is unknown
 	ReasonGPUPaused   ReasonCode = "gpu-paused"    // an administrator paused the GPU; Detail says why
 	ReasonGPUUnknown  ReasonCode = "gpu-unknown"   // the driver has not answered recently
 	ReasonGPULost     ReasonCode = "gpu-lost"      // the driver says that the GPU is gone or broken
@@ -18,21 +18,21 @@ const (
 	ReasonGPUNoParts  ReasonCode = "gpu-no-parts"  // the site does not share the GPU, and the job asks for a part
 	ReasonGPUType     ReasonCode = "gpu-type"      // the GPU is not of --gpu-type; Detail is its model
 	ReasonGPUFree     ReasonCode = "gpu-free"      // the GPU would do, but the job needs more GPUs
-	ReasonGPUCount    ReasonCode = "gpu-count"     // Need GPUs at once, Have GPUs available now
-	ReasonHostMemory  ReasonCode = "host-memory"   // Need bytes, Have bytes not promised; Detail is the largest user
-	ReasonHostCPUs    ReasonCode = "host-cpus"     // Need CPUs, Have CPUs not promised; Detail is the largest user
-	ReasonMaxRunning  ReasonCode = "max-running"   // Need jobs run, which is the site's limit; Detail is the largest user
-	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // jobs without a GPU take all Need places; Detail is the largest user
-	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // for jobs without a GPU: Need bytes, Have bytes left; Detail as above
-	ReasonNoGPUCPUs   ReasonCode = "no-gpu-cpus"   // for jobs without a GPU: Need CPUs, Have CPUs left; Detail as above
+	ReasonGPUCount    ReasonCode = "gpu-count"     // Need: GPUs needed at once; Have: GPUs available now
+	ReasonHostMemory  ReasonCode = "host-memory"   // Need: bytes; Have: bytes not promised; Detail: the largest user
+	ReasonHostCPUs    ReasonCode = "host-cpus"     // Need: CPUs; Have: CPUs not promised; Detail: the largest user
+	ReasonMaxRunning  ReasonCode = "max-running"   // Need: running jobs, which is the limit; Detail: the largest user
+	ReasonNoGPUJobs   ReasonCode = "no-gpu-jobs"   // Need: places, all with jobs without a GPU; Detail: the largest user
+	ReasonNoGPUMemory ReasonCode = "no-gpu-memory" // for jobs without a GPU; Need: bytes; Have: bytes left; Detail: same
+	ReasonNoGPUCPUs   ReasonCode = "no-gpu-cpus"   // for jobs without a GPU; Need: CPUs; Have: CPUs left; Detail: same
 	ReasonNoSample    ReasonCode = "starting-up"   // the daemon has not seen the GPUs yet
 	ReasonChecking    ReasonCode = "checking"      // its GPUs look free, but the next sample must confirm that
 
-	ReasonGPUShare    ReasonCode = "gpu-share"    // Need milli-GPUs of the GPU, Have milli-GPUs free
+	ReasonGPUShare    ReasonCode = "gpu-share"    // Need, Have: needed and free milli-GPUs of the GPU
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator drained the GPU; Detail says why
-	ReasonGPULoad     ReasonCode = "gpu-load"     // the GPU is Have percent busy; the job allows Need percent
-	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have percent of its memory is in use; the job allows Need percent
-	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // the job wants it whole; Foreign or unlisted processes use Have bytes
+	ReasonGPULoad     ReasonCode = "gpu-load"     // Have: the GPU's load in percent; Need: the load that the job allows
+	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have: percentage of its memory in use; Need: the most allowed
+	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // the job wants it whole; Have: bytes of Foreign or unlisted processes
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // the GPU is kept for Job, which goes before this job
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // an administrator reserved the GPU; Detail says for whom and when
 
@@ -43,15 +43,15 @@ const (
 	ReasonHeld       ReasonCode = "held"             // the job is held; Detail says by whom
 	ReasonDependency ReasonCode = "dependency"       // the job waits for an event of Job; Detail says which
 	ReasonBegin      ReasonCode = "begin-time"       // the job may not start before the time in Detail
-	ReasonBackoff    ReasonCode = "back-off"         // the job or Need starts in a row failed; no start before Detail
-	ReasonArrayLimit ReasonCode = "array-limit"      // Need tasks of its array run, which is the limit
-	ReasonFailures   ReasonCode = "array-failures"   // Have tasks of the array have failed; Need is the limit
-	ReasonQuotaGPUs  ReasonCode = "quota-gpus"       // Need milli-GPUs, Have milli-GPUs left in the quota of Detail
-	ReasonQuotaJobs  ReasonCode = "quota-jobs"       // Detail runs Need jobs, which is the quota
-	ReasonQuotaMem   ReasonCode = "quota-mem"        // Need bytes of host memory, Have bytes left in the quota of Detail
-	ReasonQuotaCPUs  ReasonCode = "quota-cpus"       // Need CPUs, Have CPUs left in the quota of Detail
+	ReasonBackoff    ReasonCode = "back-off"         // Need: failed starts in a row; 0: the job failed; Detail: next try
+	ReasonArrayLimit ReasonCode = "array-limit"      // Need: running tasks of its array, which is the limit
+	ReasonFailures   ReasonCode = "array-failures"   // Have: failed tasks of the array; Need: the limit
+	ReasonQuotaGPUs  ReasonCode = "quota-gpus"       // Need: milli-GPUs; Have: milli-GPUs left in the quota of Detail
+	ReasonQuotaJobs  ReasonCode = "quota-jobs"       // Need: running jobs of Detail, which is the quota
+	ReasonQuotaMem   ReasonCode = "quota-mem"        // Need: bytes of host memory; Have: bytes left in the quota of Detail
+	ReasonQuotaCPUs  ReasonCode = "quota-cpus"       // Need: CPUs; Have: CPUs left in the quota of Detail
 	ReasonQuotaKept  ReasonCode = "quota-kept"       // the quota of Detail is kept for Job, which goes before this job
-	ReasonQuotaHours ReasonCode = "quota-hours"      // Detail has used Have GPU-hours of Need
+	ReasonQuotaHours ReasonCode = "quota-hours"      // Have: GPU-hours that Detail has used; Need: the quota
 	ReasonAccount    ReasonCode = "account"          // the job's user can't run anything; Detail says why
 	ReasonTurn       ReasonCode = "start-turn"       // the job can start, and only waits for earlier starts to finish
 	ReasonGone       ReasonCode = "account-gone"     // another account, Detail, now has the number of the job's user

@@ -15,8 +15,8 @@ type Allocation struct {
 	ChargeMilli int    `json:"charge_milli,omitempty"`
 	CPUs        string `json:"cpus,omitempty"` // CPUs near the GPU, as a list such as 0-15; "": unknown
 
-	// PromisedCPUs is the number of CPUs that count as the job's with this GPU: a part of the CPUs
-	// that the job asked for or, if it named none, of those that come with the GPU.
+	// PromisedCPUs is the number of CPUs that the job is promised with this GPU: a part of the CPUs
+	// that the job asked for or, if it asked for no number, of those that come with the GPU.
 	PromisedCPUs int `json:"promised_cpus,omitempty"`
 
 	Use GPUUse `json:"use,omitzero"` // as of the last record
@@ -48,8 +48,8 @@ type Attempt struct {
 	HostUse
 }
 
-// CPUs returns the number of CPUs that count as the job's in its latest attempt: the number that it
-// asked for, or the number that came with its GPUs if that is larger.
+// CPUs returns the number of CPUs that the job's latest attempt is promised: the number that the
+// job asked for, or the number that came with its GPUs if that is larger.
 func (j *Job) CPUs() int {
 	n := 0
 	if j.Attempt != nil {
@@ -81,7 +81,7 @@ const (
 	StopRequeue StopCause = "requeue" // a user requeued it
 	StopPreempt StopCause = "preempt" // requeued to make room for a job that goes first
 	StopGPULost StopCause = "gpu-lost"
-	StopGPUMem  StopCause = "gpu-memory" // it exceeded its budget while another job lacked memory that it was promised
+	StopGPUMem  StopCause = "gpu-memory" // it exceeded its budget while another job lacked promised memory
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
 
 	StopTaken    StopCause = "gpu-taken"    // before it began, a foreign process had begun to use its GPU
@@ -110,13 +110,13 @@ type Life struct {
 	// queue, plus the time for which the job could not have started.
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 
-	// Capped is how long the account had been at its quotas at QueuedAt (Account.Capped of
-	// daemon/sched), minus the time by which QueuedAt was moved since.
+	// Capped is the time for which the account had been at its quotas by QueuedAt (Account.Capped
+	// of daemon/sched), minus the time by which QueuedAt was moved later.
 	Capped time.Duration `json:"capped,omitempty"`
 
 	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when the job may not start: held, too early, or dependent
-	Pending   []Dependency  `json:"pending,omitempty"`   // unmet dependencies; on record also some met since
-	Began     bool          `json:"began,omitempty"`     // its command ran in some attempt; for an array: a task's
+	Pending   []Dependency  `json:"pending,omitempty"`   // unmet dependencies; on record also some that were met since
+	Began     bool          `json:"began,omitempty"`     // its command ran in some attempt; for an array: that of a task
 	Held      string        `json:"held,omitempty"`      // who holds it; "": nobody
 	HeldOver  bool          `json:"held_over,omitempty"` // an administrator who is not its owner holds it
 	Heir      *Account      `json:"heir,omitempty"`      // the account that now has the number of its owner or Principal
@@ -124,7 +124,7 @@ type Life struct {
 	Owed      bool          `json:"owed,omitempty"`      // while queued: other jobs were preempted for it
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first because the job had waited long
 	Charge    int           `json:"charge,omitempty"`    // current attempt's charge for fair share (core), in milli-GPUs
-	Shared    int           `json:"shared,omitempty"`    // the charge while others want its shared GPUs whole; 0: none do
+	Shared    int           `json:"shared,omitempty"`    // the charge while others want its shared GPUs whole; 0: nobody
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // in the current or last attempt
 	Left      string        `json:"left,omitempty"`      // unkillable processes of the current or last attempt, for people
 	Failures  int           `json:"failures,omitempty"`  // number of failed attempts, which count for Retries
@@ -178,7 +178,7 @@ func (s *Suspension) Resume(now time.Time) {
 type StopOrder struct {
 	Stop    StopCause `json:"-"`                  // why; "": no stop. It has its own column in the state file
 	StopBy  string    `json:"-"`                  // who ordered it, for people; it has its own column, too
-	StopFor ID        `json:"stop_for,omitempty"` // the job for which it is preempted, or that lacks its memory
+	StopFor ID        `json:"stop_for,omitempty"` // the job that preempts it, or that lacks promised memory
 	StopWhy Message   `json:"stop_why,omitzero"`  // why an array is to end with its last task
 	StopAt  time.Time `json:"stop_at,omitzero"`   // when to stop it, after a warning
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal

@@ -43,8 +43,8 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 // Request is what a job asks of the machine. It is the only description of that, from the command
 // line to the unit. The command line reads its options from the tags name, type, help and group.
 // The API and the state file have it as JSON, and placement reads nothing else. A zero value means
-// that the job does not ask for anything: the scheduler replaces a nil Grace or Requeue with the
-// site's default. The flags are grouped to save memory, since a hundred thousand requests may wait.
+// that the job asks for nothing. The scheduler replaces a nil Grace or Requeue with the site's
+// default. The flags are grouped to save memory, since a hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -68,7 +68,7 @@ type Request struct {
 	Requeue        *bool `json:"requeue" kong:"-"` // restart after a reboot or a fault of its GPU; nil: the site's default
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
-	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of its limit or preemption
+	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit or a preemption
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
 	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // send the warning only to the main process
 	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life"`
@@ -99,7 +99,7 @@ type Derived struct {
 	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
 	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes comes from earlier runs, as AutoGPUMem requests
-	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part: the share of a GPU's memory that GPUMemBytes is
+	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part of a GPU: its memory as a share of the GPU's
 
 	ContainerEngine contract.Engine `json:"container_engine,omitempty"` // of the container in which the command runs; "": none
 }
@@ -128,8 +128,8 @@ func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 // WarnsMain reports whether the warning goes only to the main process.
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
 
-// RelaysSignal reports whether the main process of the job's unit passes a signal on to the others,
-// so that it alone must get the signal: a process of Podman would die of it.
+// RelaysSignal reports whether the main process of the job's unit passes a signal on to the other
+// processes. Only the main process must then get the signal: a process of Podman would die of it.
 func (r *Request) RelaysSignal(n int) bool {
 	switch syscall.Signal(n) {
 	case syscall.SIGTERM, syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCONT:
@@ -227,10 +227,11 @@ type End struct {
 	Started bool // its command ran in at least one attempt
 }
 
-// QuotaMilli returns what the request counts in quotas of GPUs. A part that chooses its GPU counts
-// as a whole GPU: the scheduler packs parts together, and while a part stays away from the others,
-// no job that asks for whole GPUs can use its GPU. Any other part counts as its share of the GPU or
-// of the GPU's memory, whichever is larger: a GPU without free memory is useless to others.
+// QuotaMilli returns what the request counts in quotas of GPUs. A request for a part of a GPU
+// counts as a whole GPU if it chooses the GPU: the scheduler packs parts together, and while a part
+// stays away from the others, no job that asks for whole GPUs can use its GPU. Any other part
+// counts as its share of the GPU or of the GPU's memory, whichever is larger: a GPU without free
+// memory is useless to others.
 func (r *Request) QuotaMilli() int {
 	part := r.Part()
 	chooses := r.Spread || len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 || r.MaxLoadPercent+r.MaxUsedPercent > 0

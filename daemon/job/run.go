@@ -53,8 +53,8 @@ func (a *Attempt) Ran(now time.Time) time.Duration {
 	return max(0, a.Until(now).Sub(a.StartedAt))
 }
 
-// Waited returns how long the job could have started before it did. It returns false if that is
-// unknown.
+// Waited returns how long the attempt waited although the job could have started. It returns false
+// if that is unknown.
 func (a *Attempt) Waited() (time.Duration, bool) {
 	if a.EligibleAt.IsZero() || a.PlacedAt.IsZero() {
 		return 0, false

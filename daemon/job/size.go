@@ -57,7 +57,7 @@ func bareSize(s string, v float64) error {
 }
 
 // FormatSize prints bytes with at most one decimal, such as "20G" or "1.5G". It rounds down, so
-// that free memory never looks like more.
+// that free memory never looks like more than it is.
 func FormatSize(n int64) string {
 	units := []struct {
 		name string

@@ -5,7 +5,7 @@ import "slices"
 // State is a job's place in its life cycle.
 type State string
 
-// The states. A job is in state ending from its command's end until all its processes are gone.
+// The states. A job is in the state ending from its command's end until all its processes are gone.
 const (
 	Queued         State = "queued"
 	Spawned        State = "spawned" // for an array: each task has become a job, and some have not ended
@@ -18,7 +18,7 @@ const (
 	TimedOut       State = "timed-out"
 	OutOfMemory    State = "out-of-memory"
 	GPUOutOfMemory State = "gpu-out-of-memory" // it was stopped because it used GPU memory that another job was promised
-	Lost           State = "lost"              // its unit is gone, and nobody knows how it ended
+	Lost           State = "lost"              // its unit is gone, and nobody knows how the job ended
 )
 
 var states = []State{
@@ -33,8 +33,8 @@ func EndStates() []State {
 	return slices.DeleteFunc(States(), func(s State) bool { return !s.Terminal() })
 }
 
-// transitions is the whole life cycle. After starting or ending, a job can start again only if it
-// is queued in between.
+// transitions is the whole life cycle. A job in the state starting or ending can start again only
+// after it is queued again.
 var transitions = map[State][]State{
 	Queued:   {Starting, Spawned, Cancelled},
 	Spawned:  {Completed, Failed, Cancelled},

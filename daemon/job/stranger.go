@@ -10,7 +10,7 @@ import (
 type Stranger struct {
 	PID   int       `json:"pid"`
 	Start uint64    `json:"start"` // in clock ticks since the boot
-	UID   int       `json:"uid"`   // the user's
+	UID   int       `json:"uid"`   // uid of the process's user
 	Told  time.Time `json:"told"`
 	Ends  time.Time `json:"ends,omitzero"` // when the process is ended, as its user was told; zero: no time was told
 }
@@ -20,23 +20,23 @@ func (s Stranger) Equal(o Stranger) bool {
 	return s.PID == o.PID && s.Start == o.Start && s.UID == o.UID && s.Told.Equal(o.Told) && s.Ends.Equal(o.Ends)
 }
 
-// Strangers sums up processes of a user that use GPUs of others' jobs.
+// Strangers sums up processes of a user that use GPUs of other users' jobs.
 type Strangers struct {
 	UID       int
 	Processes []StrangerProcess // the first few
-	Count     int               // of all processes
-	Bytes     int64             // the GPU memory of all processes, as far as it is known
+	Count     int               // number of all processes
+	Bytes     int64             // the known GPU memory of all processes
 	GPUs      []StrangerGPU
 	Ends      time.Time // when they are ended; zero: they are not
 }
 
-// StrangerProcess is one of the processes.
+// StrangerProcess is one process of Strangers.
 type StrangerProcess struct {
 	PID  int
 	Comm string
 }
 
-// StrangerGPU is a GPU on which they are, with the job that has had it longest.
+// StrangerGPU is a GPU that a process of Strangers uses, with the job that has had it longest.
 type StrangerGPU struct {
 	Index  int
 	Job    ID
@@ -63,7 +63,7 @@ func (s *Strangers) Add(pid int, comm string, bytes int64, on []StrangerGPU) {
 	}
 }
 
-// Say returns who uses what, for those who may not know the names of the programs.
+// Say returns who uses what, for people who may not know the names of the programs.
 func (s *Strangers) Say() Message {
 	first, gpu := s.Processes[0].PID, s.GPUs[0]
 	if s.Count > 1 {

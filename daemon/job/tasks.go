@@ -30,7 +30,7 @@ type Drop struct {
 // records them all.
 const MaxDrops = 1000
 
-// Drop returns the counts after a cancel of the task at a position, which has not become a job. It
+// Drop returns the counts after the task at a position was cancelled before it became a job. It
 // does not modify the list that n shares with records.
 func (n Tasks) Drop(position int, by string) Tasks {
 	at, _ := slices.BinarySearchFunc(n.Dropped, position, func(d Drop, p int) int { return d.First - p })

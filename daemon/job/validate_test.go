@@ -264,7 +264,8 @@ func TestValidateSaysEachKindOnce(t *testing.T) {
 	}
 }
 
-// If a time can't be encoded in JSON, the scheduler could not store anything.
+// A time that JSON can't encode is refused. With such a time the scheduler could not store
+// anything.
 func TestUnencodableTimesAreRefused(t *testing.T) {
 	for text, good := range map[string]bool{
 		"2026-11-22T08:00:00Z": true, "1970-01-01T00:00:00Z": true, "2999-12-31T23:59:59Z": true, "2999-12-31T23:59:59-01:00": false,

@@ -302,7 +302,7 @@ type ClassTotals struct {
 }
 
 // HostView is the machine's capacity for jobs in addition to GPUs, and how much of it is in use. If
-// a capacity is 0, it is not counted.
+// the capacity of a resource is 0, the resource is not counted.
 type HostView struct {
 	MemBytes    int64 `json:"mem_bytes,omitempty"`
 	PromisedMem int64 `json:"promised_mem_bytes"`
@@ -392,7 +392,7 @@ type Command struct {
 	Reason string
 
 	Unawaited bool  // cancel: only if no job waits for it
-	Grace     *Span // cancel: time from SIGTERM to SIGKILL, at most the job's own; nil: the job's own
+	Grace     *Span // cancel: time from SIGTERM to SIGKILL, at most the job's own grace; nil: the job's grace
 
 	Until  time.Time // pause and drain: when they end by themselves; zero: never
 	Reboot *Reboot   // drain: the machine is to reboot; nil: it is not

@@ -60,7 +60,7 @@ func TestOwnersAndAdminsMayControl(t *testing.T) {
 			t.Errorf("%+v: %t of kate's job, and after she is gone", a, got)
 		}
 	}
-	// A container's uid has no name that would show whose it is now.
+	// A container's uid has no name that would show to whom the uid belongs now.
 	in := Job{Owner: Owner{UID: 100_005, User: "100005"}, Life: Life{Principal: &Account{UID: 1, User: "kate"}}}
 	for heir, want := range map[*Account]bool{nil: true, {UID: 1, User: "liam"}: false, {UID: 100_005, User: "liam"}: false} {
 		in.Heir = heir

@@ -61,12 +61,12 @@ func (j *Job) Person() Account {
 	return Account{UID: j.Owner.UID, User: j.Owner.User}
 }
 
-// IsSubordinate reports whether a uid is the owner's and belongs to another account as a
+// IsSubordinate reports whether a uid is that of the owner, and belongs to another account as a
 // subordinate uid, as in containers. Such a uid has no name of its own.
 func (j *Job) IsSubordinate(uid int) bool { return j.Owner.UID == uid && j.Principal != nil }
 
-// NameOf returns the recorded name of the account with this number, if it is the owner's or its
-// person's; nil: it is neither.
+// NameOf returns the recorded name of the account with this number, if that account is the job's
+// owner or person. Otherwise it returns nil.
 func (j *Job) NameOf(uid int) *string {
 	switch {
 	case j.Owner.UID == uid:

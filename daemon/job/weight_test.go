@@ -17,7 +17,7 @@ func TestWeightCoversTheSubmission(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for name, c := range map[string]struct {
 		j    Job
-		more int64 // the weight that it adds at least
+		more int64 // the least weight that it adds
 	}{
 		"name":         {Job{Label: Label{Name: long}}, 1000},
 		"comment":      {Job{Label: Label{Comment: long}}, 1000},

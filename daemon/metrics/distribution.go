@@ -16,7 +16,7 @@ var (
 // A Distribution counts durations in buckets.
 type Distribution struct {
 	bounds []float64 // upper bounds of the buckets, ascending
-	counts []uint64  // counts by bucket; one bucket more than bounds counts larger values
+	counts []uint64  // counts by bucket; an additional last bucket counts larger values
 	sum    float64
 }
 

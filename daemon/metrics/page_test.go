@@ -61,14 +61,14 @@ func TestGoldenPages(t *testing.T) {
 	}
 }
 
-// This is the grammar of OpenMetrics 1.0, as far as a page uses it.
+// This is the part of the grammar of OpenMetrics 1.0 that a page uses.
 var (
 	comment = regexp.MustCompile(`^# (HELP|TYPE|UNIT) ([a-z][a-z0-9_]*) (.+)$`)
 	point   = regexp.MustCompile(`^([a-z][a-z0-9_]*)((?:\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})?) ([0-9.e+-]+)$`)
 )
 
-// Every line is valid OpenMetrics. All lines of a family are together. A family has a help text, a
-// type, and its unit in the name, and its samples have the ending of its type.
+// Every line is valid OpenMetrics. All lines of a family are together. A family has a help text and
+// a type, and its name contains its unit. Its samples have the ending of its type.
 func TestAPageIsOpenMetrics(t *testing.T) {
 	text := string(fullPage().Text(OpenMetrics))
 	body, whole := strings.CutSuffix(text, "\n# EOF\n")

@@ -91,7 +91,7 @@ func (t *Tally) Job(j *job.Job) {
 	}
 	if j.State.Terminal() {
 		delete(t.attempts, j.ID)
-		if j.Tasks == nil { // of an array, only the tasks count
+		if j.Tasks == nil { // the tasks of an array count, but not the array itself
 			t.ended[j.State]++
 		}
 	}

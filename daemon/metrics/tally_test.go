@@ -85,7 +85,7 @@ func TestRestoredJobsCountFromNowOn(t *testing.T) {
 	}
 }
 
-// Of an array, only the tasks count.
+// The tasks of an array count, but not the array itself.
 func TestAnArrayIsItsTasks(t *testing.T) {
 	tally := NewTally()
 	tally.Job(&job.Job{ID: 1, State: job.Completed, Life: job.Life{Tasks: &job.Tasks{}}})

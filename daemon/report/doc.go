@@ -1,6 +1,6 @@
 // Package report sums up what jobs used and achieved: GPU-hours, memory, energy, waits, outcomes,
-// and how much of what they requested they used. It receives runs one after the other and keeps
-// only sums.
+// and the used part of the requested resources. It receives runs one after the other and keeps only
+// sums.
 //
 // Invariants, cited by tests:
 //

@@ -26,7 +26,7 @@ func (r *Ratio) add(used, asked, weight float64) {
 	}
 }
 
-// Efficiency says which part of what they requested runs used.
+// Efficiency says how much of the requested resources was used.
 type Efficiency struct {
 	GPU    Ratio // time in which the GPU computed, as a part of the observed time
 	GPUMem Ratio // peak GPU memory of its processes, as a part of the request
@@ -55,8 +55,8 @@ func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, fraction, seconds flo
 	}
 }
 
-// addHost adds memory and CPUs. A value of 0 counts as unknown, because no run does without memory
-// or CPU time.
+// addHost adds memory and CPUs. A value of 0 counts as unknown, because every run uses some memory
+// and CPU time.
 func (e *Efficiency) addHost(r *job.Run, ran time.Duration, part, seconds float64) {
 	a := &r.Attempt
 	if a.PeakMemBytes > 0 {

@@ -48,7 +48,7 @@ func TestInterruptions(t *testing.T) {
 	stopAt(40, 60, 0)
 	e.now = 50 * time.Second
 	launch(2, 170)
-	stopAt(80, 60, 30) // still continuing, so no progress
+	stopAt(80, 60, 30) // the job still ran its extra time, so it made no progress
 	launch(3, 200)
 	stopAt(150, 50, 90)
 	launch(4, 260)

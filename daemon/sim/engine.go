@@ -22,7 +22,7 @@ type Options struct {
 	Seed        uint64        // seed of random choices: preemptible jobs, predictions
 	Spread      bool          // jobs request the emptiest GPU
 	Check       bool          // the core checks itself after every step
-	Starts      int           // the expected start of every n-th job is asked for; 0: of no job
+	Starts      int           // n: every n-th job's expected start is asked for; 0: no start
 }
 
 // An engine is the environment in which the core runs.
@@ -156,8 +156,8 @@ func ceil(d time.Duration) time.Duration { return (d + tick - 1).Truncate(tick) 
 // between them, the scheduler counts as stuck.
 const maxIdleTicks = 100_000
 
-// runInstant advances the clock and handles the events of that instant: ends, arrivals, and a tick
-// if the core has requested one.
+// runInstant advances the clock to an instant and handles the events of that instant: ends,
+// arrivals, and a tick if the core has requested one.
 func (e *engine) runInstant(at time.Duration) error {
 	e.ledger.advance(at, e.machine.milli, e.arrived)
 	e.now = at

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// If a job is stopped twice, then before the second stop the job that caused the first stop has
-// ended, or has had its GPUs for a slice. (Invariant 10 of package sched. TestGoals checks that
+// If a job is stopped twice, the job that caused the first stop has ended before the second stop,
+// or has had its GPUs for a slice by then. (Invariant 10 of package sched. TestGoals checks that
 // stops are useful overall.)
 func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	for name, c := range map[string]sim.Setting{

@@ -93,7 +93,7 @@ type trials struct {
 	known map[string][]*sim.Outcome
 }
 
-// trialSettings shorten long scenarios. All others have their own settings.
+// trialSettings shorten long scenarios. All other scenarios have their own settings.
 var trialSettings = map[string]sim.Setting{
 	"steps":   {GPUs: 16, Days: 20},
 	"cluster": {GPUs: 32, Days: 7},
@@ -159,7 +159,7 @@ func (r *trials) preemptions(name string) float64 {
 
 func (r *trials) use(name, policy string) float64 { return r.mean(name, policy).Utilisation }
 
-// share returns a user's share of the GPU time in the two days that follow an arrival.
+// share returns a user's share of the GPU time in the two days after the time arrival.
 func (r *trials) share(name, user string, arrival time.Duration) float64 {
 	own, all := r.run(name, "fair")[0].GPUTime(user, sim.Span{From: arrival, To: arrival + 48*time.Hour})
 	return own / all

@@ -51,7 +51,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// While bob waits and ann has both GPUs, one of them should be bob's. Later both users have all
+// While bob waits and ann has both GPUs, bob should have one of the GPUs. Later both users have all
 // GPUs that they requested. Windows are an hour long.
 func TestFairness(t *testing.T) {
 	f := runAnnAndBob(t).FairnessBy(time.Hour)

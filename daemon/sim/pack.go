@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Pack lets jobs arrive in a random order until they request as many GPUs as the machine has,
-// multiplied by Arrived. No job ends. So the result shows how much of the machine can be allocated,
-// and thereby how well parts of GPUs are packed.
+// A Pack lets jobs arrive in a random order until they request Arrived times as many GPUs as the
+// machine has. No job ends. So the result shows how much of the machine can be allocated, and
+// thereby how well parts of GPUs are packed.
 type Pack struct {
 	Options
 	Arrived float64
@@ -41,7 +41,7 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 }
 
 // arrivalInterval is the time between the arrivals of two jobs. In that time a sample sees what the
-// first of them uses.
+// earlier job uses.
 const arrivalInterval = 5 * time.Minute
 
 // drawArrivals draws the jobs and their order. No job ends.

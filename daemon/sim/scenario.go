@@ -92,7 +92,7 @@ func drawTime(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
 
-// drawTailed draws a lognormal run time in whole seconds, at most high.
+// drawTailed draws a lognormal run time in whole seconds that does not exceed the argument high.
 func drawTailed(median time.Duration, sigma float64, high time.Duration, rng *rand.Rand) time.Duration {
 	run := time.Duration(float64(median) * math.Exp(sigma*rng.NormFloat64()))
 	return min(max(run, 10*time.Second), high).Truncate(time.Second)

@@ -81,8 +81,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// People request several times the time that they need, and one in ten a hundred times or more.
-// Public logs with requested times show the same.
+// People request several times the time that they need. One in ten requests a hundred times that
+// time or more. Public logs with requested times show the same.
 func TestCluster(t *testing.T) {
 	tr := scenario(t, "cluster", sim.Setting{Seed: 1})
 	var over []float64

@@ -26,8 +26,8 @@ func (s *Shares) quotas() job.Quotas {
 	return q
 }
 
-// A wave is a number of jobs of one GPU each that a user queues at the same time. jobs is that
-// number on a machine with eight GPUs.
+// A wave is a number of jobs of one GPU each that a user queues at the same time. The field jobs is
+// that number on a machine with eight GPUs.
 type wave struct {
 	user string
 	at   time.Duration

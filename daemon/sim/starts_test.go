@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// The first of three jobs on one GPU starts at once. The users of the others are told 1000 s and
-// 1512 s, and these jobs wait exactly that long.
+// The first of three jobs on one GPU starts at once. The users of the other two jobs are told 1000
+// s and 1512 s, and these jobs wait exactly that long.
 func TestStartsByHand(t *testing.T) {
 	o := options(t, "fifo", 1)
 	o.Predict, o.Starts = sim.Oracle, 1

@@ -158,7 +158,7 @@ func (l *swfReader) readJob(fields []string) error {
 	return nil
 }
 
-// makeName makes a name from a number in the log. If the number is missing, the name is fallback.
+// makeName makes a name from a number in the log. If the number is missing, it returns fallback.
 func makeName(what string, number float64, fallback string) string {
 	if number < 0 {
 		return fallback

@@ -17,8 +17,8 @@ type Job struct {
 	Batch       string        // name of a batch of the user; "": none
 }
 
-// work returns the job's GPU time in milli-GPU microseconds. Integers of this unit have room for
-// centuries.
+// work returns the job's GPU time in milli-GPU microseconds. An int64 can hold centuries in this
+// unit.
 func (j *Job) work() int64 { return j.Run.Microseconds() * int64(j.GPUMilli) }
 
 // A Trace is a list of jobs in order of submission.
@@ -54,7 +54,7 @@ func newTrace(origin time.Time, jobs []Job) Trace {
 	return t
 }
 
-// Gather turns processors into GPUs: each GPU stands for the given number of processors. A job gets
+// Gather turns processors into GPUs: each GPU replaces the given number of processors. A job gets
 // as many GPUs as its processors need.
 func (t Trace) Gather(processors int) Trace {
 	t.Jobs = slices.Clone(t.Jobs)

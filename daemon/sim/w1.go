@@ -7,8 +7,8 @@ import (
 )
 
 // W1 draws jobs from the trace of a large machine, so that they are a load for a small machine.
-// Arrival times are real. The jobs of each calendar day need as much time as the GPUs have,
-// multiplied by Load.
+// Arrival times are real. The jobs of each calendar day need Load times the time that the GPUs have
+// on that day.
 type W1 struct {
 	GPUs int
 	Load float64

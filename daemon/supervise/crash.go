@@ -27,8 +27,8 @@ const (
 
 	// A process that ends without a report, for example by SIGKILL or for lack of memory, is not
 	// counted as a crash. Systemd would restart such processes ten times a second, and each would
-	// open the state file. So a process that starts less than a second after another waits for
-	// soonPause.
+	// open the state file. So a process that starts less than a second after another waits for the
+	// time soonPause.
 	soon      = time.Second
 	soonPause = 500 * time.Millisecond
 )
@@ -97,7 +97,7 @@ func (c crashes) pause(now time.Time) time.Duration {
 	return retry.After(c.countSince(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// countSince returns how many crashes are not older than age.
+// countSince returns the number of crashes that are at most this old.
 func (c crashes) countSince(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {

@@ -89,8 +89,8 @@ func TestBeginningOverAndOver(t *testing.T) {
 	}
 }
 
-// If the file with the list of crashes has anything other than past times, that is ignored. A
-// process that ended without a report is not a crash.
+// If the file with the list of crashes contains anything other than past times, that content is
+// ignored. A process that ended without a report is not a crash.
 func TestCrashesFromABrokenList(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

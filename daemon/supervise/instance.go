@@ -24,7 +24,7 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// connectTime limits the first connection to systemd, and each search for files by tidy.
+// connectTime limits the first connection to systemd, and each search that tidy makes for files.
 const connectTime = 30 * time.Second
 
 // instance is one run of the scheduler with all its parts.
@@ -140,8 +140,8 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 // boundEvery is the time between two adjustments of the memory limits.
 const boundEvery = 10 * time.Second
 
-// boundMemory limits the garbage until ctx is done. It also returns memory to the system that is no
-// longer needed, for example after the state was read.
+// boundMemory limits the garbage until ctx is done. It also gives unneeded memory back to the
+// system, for example after the state was read.
 func (s *instance) boundMemory(ctx context.Context) {
 	goGC := ""
 	for _, kv := range s.opt.Environ {
@@ -185,7 +185,7 @@ func scheduledEnd(ctx context.Context) (job.Shutdown, error) {
 	return job.Shutdown{At: at, How: how}, err
 }
 
-// forget removes old ended jobs, by the limits of the settings in force.
+// forget removes old ended jobs, according to the limits of the settings in force.
 func (s *instance) forget(ctx context.Context) (int, error) {
 	l := s.cfg.Load().Limits
 	return s.store.Forget(ctx, store.History{UserBytes: l.UserHistory, Age: l.HistoryAge}, time.Now())

@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// noteWriter writes notes into the journals of jobs.
-// Users can't see the daemon's own log lines, which belong to root.
-// So systemd starts a process in the job's unit, as the job's user, that prints the note.
+// noteWriter writes notes into the journals of jobs. Users can't see the daemon's own log lines,
+// which belong to root. So systemd starts a process in the job's unit, as the job's user. That
+// process prints the note.
 //
-// That process belongs to the user, who can stop it and keep systemd waiting.
-// Notes to one job are therefore written one at a time, and notes to one user only a few at a time.
+// The process belongs to the user, who can stop it and keep systemd waiting. Notes to one job are
+// therefore written one at a time, and notes to one user only a few at a time.
 type noteWriter struct {
 	dir   string
 	scope units.Scope // which systemd runs the jobs
@@ -45,9 +45,9 @@ func newNoteWriter(dir string, u noteUnits, scope units.Scope) *noteWriter {
 // noteTime limits how long systemd may take to print a note.
 const noteTime = 5 * time.Second
 
-// noteRoom is the memory that printing a note needs at most.
-// This memory counts against the limits of the job and its slices.
-// A job with less memory left gets no note, because the kernel would kill it.
+// noteRoom is the most memory that printing a note needs. This memory counts against the limits of
+// the job and its slices. A job with less memory left gets no note: the kernel would kill the job
+// to make room.
 const noteRoom = 32 << 20
 
 // Open starts a process that runs commands for the job's user, in the same way as a process that

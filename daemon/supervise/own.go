@@ -45,7 +45,7 @@ func (o *Own) socket() string {
 	return o.Socket
 }
 
-// owner returns the check whether settings files belong to the right user.
+// owner returns the function that checks whether settings files belong to the right user.
 func (o *Own) owner() config.OwnerCheck {
 	if o == nil {
 		return config.RootOnly
@@ -136,8 +136,8 @@ func (o *Own) runDir() string {
 	return filepath.Dir(o.Socket)
 }
 
-// addChecks adds lines to health about what a user's scheduler can't enforce. If something is
-// missing that no user's scheduler can have, it does not count as broken.
+// addChecks adds lines to health about what a user's scheduler can't enforce. A part that no user's
+// scheduler can have does not count as broken.
 func (o *Own) addChecks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lostAfter is the time after which the jobs of a GPU that the driver reports as lost are ended. A
+// lostAfter is how long the driver must report a GPU as lost until the jobs of the GPU are ended. A
 // reload of the driver takes less time.
 const lostAfter = 10 * time.Second
 
@@ -70,13 +70,12 @@ var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
 }
 
-// strangers converts the setting for foreign processes on GPUs of others' jobs.
+// strangers converts the setting for foreign processes on GPUs of other users' jobs.
 var strangers = map[config.Strangers]site.Strangers{
 	config.StrangersShow: site.ShowStrangers, config.StrangersTell: site.TellStrangers, config.StrangersEnd: site.EndStrangers,
 }
 
-// inhibitedActions has the list for logind that belongs to each setting: what is prevented while
-// jobs run.
+// inhibitedActions has, for each setting, the actions that logind prevents while jobs run.
 var inhibitedActions = map[config.Inhibit]string{
 	config.InhibitSleep: "sleep:idle", config.InhibitShutdown: "shutdown:sleep:idle",
 }

@@ -85,7 +85,7 @@ after = "1h"
 grace = "5m"
 `
 
-// TestPolicy: each setting gets into the field of the policy that has its name.
+// TestPolicy: each setting gets into the policy's field of the same name.
 func TestPolicy(t *testing.T) {
 	cfg, _, err := config.Parse("f", []byte(policySettings))
 	if err != nil {

@@ -75,8 +75,8 @@ func (p *prover) groups(minor int) (gids []uint32) {
 	return gids
 }
 
-// verdict returns what the end of a test says about its GPU. If systemd could not execute the
-// program, or the kernel or an administrator ended it, it says nothing.
+// verdict returns what the end of a test says about its GPU. The end says nothing if systemd could
+// not execute the program, or if the kernel or an administrator ended the program.
 func verdict(s *units.Status) (gpu.Proof, string) {
 	told := printableLine(s.StatusText)
 	switch s.Result {

@@ -18,10 +18,10 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// sender sends messages about jobs to the recipients that the jobs' owners named, and lines to the
-// terminals of users who have processes on GPUs of others' jobs.
-// It decides what a message says, and which unit sends it.
-// The daemon itself opens no connection and starts no program for a message.
+// sender sends messages about jobs to the recipients that the jobs' owners named. It also sends
+// lines to the terminals of users who have processes on GPUs of other users' jobs. It decides what
+// a message says, and which unit sends it. The daemon itself opens no connection and starts no
+// program for a message.
 type sender struct {
 	Dir     string // directory of gpusched-notify's inputs; only root may write to it
 	Program string // absolute path of gpusched-notify

@@ -107,8 +107,8 @@ func TestWhoSends(t *testing.T) {
 	}
 }
 
-// A user is told on the terminals, by a process of that user's. If nobody could be told, the error
-// says why.
+// A user is told on the terminals, by a process that runs as that user. If nobody could be told,
+// the error says why.
 func TestUsersAreTold(t *testing.T) {
 	s, m := newSender(t)
 	if err := s.TellUser(t.Context(), 1002, "GPU 0 has belonged to job 12"); err != nil {

@@ -35,7 +35,7 @@ func (s *slurm) gpus(cfg *config.Config) site.GPUsOfSlurm {
 	return site.GPUsOfSlurm{Every: f.Every, Minors: f.Minors}
 }
 
-// check reports which GPUs are Slurm's.
+// check reports which GPUs belong to Slurm.
 func (s *slurm) check(cfg *config.Config) job.Check {
 	c := job.Check{Name: "slurm", Health: job.Healthy, Detail: "no slurmd is enabled or runs here: every GPU is for jobs of this scheduler"}
 	f := s.found.Load()

@@ -73,8 +73,8 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	}
 }
 
-// If slurmd runs and its settings can't be read, all GPUs are Slurm's, until an administrator says
-// that both schedulers share them.
+// If slurmd runs and its settings can't be read, all GPUs count as Slurm's own, until an
+// administrator says that both schedulers share them.
 func TestASlurmOfWhichNobodyKnows(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "sys/fs/cgroup/system.slice/slurmd.service"} {

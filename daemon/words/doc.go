@@ -12,8 +12,8 @@
 //
 // # Invariants
 //
-//  1. Each code that those packages use has a sentence here, which uses all arguments of the code.
-//     Each sentence here has a code that is used somewhere.
+//  1. Each code that daemon/core, daemon/sched or daemon/job uses has a sentence here, which uses
+//     all arguments of the code. Each sentence here has a code that is used somewhere.
 //  2. Each reason for waiting has a sentence for one GPU. A reason that several GPUs can share also
 //     has a sentence for all of them.
 //  3. A code without a sentence, such as one from a newer release, is printed as it is.

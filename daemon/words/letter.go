@@ -69,7 +69,7 @@ func whatHappened(event job.NotifyEvent, j *job.Job) string {
 	return cleanText(Result(j.Result))
 }
 
-// listFacts lists facts about the job. The facts that people ask about first come first.
+// listFacts lists facts about the job, beginning with those that people ask about first.
 func listFacts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
 	if tasks := taskCounts(j); tasks != "" {

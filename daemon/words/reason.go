@@ -242,8 +242,8 @@ func firstName(r job.Reason) string {
 	return r.Job.String()
 }
 
-// listHolders lists the jobs that have a GPU, as far as the reason names them. It adds the number
-// of the other jobs.
+// listHolders lists those jobs on a GPU that the reason names. It adds the number of the other jobs
+// on the GPU.
 func listHolders(r job.Reason) string {
 	list := jobNames(r)
 	if len(list) < 2 {

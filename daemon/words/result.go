@@ -80,8 +80,8 @@ func outcome(r *job.Result) (state, rest string) {
 }
 
 // outOfMemory returns why a job ran out of memory. It blames the job's own limit only if the job is
-// known to have reached that limit. The kernel also kills processes because of a limit above the
-// job's or a full machine, and systemd-oomd does so because of memory pressure.
+// known to have reached that limit. The kernel also kills processes if a limit for several jobs is
+// reached or the machine is full, and systemd-oomd kills processes because of memory pressure.
 func outOfMemory(r *job.Result) string {
 	limit := job.FormatSize(r.MemBytes)
 	own := "killed for going over its host memory limit of " + limit + " (ask for more with --mem)"

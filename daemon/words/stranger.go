@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Strangers returns the line for the terminals of a user whose processes use GPUs of others' jobs.
-// Times are in the machine's zone.
+// Strangers returns the line for the terminals of a user whose processes use GPUs of other users'
+// jobs. Times are in the machine's zone.
 func Strangers(s *job.Strangers, now time.Time) string {
 	var gpus, processes []string
 	belongs := " has belonged"
