@@ -31,7 +31,7 @@ func (c *ConfigCmd) Run(_ context.Context, a *cli.App) error {
 		return cli.Refuse(api.CodeUsage, "options come before it", "one machine is enough, and these are %d words", len(machine))
 	}
 	named := c.Label.Name != ""
-	if err := c.complete(a, usualName, "run 'gpusched ssh-config' on that machine"); err != nil {
+	if err := c.complete(a, usualName, "run 'gpusched ssh-config' on that machine", thenContainers); err != nil {
 		return err
 	}
 	host, err := os.Hostname()

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // A session gets the job's variables. Those of other sessions, and values that sshd could read
@@ -57,6 +60,27 @@ func TestRequestKey(t *testing.T) {
 	}
 	if key := requestKey("jupyter", long, 1<<62); len(key) > 64 {
 		t.Errorf("%q is too long", key)
+	}
+}
+
+// A listing answers each question with these jobs.
+type listing struct {
+	api.Engine
+	jobs []api.Job
+}
+
+func (l listing) Get(_ context.Context, _ *api.Route, _ string, _, out any) error {
+	out.(*api.ListReply).Jobs = l.jobs
+	return nil
+}
+
+// A job in a container is refused, since the image has neither sshd nor gpusched.
+func TestContainerIsNotEntered(t *testing.T) {
+	j := api.Job{ID: 7, State: job.Running}
+	j.ContainerEngine = contract.Podman
+	_, err := new(holder).untilRunning(t.Context(), &cli.App{Session: cli.Session{Client: listing{jobs: []api.Job{j}}}}, "gpusched")
+	if err == nil || !strings.Contains(err.Error(), "job 7 runs in a container, which ssh can't enter ('gpusched exec 7 -- bash'") {
+		t.Error(err)
 	}
 }
 

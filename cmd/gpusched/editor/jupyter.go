@@ -35,7 +35,8 @@ func (*JupyterCmd) About() cli.About {
 }
 
 func (c *JupyterCmd) Run(ctx context.Context, a *cli.App) error {
-	if err := c.complete(a, "jupyter", "type 'ssh HOST gpusched jupyter'"); err != nil {
+	if err := c.complete(a, "jupyter", "type 'ssh HOST gpusched jupyter'",
+		"'gpusched submit --image IMAGE -- jupyter lab --no-browser' runs it there"); err != nil {
 		return err
 	}
 	programs, args := c.programs(a)

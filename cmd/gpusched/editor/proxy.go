@@ -61,7 +61,7 @@ func (c *ProxyCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.Refuse(api.CodeUsage, "to run a command in a job, use 'gpusched exec'",
 			"'gpusched proxy' takes no command: the job waits for connections")
 	}
-	if err := c.complete(a, usualName, "name that machine in the ProxyCommand on your computer"); err != nil {
+	if err := c.complete(a, usualName, "name that machine in the ProxyCommand on your computer", thenContainers); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -82,9 +82,12 @@ func (c *ProxyCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.ExitStatus(status)
 }
 
+// thenContainers says how those who enter a job by ssh use containers.
+const thenContainers = "run containers in the job once you are there, such as with 'apptainer exec --nv'"
+
 // complete fills in the defaults, and refuses what makes no sense for the job that is queued. The
-// argument there says how to get a job of another machine.
-func (c *holder) complete(a *cli.App, name, there string) error {
+// arguments there and inImage say how to get a job of another machine, and one in a container.
+func (c *holder) complete(a *cli.App, name, there, inImage string) error {
 	c.Label.Name, c.Idle = cmp.Or(c.Label.Name, name), cmp.Or(c.Idle, usualIdle)
 	switch {
 	case c.Host != "" || a.Host != "":
@@ -93,8 +96,7 @@ func (c *holder) complete(a *cli.App, name, there string) error {
 		return cli.Refuse(api.CodeUsage, "type 'screen' after you have connected",
 			"--screen makes no sense here: the job has no terminal")
 	case c.IsContainer():
-		return cli.Refuse(api.CodeUsage, "run containers in the job once you are there, such as with 'apptainer exec --nv'",
-			"--image makes no sense here: sshd and the editor's own programs are not in the image")
+		return cli.Refuse(api.CodeUsage, inImage, "--image makes no sense here: gpusched's own program in the job is not in the image")
 	}
 	return nil
 }
@@ -109,6 +111,11 @@ func (c *holder) untilRunning(ctx context.Context, a *cli.App, self string) (api
 	var j api.Job
 	for range tries {
 		found, latest, err := c.find(ctx, a)
+		if found.ContainerEngine != "" {
+			name := cli.NameOfJob(found)
+			return j, cli.Refuse(api.CodeConflict, "'gpusched exec "+name+" -- bash' opens a shell in it; --name names another job",
+				"job %s runs in a container, which ssh can't enter", name)
+		}
 		if err == nil && found.ID == 0 {
 			found, err = c.Queue(ctx, a, requestKey("proxy", c.Label.Name, latest), []string{self, HoldCommand, c.Idle.String()}, nil)
 		}
