@@ -49,7 +49,7 @@ esac
 `
 	podmanSays = `{"version":{"Version":"5.4.2"},"host":{"security":{"rootless":true}},"registries":{},
 "store":{"graphDriverName":"overlay","graphRoot":"/home/a/.local/share/containers/storage","graphStatus":{"Backing Filesystem":"extfs"}}}`
-	dockerSays = `{"ServerVersion":"26.1.5","CgroupDriver":"systemd","CgroupVersion":"2","SecurityOptions":["name=seccomp,profile=default"]}`
+	dockerSays = `{"ServerVersion":"26.1.5","CgroupDriver":"systemd","CgroupVersion":"2","SecurityOptions":["name=seccomp,profile=default"],"CDISpecDirs":["/etc/cdi"]}`
 )
 
 // machine returns an App on a machine that has Podman, Docker and all that they need. Its files are
@@ -103,9 +103,9 @@ func TestContainer(t *testing.T) {
 		"a path":          {both, ContainerOptions{Image: "./x.sif"}, "", contract.Container{Engine: contract.Apptainer, Image: "/work/x.sif"}, ""},
 		"for Apptainer":   {both, ContainerOptions{Image: "oras://r/i"}, "", contract.Container{Engine: contract.Apptainer, Image: "oras://r/i"}, "the job pulls the image oras://r/i when it starts, unless Apptainer's cache has it"},
 		"without Podman":  {both, ContainerOptions{Image: "python:3"}, "podman", contract.Container{Engine: contract.Apptainer, Image: "docker://python:3"}, "the job pulls the image docker://python:3"},
-		"Docker":          {docker, ContainerOptions{Image: "here"}, "", contract.Container{Engine: contract.Docker, Image: "here"}, ""},
-		"Docker, to pull": {docker, ContainerOptions{Image: "alpine"}, "", contract.Container{Engine: contract.Docker, Image: "alpine"}, "the job pulls it"},
-		"mounts": {docker, ContainerOptions{Image: "here", Mount: []string{"data", "data:/mnt:ro", "data:ro", "/:/host:rw", "~/work:/w/"}}, "", contract.Container{Engine: contract.Docker, Image: "here", Mounts: []contract.Mount{
+		"Docker":          {docker, ContainerOptions{Image: "here"}, "", contract.Container{Engine: contract.Docker, Image: "here", CDI: true}, ""},
+		"Docker, to pull": {docker, ContainerOptions{Image: "alpine"}, "", contract.Container{Engine: contract.Docker, Image: "alpine", CDI: true}, "the job pulls it"},
+		"mounts": {docker, ContainerOptions{Image: "here", Mount: []string{"data", "data:/mnt:ro", "data:ro", "/:/host:rw", "~/work:/w/"}}, "", contract.Container{Engine: contract.Docker, Image: "here", CDI: true, Mounts: []contract.Mount{
 			{Source: "/work/data", Target: "/work/data"}, {Source: "/work/data", Target: "/mnt", ReadOnly: true}, {Source: "/work/data", Target: "/work/data", ReadOnly: true},
 			{Source: "/", Target: "/host"}, {Source: "/work", Target: "/w"},
 		}}, ""},
@@ -122,6 +122,22 @@ func TestContainer(t *testing.T) {
 		a.Err.W.Flush()
 		if err != nil || !reflect.DeepEqual(got, c.want) || !strings.Contains(said.String(), c.note) || c.note == "" && said.Len() > 0 {
 			t.Errorf("%s: %v, it says %q\n%+v\nwant\n%+v", name, err, said, got, c.want)
+		}
+	}
+}
+
+// Without CDI, Docker brings no libraries of the driver. The submitter is told.
+func TestDockerWithoutCDI(t *testing.T) {
+	for _, gpus := range []bool{true, false} {
+		a, dir, said := machine(t, &site{engines: []contract.Engine{contract.Docker}})
+		if err := os.WriteFile(filepath.Join(dir, "bin/docker.info"), []byte(strings.ReplaceAll(dockerSays, "CDISpecDirs", "Other")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := ContainerOptions{Image: "here"}
+		c, err := o.Container(t.Context(), a, ContainerJob{Dir: dir, GPUs: gpus})
+		a.Err.W.Flush()
+		if err != nil || c.CDI && gpus || strings.Contains(said.String(), "the image must have the driver's libraries") != gpus {
+			t.Errorf("GPUs %t: %+v, %v, it says %q", gpus, c, err, said)
 		}
 	}
 }
@@ -278,7 +294,7 @@ func TestEngineStates(t *testing.T) {
 		}
 	}
 	os.Remove(filepath.Join(dir, "etc/cdi/nvidia.yaml"))
-	if got := states()[2]; !strings.HasPrefix(got, "docker: containers can't get GPUs on this machine") {
+	if got := states()[2]; !strings.HasPrefix(got, "docker: the image must have the driver's libraries") {
 		t.Errorf("%q", got)
 	}
 }

@@ -221,7 +221,7 @@ func (at *host) state(ctx context.Context, e contract.Engine) (detail string, fa
 		return "version " + info.Version.Version + ": " + works, cmp.Or(err, at.checkCDI())
 	case contract.Docker:
 		info, err := at.dockerReady(ctx)
-		return "version " + info.ServerVersion + ": " + works, cmp.Or(err, at.checkCDI(), at.checkRunc(ctx))
+		return "version " + info.ServerVersion + ": " + works, cmp.Or(err, at.checkLibraries(&info), at.checkRunc(ctx))
 	}
 	if !IsThere("/", at.Root, "/dev/fuse") {
 		fault = cli.Refuse(api.CodeUsage, "modprobe fuse", "there is no /dev/fuse, so Apptainer unpacks a whole .sif file at each start")
@@ -250,6 +250,7 @@ type dockerInfo struct {
 	CgroupDriver, CgroupVersion string
 	ServerVersion               string
 	SecurityOptions             []string
+	CDISpecDirs                 []string // none: Docker does not read CDI files
 	ServerErrors                []string
 }
 
@@ -279,13 +280,26 @@ func (at *host) dockerReady(ctx context.Context) (info dockerInfo, err error) {
 	return info, nil
 }
 
+// checkLibraries returns an error if Docker brings no libraries of the driver into a container that
+// gets GPUs. The container then gets only the nodes of the GPUs.
+func (at *host) checkLibraries(info *dockerInfo) error {
+	if !at.gpus || len(info.CDISpecDirs) > 0 && hasCDI(at.Root) {
+		return nil
+	}
+	return cli.Refuse(api.CodeUsage, `ask an administrator for Docker 25 or later with "features": {"cdi": true} in /etc/docker/daemon.json, `+
+		"the package nvidia-container-toolkit and 'nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml'",
+		"the image must have the driver's libraries (libcuda.so.1) or get them with --mount: Docker brings none into containers here")
+}
+
 // docker finds out whether Docker can run an image.
 func (at *host) docker(ctx context.Context, c *contract.Container) error {
-	if _, err := at.dockerReady(ctx); err != nil {
+	info, err := at.dockerReady(ctx)
+	if err != nil {
 		return err
 	}
-	if err := at.checkCDI(); err != nil {
-		return err
+	lacks := at.checkLibraries(&info)
+	if c.CDI = lacks == nil && hasCDI(at.Root); lacks != nil {
+		at.NoteOnce(lacks.Error())
 	}
 	there, err := at.hasImage(ctx, "docker", "image", "inspect", c.Image)
 	if err != nil || there {
