@@ -12,7 +12,7 @@
 //     daemon, and systemd refuses a second start under the same name.
 //  4. Device entries are numeric. They contain the GPUs of the attempt and no others, and never the
 //     probe node.
-//  5. Decode depends on the status alone, not on earlier ones: the same status always gives the
+//  5. Decode depends on the status alone, not on earlier statuses: the same status always gives the
 //     same answer.
 //  6. A job may exit with any number. So an exit status means a launch failure only if the launcher
 //     also reported that failure, and a failure of systemd only if nothing shows that the launcher

@@ -1,8 +1,8 @@
 // Package fakenvml builds, with the machine's C compiler, a libnvidia-ml.so.1 and a libcuda.so.1
-// that need neither GPU nor driver, and simcuda, a program that behaves like a CUDA program. Tests
-// and the demo run the real child, the real NVML binding and real processes with them.
+// that need neither GPU nor driver, and simcuda, a program that behaves like a CUDA program. With
+// these, tests and the demo run the real child, the real NVML binding and real processes.
 //
-// They use a state directory (FAKENVML_DIR, by default DefaultDir):
+// The libraries and simcuda use a state directory (FAKENVML_DIR, by default DefaultDir):
 //
 //	gpus      a line per GPU of key=value pairs; without the file, four A100 of 80 GiB
 //	claims/   a file <pid>-<minor> per process and GPU: the bytes that it holds, then
@@ -28,11 +28,11 @@
 //	error         calls return this code
 //	cuda          the result of cuInit, -1: the GPU computes wrong sums, -2: cuInit never returns
 //	unified       1: the GPU uses the host's memory, which the driver does not report, as on a GB10
-//	mem_node      above 0: the NUMA node that its memory is, as on a GH200
+//	mem_node      above 0: the NUMA node that the GPU's memory forms, as on a GH200
 //	slow_ms       duration of each call
 //	energy_ms     additional duration of reading the energy
 //	island        GPUs with the same number above 0 have NVLinks to each other
-//	lanes         number of NVLinks to each of them
+//	lanes         number of NVLinks to each other GPU of the island
 //	nvswitch      1: lanes lead to a switch
 //	numa          node, -1: unknown
 //	bridge, pcie  host bridge and PCIe switch that GPUs with the same number above 0 share
@@ -45,8 +45,8 @@
 //
 //  1. The library exports every name that nvml.h declares. So a test that builds it without a name
 //     (see Build) reliably finds callers that do not check for that name.
-//  2. The claim of a process that has ended does not count unless it is a ghost. Each program that
-//     finds such a claim deletes it, if it may.
+//  2. The claim of a process that has ended counts only if it is a ghost. Each program that finds
+//     such a claim deletes it, if it may.
 //  3. free + used + reserved = total, and free is never negative.
 //  4. simcuda takes memory on all its GPUs or on none, and never more than is free.
 //

@@ -14,7 +14,7 @@ type survey struct {
 	ports []*port
 }
 
-// A port is a GPU with the other ends of its active NVLinks.
+// A port is a GPU, with the numbers of its active NVLinks to other GPUs and to switches.
 type port struct {
 	index    int
 	slot     string

@@ -171,8 +171,8 @@ func resolveFirstLink(path string) string {
 }
 
 // emptyMountPoint returns the last existing directory on the way to a missing path, if a file
-// system may be missing there. That is so if the directory is an automount point, or if it is empty
-// and this account can't have removed anything from it.
+// system may be missing there. A file system may be missing if the directory is an automount point,
+// or if it is empty and this account can't have removed anything from it.
 func emptyMountPoint(path string) string {
 	if !errors.Is(unix.Access(path, unix.F_OK), unix.ENOENT) {
 		return ""
@@ -212,7 +212,7 @@ func mountedByHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmountedPoint returns the mount point above the path that the table lists, if nothing is mounted
+// unmountedPoint returns the mount point in the table that is above the path, if nothing is mounted
 // at that mount point and its directory is empty; otherwise "". Both tables spell paths in the same
 // way.
 func unmountedPoint(path, table, mounted string) string {

@@ -17,10 +17,10 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 // sets the variable, even to nothing, that value stays.
 const pythonUnbuffered = "PYTHONUNBUFFERED"
 
-// Environment returns the job's environment, with or without an active device filter. The base is
-// the environment of the unit (or, in mode contract.EnvLogin, what the login shell made of it).
-// Entries without a name are left out. If a name occurs several times, the last entry counts. Bytes
-// are unchanged.
+// Environment returns the job's environment, with or without an active device filter. The argument
+// base is the environment of the unit (or, in mode contract.EnvLogin, what the login shell made of
+// it). Entries without a name are left out. If a name occurs several times, the last entry counts.
+// Bytes are unchanged.
 //
 //	inherit  the submitter's variables; from the base those about the unit, those
 //	         that a site sets for every job (not PATH and locale), and home and user
