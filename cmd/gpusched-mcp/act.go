@@ -92,9 +92,9 @@ func (t *tools) addActing(s *mcp.Server) {
 	each(api.RouteResume, "Let suspended jobs continue.", false)
 }
 
-// mayAct refuses to act on another user's job, whatever the rights
-// of the user who runs this server. The agent of an administrator
-// reads names and output that other users wrote (invariant 6).
+// mayAct refuses to act on another user's job, whatever the rights of the user who runs this
+// server. The agent of an administrator reads names and output that other users wrote, and might
+// obey them (invariant 6).
 func (t *tools) mayAct(ctx context.Context, id string) error {
 	if t.others {
 		return nil

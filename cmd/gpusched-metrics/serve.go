@@ -99,9 +99,9 @@ func ask(r *http.Request, client *api.Client, format metrics.Format, slots chan 
 	return page, true
 }
 
-// refuse returns the status and the reason if a request must be
-// refused. The check of the Host header protects against DNS rebinding:
-// a page whose host name was made to resolve to this machine.
+// refuse returns the status and the reason if a request must be refused. The check of the Host
+// header protects against DNS rebinding, which makes the host name of a foreign page resolve to
+// this machine.
 func refuse(r *http.Request) (status int, why string) {
 	switch {
 	case !loopback.Is(r.Host):

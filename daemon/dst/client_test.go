@@ -156,7 +156,8 @@ func (w *World) try(c *submission) {
 	}, again)
 }
 
-// sendCommand sends the entry's command about a job. details draws the rest of the command.
+// sendCommand sends the entry's command about a job. The function details draws the rest of the
+// command.
 func (w *World) sendCommand(e *Entry, details func(*job.Command, *dice)) {
 	c := w.subs[e.Job]
 	if c == nil || c.id == 0 {

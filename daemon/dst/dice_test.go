@@ -9,7 +9,7 @@ import (
 type dice struct{ pcg rand.PCG }
 
 // roll returns the dice for one thing. The arguments, a word and numbers, identify the thing. Each
-// run with the same seed gives it the same random numbers, whatever else happens.
+// run with the same seed gives the thing the same random numbers, whatever else happens.
 func (w *World) roll(what string, keys ...uint64) *dice {
 	h := uint64(14695981039346656037)
 	for i := range len(what) {

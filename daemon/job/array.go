@@ -292,7 +292,7 @@ func mayBegin(s string, offset int) bool {
 }
 
 // closingOffset returns the offset at which the bracket or quotation mark at the beginning of s is
-// closed. It returns 0 if s begins with neither of these, or if it is not closed.
+// closed. It returns 0 if s does not begin with such a mark, or if nothing closes the mark.
 func closingOffset(s string) int {
 	if strings.IndexByte(marks, s[0]) >= 0 {
 		return strings.IndexByte(s[1:], s[0]) + 1

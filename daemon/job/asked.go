@@ -38,8 +38,8 @@ func Asked(l *Label, r *Request) []Ask {
 	return list
 }
 
-// Asked returns the options that a change sets. If it removes an option, the value is
-// "none".
+// Asked returns the options that a change sets. If the change removes an option, the option's value
+// is "none".
 func (c *Change) Asked() (list []Ask) {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {

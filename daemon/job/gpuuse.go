@@ -61,7 +61,8 @@ func (u GPUUse) MeanBytes() int64 {
 	return -1
 }
 
-// Joules returns the job's share of the GPU's energy while the energy was known; -1: unknown.
+// Joules returns the job's share of the GPU's energy, for the time for which the energy is known;
+// -1: unknown.
 func (u GPUUse) Joules() float64 {
 	if u.Metered <= 0 {
 		return -1

@@ -230,8 +230,8 @@ const (
 	maxModules    = 64
 )
 
-// checkSetup checks the form of what a job does before its command. Only the job's user can find
-// out whether the environments exist.
+// checkSetup checks the form of a job's set-up, which runs before the command. Only the job's user
+// can find out whether the environments exist.
 func checkSetup(s *contract.Setup, p *Problems) {
 	if len(s.Command) > maxSetupBytes || strings.IndexByte(s.Command, 0) >= 0 {
 		p.add("usage/setup", maxSetupBytes)

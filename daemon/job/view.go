@@ -177,8 +177,8 @@ type GPUProcess struct {
 	Job       ID     `json:"job,omitempty"`   // 0: a foreign process
 	Stray     bool   `json:"stray,omitempty"` // the process is outside its job's unit
 
-	// For a foreign process on a GPU of another user's job: when its user was told, and the time at
-	// which the user was told that it is ended.
+	// For a foreign process on a GPU of another user's job: when its user was told, and when the
+	// process is ended, as its user was told.
 	ToldAt time.Time `json:"told_at,omitzero"`
 	EndsAt time.Time `json:"ends_at,omitzero"`
 }

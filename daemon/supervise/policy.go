@@ -35,8 +35,8 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	}, nil
 }
 
-// policy converts a configuration into the core's policy,
-// for a machine with ram bytes of memory and this many CPUs.
+// policy converts a configuration into the core's policy, for a machine with this much memory (ram)
+// and this many CPUs.
 func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 	j, g := cfg.Jobs, cfg.GPUs
 	hostCPUs, hostMem := j.CPUs.Of(int64(cpus)), ram-cfg.Daemon.HostMemReserve.Of(ram)

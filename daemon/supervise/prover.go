@@ -26,7 +26,7 @@ type prover struct {
 }
 
 // proveTime exceeds the unit's own limit of 21 s by more than a busy systemd takes to answer. It
-// matters if the unit outlives SIGKILL.
+// matters only if the unit outlives SIGKILL.
 const proveTime = time.Minute
 
 // uvm is the node that CUDA needs in addition to those of the GPU.

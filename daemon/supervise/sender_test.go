@@ -70,9 +70,9 @@ func owedMessage(wish job.Notify) (job.Notification, *job.Job) {
 	return job.Notification{Job: 7, Event: job.NotifyEnd, Which: 1, UID: 1001, Way: wish.Way, At: time.Unix(5, 0)}, j
 }
 
-// Invariants 6 and 7: a process of the user contacts the user's recipient, and a process of nobody
-// contacts the site's webhook. Other users can't read any address or URL, and no file is left
-// behind.
+// Invariants 6 and 7: a process of the user contacts the user's recipient, and a process of the
+// account nobody contacts the site's webhook. Other users can't read any address or URL, and no
+// file is left behind.
 func TestWhoSends(t *testing.T) {
 	for _, c := range []struct {
 		wish   job.Notify
