@@ -27,7 +27,7 @@ esac
 `
 
 type completer struct {
-	dir   string // directory with the only gpusched in PATH, and a few files
+	dir   string // directory that contains the only gpusched in PATH, and a few files
 	asked string
 }
 
@@ -44,8 +44,8 @@ func newCompleter(t *testing.T) completer {
 	return c
 }
 
-// run runs a script in a shell. It returns the sorted lines of its output, and the words for which
-// the program had to offer candidates.
+// run runs a script in a shell. It returns the sorted lines that the script printed, and the words
+// with which the script asked fakeProgram for candidates.
 func (c completer) run(t *testing.T, shell string, args ...string) (lines []string, asked string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), shell, args...)

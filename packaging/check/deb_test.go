@@ -14,7 +14,7 @@ import (
 
 func TestLintianFindsNothing(t *testing.T) {
 	deb := built(t, "*.deb")
-	// An ordinary user can read this copy.
+	// lintian runs as an ordinary user, who can read only this copy.
 	dir, err := os.MkdirTemp("", "gpusched-lintian-")
 	if err != nil {
 		t.Fatal(err)
@@ -120,9 +120,9 @@ func TestMaintainerScriptsParse(t *testing.T) {
 	}
 }
 
-// TestProgramsAreLinkedAsPromised: all programs except one are static, so that they start whatever
-// the state of the libraries. gpusched-nvml looks up each function of the driver when it first
-// calls the function. It therefore starts with an old driver that lacks a function.
+// TestProgramsAreLinkedAsPromised: all programs except one are static, so that they start even if
+// the machine's libraries are broken. gpusched-nvml looks up a function of the driver only when it
+// first calls the function. It therefore also starts with an old driver that lacks a function.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
 	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-slurm", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-mcp", "usr/libexec/gpusched/gpusched-metrics"} {

@@ -78,9 +78,9 @@ func TestLifeOfThePackage(t *testing.T) {
 	}
 }
 
-// TestRemoval: the removal scripts of both packages stop everything,
-// even units that are off by default, and remove node_exporter's file.
-// A new installation starts the daemon again; try-restart would not.
+// TestRemoval: the removal scripts of both packages stop everything, even units that are off by
+// default, and remove node_exporter's file. A new installation starts the daemon again, which
+// 'systemctl try-restart' would not do.
 func TestRemoval(t *testing.T) {
 	l := newLife(t, 3*time.Minute)
 	l.install(built(t, "*.deb"))
@@ -109,10 +109,10 @@ type machineWithJob struct {
 	ctx        context.Context
 	m          *vm.Machine
 	id         string
-	invocation string // invocation id of the unit of the job
+	invocation string // invocation id of the job's unit
 }
 
-// newLife boots a box. All commands in the box together may take at most limit.
+// newLife boots a box. The limit is the time that all commands in the box together may take.
 func newLife(t *testing.T, limit time.Duration) *machineWithJob {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), "the life of the package", limit)
@@ -145,7 +145,8 @@ func (l *machineWithJob) install(deb string) {
 	}
 }
 
-// checkUnits checks what 'systemctl is-active' and 'systemctl is-enabled' print about both units.
+// checkUnits checks what 'systemctl is-active' and 'systemctl is-enabled' print about the daemon's
+// socket and service.
 func (l *machineWithJob) checkUnits(active, enabled string) {
 	l.t.Helper()
 	for _, unit := range []string{"gpusched.socket", "gpusched.service"} {
@@ -188,7 +189,7 @@ func (l *machineWithJob) jobGoesOn() {
 	}
 }
 
-// version builds a package with the same files but another version.
+// version builds a package that has the same files and the version v.
 func (l *machineWithJob) version(v string) string {
 	l.t.Helper()
 	dir := l.t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestInstallForOneUser: 'make install-user' installs the programs and user units in a home. It
+// TestInstallForOneUser: 'make install-user' installs the programs and user units in a home. This
 // needs neither root nor a package.
 func TestInstallForOneUser(t *testing.T) {
 	home := t.TempDir()

@@ -31,7 +31,7 @@ func TestCompletionOfTheRealProgram(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasAPage: every program that people call has a manual page.
+// TestEveryCommandHasAPage: the commands that people use most have manual pages.
 func TestEveryCommandHasAPage(t *testing.T) {
 	dir := extractDeb(t)
 	pages, err := filepath.Glob(filepath.Join(dir, "usr/share/man/man1/gpusched-*.1.gz"))

@@ -131,9 +131,9 @@ func TestOnlyWhatThereIsIsAsked(t *testing.T) {
 	}
 }
 
-// TestPrometheus: a real Prometheus scrapes the real program over
-// loopback. It parses every metric family as OpenMetrics, evaluates each
-// query of the dashboard, and fires an alert when the daemon is gone.
+// TestPrometheus: a real Prometheus scrapes the real program over loopback. Prometheus parses every
+// metric family as OpenMetrics, evaluates each query of the dashboard, and fires an alert when the
+// daemon is gone.
 func TestPrometheus(t *testing.T) {
 	backend := &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 0, UUID: "GPU-a", State: job.GPUFree}}}}}
 	socket, stop := controlSocket(t, backend)
@@ -206,7 +206,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// startMetrics runs the packaged gpusched-metrics as systemd would, and returns its address.
+// startMetrics runs the packaged gpusched-metrics as systemd would run it, and returns its address.
 func startMetrics(t *testing.T, socket string) string {
 	t.Helper()
 	l := loopback(t)
@@ -321,7 +321,7 @@ func (p prometheus) waitFor(t *testing.T, query string) {
 }
 
 // TestNodeExporterTakesTheFile: node_exporter serves the textfile together with its own metrics.
-// gpusched uses none of node_exporter's names.
+// gpusched's metrics have none of the names of node_exporter's metrics.
 func TestNodeExporterTakesTheFile(t *testing.T) {
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // TestPackagesAreReproducible builds both packages again from a copy of the tree at another path,
-// and compares the bytes. The second build has a build cache without our own code, except the
-// packing tools. The cache has the compiled standard library and other modules. The test therefore
-// does not show that these are reproducible.
+// and compares the bytes. The build cache of the second build contains the compiled standard
+// library and other modules, but none of our own code except the packing tools. The test therefore
+// does not show that the standard library and the other modules are reproducible.
 func TestPackagesAreReproducible(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "elsewhere")
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -38,8 +38,8 @@ func TestPackagesAreReproducible(t *testing.T) {
 	}
 }
 
-// othersIn makes a build cache with the compiled standard library and other modules, because they
-// take minutes to compile. The cache contains nothing of our own.
+// othersIn makes a build cache that contains the compiled standard library and other modules, which
+// take minutes to compile, but nothing of our own.
 func othersIn(t *testing.T, cache string) string {
 	t.Helper()
 	const others = `{{if not (and .Module .Module.Main)}}{{.Export}}{{end}}`
@@ -63,10 +63,10 @@ func othersIn(t *testing.T, cache string) string {
 	}
 	made := t.TempDir()
 	for _, path := range actions {
-		action, err := os.ReadFile(path) // the file has "v1", the action, its output, and more
+		action, err := os.ReadFile(path) // the file contains "v1", the action, its output, and more
 		f := strings.Fields(string(action))
 		if err != nil || len(f) < 3 || !wanted[f[2]] {
-			continue // the entry belongs to another program
+			continue // the output is not one of the wanted ones
 		}
 		for _, name := range []string{f[1] + "-a", f[2] + "-d"} {
 			copyEntry(t, filepath.Join(cache, name[:2], name), filepath.Join(made, name[:2], name))
@@ -116,8 +116,8 @@ func epoch(t *testing.T) string {
 	return strings.TrimSpace(output(t, "rpm", "-qp", "--qf", "%{BUILDTIME}", built(t, "*.rpm")))
 }
 
-// commit returns the commit from which the package in dist was built, as its daemon reports it. The
-// copy of the tree has no history.
+// commit returns the commit from which the package in dist was built. It asks the daemon in the
+// package, because the copy of the tree has no git history.
 func commit(t *testing.T) string {
 	t.Helper()
 	f := strings.Fields(output(t, filepath.Join(extractDeb(t), "usr/sbin/gpuschedd"), "--version"))

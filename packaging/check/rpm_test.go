@@ -32,8 +32,8 @@ func TestRPMSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// TestRPMHasWhatTheDebHas compares the file lists of both packages. It ignores places that differ
-// between Debian's and Fedora's families of systems.
+// TestRPMHasWhatTheDebHas compares the file lists of both packages. It ignores paths that differ
+// between the Debian and the Fedora family.
 func TestRPMHasWhatTheDebHas(t *testing.T) {
 	deb := map[string]bool{}
 	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {

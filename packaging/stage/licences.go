@@ -19,7 +19,7 @@ import (
 type module struct{ Path, Version, Dir string }
 
 // stageLicences collects the notices of Go and of every module whose code is in one of the
-// programs. Most of their licences require this.
+// programs. Most of the modules' licences require this.
 func stageLicences(o options) error {
 	modules, err := linkedModules()
 	if err != nil {

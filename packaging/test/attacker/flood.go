@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// floods are requests that cost the daemon more effort than the sender.
+// floods are requests that cost the daemon more effort than they cost the sender.
 var floods = map[string][]byte{
 	"list":   request("GET", "/v1/jobs?ended=10000&reasons=1", "", ""),
 	"ids":    request("GET", "/v1/jobs?ids=1-10000", "", ""),
@@ -44,9 +44,9 @@ func clients(kind string) int {
 // counts are the results of a flood.
 type counts struct{ sent, answered, turned, open, most atomic.Int64 }
 
-// sendFlood sends one request again and again on many connections. "hold" opens connections, sends
-// half a line and keeps the connections open. "crowd" does the same with 10 000 connections. "drip"
-// keeps sending single bytes.
+// sendFlood sends one request again and again on many connections. The kind "hold" opens
+// connections, sends half a line on each and keeps them open. "crowd" does the same with 10 000
+// connections. "drip" keeps sending single bytes.
 func sendFlood(kind string, d time.Duration) {
 	end := time.Now().Add(d)
 	var n counts

@@ -16,8 +16,8 @@ import (
 
 const socket = "/run/gpusched/gpusched.sock"
 
-// These are the statuses of connections without an answer: cut if the connection ended, and mute if
-// it did not.
+// The status cut is that of a connection that ended without an answer. The status mute is that of a
+// connection that stayed open without an answer.
 const (
 	cut  = 0
 	mute = -1

@@ -19,7 +19,7 @@ func identity(id string) {
 	const subject = "forged identity"
 	cancel := request("POST", "/v1/jobs/"+id+"/cancel", "", "{}")
 
-	// Try it as root of a new user namespace.
+	// The next request is sent as root of a new user namespace.
 	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"},
 		asRoot(syscall.CLONE_NEWUSER))
 	printAttempt(subject, "root of a user namespace pauses a GPU", err != nil ||
@@ -28,7 +28,7 @@ func identity(id string) {
 	printDenied(subject, "credentials of root with a message", forgeCredentials(0))
 	printDenied(subject, "credentials of another's process", forgeCredentials(1001))
 
-	// Try it with a process name that looks like lines of /proc/PID/status.
+	// The next request comes from a process whose name looks like lines of /proc/PID/status.
 	name := [16]byte{}
 	copy(name[:], "x\nUid:\t0\t0\t0\t0")
 	unix.Prctl(unix.PR_SET_NAME, uintptrOf(&name), 0, 0, 0)

@@ -110,7 +110,7 @@ func tryOpen(path string, flags int) error {
 	return err
 }
 
-// leaveGroup tries to leave the job's control group and to change others.
+// leaveGroup tries to leave the job's control group and to change other control groups.
 func leaveGroup(id string, pid int) {
 	const subject = "control groups"
 	const root = "/sys/fs/cgroup/"
@@ -151,8 +151,8 @@ func leaveGroup(id string, pid int) {
 	}
 }
 
-// hitProcesses tries to read and change other processes: those of the other job, the daemon, and
-// init.
+// hitProcesses tries to read and change other processes: the processes of the other job, the
+// daemon, and init.
 func hitProcesses(pid int) {
 	const subject = "others' processes"
 	for _, p := range []int{pid, parentOfAll("gpuschedd"), parentOfAll("gpusched-nvml"), 1} {
@@ -195,7 +195,7 @@ func hitProcesses(pid int) {
 	}
 }
 
-// parentOfAll returns the pid of a process with a name.
+// parentOfAll returns the pid of a process that has the given name.
 func parentOfAll(name string) int {
 	found, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, path := range found {
@@ -211,7 +211,7 @@ func parentOfAll(name string) int {
 // becomeOther tries to become another account.
 func becomeOther(dir string) {
 	const subject = "privileges"
-	if os.Getuid() != 0 { // root of a user namespace may do these things to itself
+	if os.Getuid() != 0 { // root of a user namespace may take other ids of that namespace
 		for _, id := range []int{0, 1001} {
 			printDenied(subject, fmt.Sprint("setuid ", id), raw(unix.SYS_SETRESUID, id, id, id))
 			printDenied(subject, fmt.Sprint("setgid ", id), raw(unix.SYS_SETRESGID, id, id, id))
@@ -315,9 +315,9 @@ func attackFiles(id string, pid int) {
 }
 
 // sendNotifications sends the service manager notifications about other units. The service manager
-// refuses silently. sendNotifications therefore checks after each one what the service manager
-// recorded: another main process or a descriptor for our unit, or anything for the other unit.
-// Notifications that harm only the job itself, such as WATCHDOG=trigger, are left out.
+// refuses silently. sendNotifications therefore checks after each notification what the service
+// manager recorded: another main process or a descriptor for our unit, or anything for the other
+// unit. It sends no notification that harms only the job itself, such as WATCHDOG=trigger.
 func sendNotifications(id string, pid int) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchLaunches attacks every process of another account's job from its first moment. At first the
-// process runs systemd's code, then the launcher, then the command.
+// watchLaunches attacks every process of another account's job as soon as the process exists. At
+// first the process runs systemd's code, then the launcher, then the command.
 func watchLaunches(d time.Duration) {
 	const subject = "processes being launched"
 	own := fmt.Sprint("gpujobs-u", os.Getuid(), ".slice")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sayStopping runs as a job. It tells the service manager at once that it is stopping, keeps asking
-// for more time to stop, and runs forever.
+// sayStopping runs as a job. At once it tells the service manager that the job is stopping. It
+// keeps asking for more time to stop, and never ends.
 func sayStopping() {
 	signal.Ignore(syscall.SIGTERM)
 	to := &unix.SockaddrUnix{Name: "/run/systemd/notify"}

@@ -23,14 +23,15 @@ func (e *LateError) Error() string {
 // Unwrap makes errors.Is(err, context.DeadlineExceeded) true for a LateError.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
-// For returns a context that ends after limit. Cause then returns an error that says which wait
-// ended. Call stop when the wait is over.
+// For returns a context that ends when the limit is over. Cause then returns an error that says
+// which wait ended. The caller calls stop when the wait is over.
 func For(ctx context.Context, what string, limit time.Duration) (bounded context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &LateError{what, limit})
 }
 
 // Cause returns the reason why a wait under ctx failed with err. If ctx has ended, the reason is
-// the cause of its end; err is added if it says more. Cause returns nil if err is nil.
+// the cause of its end. Cause adds err to this reason if err says more. Cause returns nil if err is
+// nil.
 func Cause(ctx context.Context, err error) error {
 	why := context.Cause(ctx)
 	switch {
@@ -42,8 +43,9 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls check until it reports ok, for at most limit. The argument every is the pause between
-// two calls. An error from Until quotes what the last call saw. An error of a call ends the wait.
+// Until calls the function check until check reports ok, for at most limit. The argument every is
+// the pause between two calls. If a call returns an error, the wait ends. An error from Until
+// quotes what the last call saw.
 func Until(ctx context.Context, description string, limit, every time.Duration,
 	check func(context.Context) (seen string, ok bool, err error)) error {
 	return Watch(ctx, description, limit, func(ctx context.Context) error {
@@ -81,9 +83,9 @@ func Watch(ctx context.Context, description string, limit time.Duration, pause f
 	}
 }
 
-// Output runs a command for at most limit and returns its standard output. Before that, each
-// function in the list set may change the command. An error contains the last lines of the output
-// and wraps any *exec.ExitError.
+// Output runs a command for at most limit and returns its standard output. Before it starts the
+// command, it calls the functions in the argument set, which may change the command. An error
+// contains the last lines of the output and wraps any *exec.ExitError.
 func Output(ctx context.Context, limit time.Duration, argv []string, set ...func(*exec.Cmd)) (string, error) {
 	ctx, stop := For(ctx, strings.Join(argv, " "), limit)
 	defer stop()
@@ -105,8 +107,8 @@ func Output(ctx context.Context, limit time.Duration, argv []string, set ...func
 }
 
 const (
-	// patience limits how long a command's background
-	// processes may keep its output open after its end.
+	// patience limits how long the background processes of a command may keep its output open after
+	// its end.
 	patience = 5 * time.Second
 	// lastLines is the number of output lines that an error quotes.
 	lastLines = 20

@@ -163,8 +163,8 @@ func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	return found
 }
 
-// isOurs reports whether a name is a function of package await.
-// The package calls its own functions without a package name.
+// isOurs reports whether an unqualified name is the name of a function of package await. The
+// package calls its own functions without a package name.
 func isOurs(name string) bool {
 	return slices.Contains([]string{"For", "Until", "Watch", "Output"}, name)
 }

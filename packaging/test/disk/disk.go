@@ -21,7 +21,7 @@ type Disk struct {
 
 	mu      sync.Mutex
 	file    *os.File
-	newest  map[int64][]byte // whole blocks with all writes since the last flush, by number
+	newest  map[int64][]byte // blocks by number, with all writes since the last flush
 	pending []write          // the same writes one by one, oldest first
 	flushes int
 	planned *plan // action after one of the next writes; nil for none
@@ -170,10 +170,10 @@ func (d *Disk) Cut(probability float64) (Loss, error) {
 	return loss, err
 }
 
-// CutCopy copies the disk to path in the state that a Cut right after a later write would leave.
-// The disk itself does not change. Write number 1 is the next write. The function moment is called
-// right after the write. Only one call may run at a time, and the disk serves no request during the
-// copy.
+// CutCopy waits for a later write and copies the disk to path. The copy is in the state that a Cut
+// right after that write would leave. The disk itself does not change. The argument write is the
+// number of the write: 1 is the next one. CutCopy calls the function moment right after the write.
+// Only one CutCopy may run at a time, and the disk serves no request during the copy.
 func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss,
 	err error) {
 	done := make(chan struct{})

@@ -72,8 +72,8 @@ func TestRandom(t *testing.T) {
 	d := open(t, blocks)
 	r := rand.New(rand.NewPCG(1, 2))
 	now := make([]byte, blocks*blockSize) // bytes that a read must return
-	durable := bytes.Clone(now)           // bytes that a cut must keep in blocks without later writes
-	var written [blocks]bool              // written since the last flush
+	durable := bytes.Clone(now)           // flushed bytes; a cut must keep them in blocks that are not in written
+	var written [blocks]bool              // blocks that were written since the last flush
 	for step := range 3000 {
 		switch r.IntN(12) {
 		case 0:
@@ -117,7 +117,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// Invariants 2 and 3: a cut that loses everything, keeps everything, or keeps a part.
+// Invariants 2 and 3: one cut loses everything, one keeps everything, and one keeps a part.
 func TestCut(t *testing.T) {
 	for _, keep := range []float64{0, 0.5, 1} {
 		d := open(t, 1000)
@@ -153,8 +153,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// The context of a CutCopy ends before a write. CutCopy
-// gives up, and later writes do not trigger it.
+// The context of a CutCopy ends before a write. CutCopy gives up, and a later write does not call
+// its function moment.
 func TestCutCopyGivenUp(t *testing.T) {
 	d := open(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -45,7 +45,7 @@ const (
 )
 
 // A Server serves a disk on a socket. A client may be silent while it has nothing to read or write.
-// The server waits for it until the client ends, or until Close.
+// The server waits for the client's next request until the client ends or Close is called.
 type Server struct {
 	disk   *Disk
 	listen net.Listener
@@ -129,15 +129,15 @@ type client struct {
 	w *bufio.Writer
 }
 
-// put writes numbers in the protocol's byte order. If a
-// write fails, the writer returns the error from Flush.
+// put writes numbers in the protocol's byte order. If a write fails, a later Flush of the client's
+// writer returns the error.
 func (c client) put(values ...any) {
 	for _, v := range values {
 		binary.Write(c.w, binary.BigEndian, v)
 	}
 }
 
-// handshake returns nil when the client has asked to begin.
+// handshake returns nil when the client has asked to begin with its requests.
 func (c client) handshake(size int64) error {
 	c.put(uint64(magicInit), uint64(magicOption), uint16(flagsServer))
 	if err := c.w.Flush(); err != nil {
@@ -171,7 +171,8 @@ func (c client) handshake(size int64) error {
 	}
 }
 
-// answerOption answers one option, and reports whether requests follow.
+// answerOption answers one option of the handshake. It reports whether the client's requests
+// follow.
 func (c client) answerOption(option uint32, size int64) (begin bool, err error) {
 	switch option {
 	case optExportName:

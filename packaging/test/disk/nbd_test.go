@@ -60,7 +60,7 @@ func connect(t *testing.T, socket string) *guest {
 	return g
 }
 
-// Requests are answered in their order. A flush makes all earlier writes durable.
+// The server answers requests in their order. A flush makes all earlier writes durable.
 func TestNBD(t *testing.T) {
 	d := open(t, 4)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -98,8 +98,8 @@ func TestNBD(t *testing.T) {
 	}
 }
 
-// A client that does not leave, such as a QEMU that
-// hangs in the kernel, is disconnected and reported.
+// A client does not leave, as when QEMU hangs in the kernel. Close disconnects it and returns an
+// error.
 func TestNBDClientStays(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := Serve(open(t, 4), socket)

@@ -31,7 +31,7 @@ type line struct {
 	code   int      // expected exit status
 	prints []string // expected parts of its output; several spaces or line breaks count as one space
 	again  bool     // the output must equal the earlier output of the same line
-	once   string   // shell condition to wait for before typing
+	once   string   // shell condition that must hold before the line is typed
 }
 
 // A typist types a line as a user and returns its exit
@@ -108,7 +108,7 @@ func (p *player) step(ctx context.Context, s step) bool {
 	for _, l := range s.lines {
 		fault := p.line(ctx, l)
 		if ctx.Err() != nil {
-			return false // after an interrupt the line's result means nothing
+			return false // after an interrupt the result of the line means nothing
 		}
 		if fault != "" {
 			fmt.Fprintf(p.out, "     WRONG: %s\n", fault)

@@ -103,7 +103,8 @@ func runRequest(ctx context.Context, req request, line *progress.Line) (int, err
 	return code, errors.Join(err, closeErr)
 }
 
-// serve installs the parts that the request names in the machine and runs the request's command.
+// serve installs in the machine the parts that the request names. It then runs the request's
+// command.
 func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOptions, line *progress.Line) (int,
 	error) {
 	line.Say("machine: installing what is to run in it")
@@ -120,7 +121,7 @@ func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOp
 	return runOnTerminal(ctx, m, req.argv)
 }
 
-// phase runs one part of the work. It logs how long the part took, unless its name is empty.
+// phase does one part of the work. It logs how long that part took, unless the name is empty.
 func (r request) phase(name string, work func() error) error {
 	began := time.Now()
 	err := work()
@@ -130,7 +131,7 @@ func (r request) phase(name string, work func() error) error {
 	return err
 }
 
-// installs returns the name of the installation phase, or "" if nothing is installed.
+// installs returns the name of the installation phase, or "" if the request installs nothing.
 func (r request) installs() string {
 	var parts []string
 	if r.fakeGPUs {
@@ -184,8 +185,8 @@ func runOnTerminal(ctx context.Context, m *vm.Machine, argv []string) (int, erro
 	return 0, err
 }
 
-// command returns argv as a command in the machine. If we are on a terminal, the command has a
-// terminal in the machine. The function restore resets our terminal.
+// command returns a command that runs argv in the machine. If we are on a terminal, the command has
+// a terminal in the machine. The function restore resets our terminal.
 func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
 	if !onTerminal() {
 		return m.Command(ctx, "", argv...), func() {}, nil

@@ -13,7 +13,7 @@ func TestParse(t *testing.T) {
 		args  []string
 		kind  vm.Kind
 		argv  []string
-		gpus  int // number of lines for GPUs; only islands have such lines
+		gpus  int // number of GPU lines in the request; only islands have such lines
 		fake  bool
 		suite vm.Suite
 		more  []string // further packages in the image

@@ -31,7 +31,7 @@ type request struct {
 	deb      string
 	tree     string
 	fakeGPUs bool
-	gpus     []string // lines of GPUs; nil means the fake library's defaults
+	gpus     []string // one line for each GPU; nil means the fake library's defaults
 	copies   []string // each HOST:GUEST
 	argv     []string // command to run; nil means a shell
 	demo     bool     // plays the demo instead of argv
@@ -127,8 +127,8 @@ func (r *request) takeWords(words []string) error {
 	return nil
 }
 
-// checkFile returns an error if the file to install is
-// not a regular file. It runs before all slow steps.
+// checkFile returns an error if the file to install is not a regular file. It is called before the
+// slow steps.
 func (r request) checkFile() error {
 	path := r.deb + r.tree
 	if path == "" {

@@ -5,15 +5,15 @@ import "github.com/gpusched/gpusched/packaging/test/vm"
 const (
 	// unitOfJob1 prints the main process of job 1 and the invocation id of its unit.
 	unitOfJob1 = "systemctl show -p MainPID,InvocationID gpujob-1"
-	// seen succeeds once the scheduler has sampled the GPUs since its start.
+	// seen succeeds if the scheduler has sampled the GPUs since its start.
 	seen = "gpusched why 3 | grep -q 'held by job 1'"
 )
 
 // These are the three jobs in their expected states.
 var all = []string{"1 alice train running 0,1", "2 bob eval running 2", "3 bob wide queued (2)"}
 
-// demoSteps returns the steps of the demo. They show what the first page of the README promises,
-// with two accounts and four GPUs of 80 GiB.
+// demoSteps returns the steps of the demo. With two accounts and four GPUs of 80 GiB, they show
+// what the first page of the README promises.
 func demoSteps(kind vm.Kind) []step {
 	glance := "Every user can see the scheduler, the GPUs and the jobs at a glance"
 	if kind == vm.Box {

@@ -67,7 +67,7 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 		say(err.Error())
 		return failure(s.name + ": " + err.Error())
 	}
-	if s.nice { // also set the session's priority, because the kernel shares the processors among sessions first
+	if s.nice { // the session's priority too, because the kernel shares the processors among sessions first
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte("19"), 0)
 	}
 	var t tally
@@ -97,16 +97,16 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	return t
 }
 
-// prepare starts the stage's command in a separate
-// session, so that an interrupt reaches all its processes.
+// prepare makes the stage's command start in a separate session, so that an interrupt reaches all
+// its processes.
 func (s stage) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = closeLimit
 }
 
-// read prints the lines of gotestsum as they arrive and counts
-// its tests. It returns the lines of any other command.
+// read reads the output of the stage's command. If the command is gotestsum, read prints its lines
+// as they arrive and counts its tests. It returns the lines of any other command.
 func (s stage) read(from io.Reader, say func(line string)) (t tally, held []string) {
 	lines := bufio.NewReader(from)
 	for {

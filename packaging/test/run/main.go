@@ -54,8 +54,8 @@ func choose(names []string) (chosen []stage, err error) {
 }
 
 // run runs the stages and reports whether all passed. The phases run one after another, the lanes
-// of a phase at the same time, and the stages of a lane one by one. A phase does not wait for a
-// lane of an earlier phase whose stages have a lower priority (nice).
+// of a phase at the same time, and the stages of a lane one by one. If the stages of a lane have a
+// lower priority (nice), later phases do not wait for that lane.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
 	var beside sync.WaitGroup
@@ -102,8 +102,8 @@ func (r *report) runLane(ctx context.Context, lane []stage) {
 	}
 }
 
-// result runs a stage and returns its result. If a
-// stage that it needs has failed, the stage is not run.
+// result runs a stage and returns its result. It does not run the stage if another stage that the
+// stage needs has failed.
 func (r *report) result(ctx context.Context, s stage) tally {
 	for _, need := range s.needs {
 		r.mu.Lock()
@@ -119,7 +119,7 @@ func (r *report) result(ctx context.Context, s stage) tally {
 	return s.run(ctx, func(line string) { r.printLine("", s.name, line) })
 }
 
-// printLine prints a line of a stage.
+// printLine prints a line about a stage.
 func (r *report) printLine(word, stage, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 )
 
 // packageWithoutRaces is a package whose tests run independent simulated worlds in parallel.
-// Nothing else in it starts a goroutine.
+// Nothing else in that package starts a goroutine.
 const packageWithoutRaces = "./daemon/dst"
 
 // This list contains expensive tests that start no goroutine themselves, although their packages
-// have goroutines. They read the sources, parse lines, build a program (without the detector), look
-// at pages in a browser, or use the simulated Slurm, which starts a program for each command. Under
-// the race detector they take ten times as long, so only stages without it run them.
+// have goroutines. The tests read the sources, parse lines, build a program (without the detector),
+// look at pages in a browser, or use the simulated Slurm, which starts a program for each command.
+// Under the race detector they take ten times as long, so only stages without it run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"TestEverySentenceIsListed", "TestExamplesRun",
@@ -41,8 +41,8 @@ var goScripts = []string{
 // scriptsDir is the directory of the scripts of cmd/gpusched/client.
 const scriptsDir = "cmd/gpusched/client/testdata/script"
 
-// withoutRace returns a pattern for -skip. It matches the tests that the race stage leaves out of
-// the packages with goroutines.
+// withoutRace returns a pattern for the option -skip. The pattern matches tests of packages with
+// goroutines that the race stage does not run.
 func withoutRace(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, scriptsDir, "*.txt"))
 	if err != nil {
@@ -60,7 +60,7 @@ func withoutRace(root string) (string, error) {
 // A pkg is a package of the module together with its tests.
 type pkg struct {
 	path string // path as 'go test' takes it
-	race bool   // part of the programs, and starts goroutines or needs cgo, like the race detector
+	race bool   // is part of the programs, and starts goroutines or needs cgo, which the race detector needs too
 	cgo  bool   // imports NVIDIA's C library, or our package that wraps it
 }
 

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// sumsUp is a stage whose command prints the given output of gotestsum.
+// sumsUp returns a stage whose command prints the given output of gotestsum.
 func sumsUp(name string, status int, lines ...string) stage {
 	return stage{name: name, tests: true, argv: []string{"sh", "-c", `s=$1; shift; printf '%s\n' "$@"; exit $s`, "sh",
 		fmt.Sprint(status), strings.Join(lines, "\n")}}
@@ -61,8 +61,8 @@ func TestRunSumsUp(t *testing.T) {
 	}
 }
 
-// The real gotestsum runs on a package that the test makes. It prints failures, skips and its
-// summary in the form that run parses.
+// The real gotestsum runs on a package that the test makes. gotestsum prints failures, skips and
+// its summary in the form that run parses.
 func TestRealGotestsum(t *testing.T) {
 	t.Chdir("../../..")
 	for _, tt := range []struct {
@@ -95,8 +95,8 @@ func TestRealGotestsum(t *testing.T) {
 	}
 }
 
-// A stage leaves a process behind that is not killed at
-// the end of the stage. This does not delay the run.
+// A stage leaves a process behind, and nothing kills the process at the end of the stage. This does
+// not delay the run.
 func TestALeftoverHoldsNothingUp(t *testing.T) {
 	defer func(before time.Duration) { closeLimit = before }(closeLimit)
 	closeLimit = time.Millisecond
@@ -107,7 +107,7 @@ func TestALeftoverHoldsNothingUp(t *testing.T) {
 	s := stage{name: "s", tests: true, argv: []string{"sh", "-c",
 		"setsid sleep 1000 & echo $! > " + file + "; echo DONE 1 test in 1s; echo left; cat " + pipe}}
 	var said []string
-	got := s.run(t.Context(), func(line string) { // the write to pipe ends the stage; this line came before
+	got := s.run(t.Context(), func(line string) { // this function writes to the named pipe, which ends the stage
 		said = append(said, line)
 		if err := os.WriteFile(pipe, nil, 0); err != nil {
 			t.Error(err)
@@ -160,7 +160,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// A lane with a lower priority (nice) continues during later phases.
+// Later phases do not wait for a lane with a lower priority (nice).
 func TestANicedLaneHoldsUpNoPhase(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
@@ -255,8 +255,8 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	}
 }
 
-// The race stage tests every package with goroutines. It tests no other packages: even without the
-// detector, their tests are slow.
+// The race stage tests every package with goroutines. It tests no other packages, because their
+// tests are slow even without the detector.
 func TestRacePackages(t *testing.T) {
 	list, err := listPackages("../../..")
 	if err != nil {
@@ -325,7 +325,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// fuzz.sh fails if an input fails or if nothing is fuzzed. It does not fail when its time is up.
+// fuzz.sh fails if a test fails on an input, or if there is nothing to fuzz. It does not fail when
+// its time is up.
 func TestFuzzScript(t *testing.T) {
 	dir := t.TempDir()
 	fake := "#!/bin/sh\ncase $1 in env) echo / ;; *) printf '#!/bin/sh\nprintf \"\n$SAID\"; exit $STATUS' >$5; chmod +x $5 ;; esac\n"

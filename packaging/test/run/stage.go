@@ -11,8 +11,8 @@ type stage struct {
 	name  string
 	what  string // description for people
 	argv  []string
-	phase int      // one of building, packing, boxes and after
-	lane  string   // stages of one lane run one by one; lanes of a phase run at the same time
+	phase int      // building, packing, boxes or after
+	lane  string   // stages of one lane run one by one, lanes of a phase at the same time
 	needs []string // stages that must have passed
 	nice  bool     // runs at a lower priority than the test machines
 	tests bool     // argv runs gotestsum, so tests are counted
@@ -25,8 +25,8 @@ const (
 	groupAll  = "test-all" // make test-all
 )
 
-// Phases of a run, in order. The tests of the last phase have
-// time limits that they would exceed while four boxes run.
+// These are the phases of a run, in order. The tests of the last phase have time limits, which they
+// would exceed while four boxes run.
 const (
 	building = iota
 	packing
@@ -48,26 +48,26 @@ const withSlurm = "^Test(SlurmEngine|Migrate|Snakemake)$"
 // withContainers matches the tests that share a box with container engines.
 const withContainers = "^TestInContainer"
 
-// This pattern matches the tests of attacks and of kills at random moments. They take a fifth of
-// the suite's time.
+// This pattern matches the tests of attacks, and the tests that kill processes at random moments.
+// Together they take a fifth of the suite's time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
 
-// This table lists packages whose tests compute for a long time. They have no time limits that they
-// would exceed while four boxes run.
+// This table lists packages whose tests compute for a long time. These tests have no time limits
+// that they would exceed while four boxes run.
 var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim"}
 
 // stages returns the stages of each group. The argument root is the directory of the repository.
 // The stages that build and pack are in both groups.
 //
-// Five stages repeat tests of other stages, each for a reason:
-//   - race repeats the tests of packages with goroutines under the race detector. With an empty
-//     cache this would add ten minutes to make test;
-//   - box13 repeats the tests of the boxes whose results another systemd or Slurm could change;
-//   - emulated repeats TestAttackerJob, because only the emulated machine has all control group
+// Five stages of test-all run tests that other stages run too, each for a reason:
+//   - race runs the tests of packages with goroutines under the race detector. With an empty cache
+//     this would add ten minutes to make test;
+//   - box13 runs those tests of the boxes whose results another systemd or Slurm could change;
+//   - emulated runs TestAttackerJob, because only the emulated machine has all control group
 //     controllers;
 //   - fuzz starts from the stored inputs, which other stages run as tests;
-//   - the stage machines repeats a dozen tests of its packages that need no machine. They take no
-//     time.
+//   - the stage "machines" runs whole packages. A dozen of their tests need no machine, and the
+//     stage "unit" runs these too. They take no time.
 func stages(root string) (map[string][]stage, error) {
 	list, err := listPackages(root)
 	if err != nil {
@@ -93,7 +93,7 @@ func stages(root string) (map[string][]stage, error) {
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
 		niced(goTest("compute", "packages that only compute", "compute", computing...)),
-		// The lint stage runs vet on all packages with all tags.
+		// The lint stage runs vet on all packages with all tags, so this stage does not.
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
 	})
@@ -121,7 +121,7 @@ func stages(root string) (map[string][]stage, error) {
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
 			"-tags", "machine", "./packaging/test/suite/", "-machine", "emulated")),
-		// This stage is the last of the lane that ends first.
+		// This stage comes last in its lane, because that lane ends first.
 		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "emulated",
 			"-tags", "packages", "./packaging/check/"))),
 	})
@@ -156,8 +156,9 @@ func inBox(name, what string, args ...string) stage {
 	return needsPackage(goTest(name, what, name, args...))
 }
 
-// raceFlags turn the race detector on, but not for SQLite. SQLite is C code translated to Go, and
-// only one goroutine at a time runs it. The detector would make it twelve times as slow.
+// raceFlags turn the race detector on, but not for SQLite. SQLite is C code that was translated to
+// Go, and only one goroutine at a time runs it. The detector would make SQLite twelve times as
+// slow.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/...=-race=false"}
 
 func in(phase int, s stage) stage {

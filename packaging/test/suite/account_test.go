@@ -19,10 +19,10 @@ func removeAtEnd(t *testing.T, names ...string) {
 	})
 }
 
-// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and a
-// new account gets its uid. The old jobs do not run as the new account. The new
-// account can neither act on the old jobs nor read their commands, even after
-// they have ended. An administrator finds them by the name of the old account.
+// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and a new account gets the
+// same uid. The old jobs do not run as the new account. The new account can neither act on the old
+// jobs nor read their commands, even after the jobs have ended. An administrator finds the jobs by
+// the name of the old account.
 func TestNumberOfARemovedAccount(t *testing.T) {
 	begin(t)
 	removeAtEnd(t, "kate", "liam")
@@ -67,7 +67,7 @@ func TestNumberOfARemovedAccount(t *testing.T) {
 }
 
 // TestRenamedAccount: an account with a new name looks like a new account that got the same uid.
-// Only an administrator can tell gpusched that it is the same account.
+// Only an administrator can tell gpusched that this is still the old account.
 func TestRenamedAccount(t *testing.T) {
 	begin(t)
 	removeAtEnd(t, "mia", "mimi")
@@ -85,9 +85,9 @@ func TestRenamedAccount(t *testing.T) {
 	}
 }
 
-// TestReleaseFindsARenamedAccount: if a release is the first to notice
-// that an account has a new name, it holds the account's jobs and asks
-// the administrator. Jobs that their user had held stay held.
+// TestReleaseFindsARenamedAccount: if 'gpusched release' is the first to notice that an account has
+// a new name, it holds the account's jobs and asks the administrator. Jobs that their user had held
+// stay held.
 func TestReleaseFindsARenamedAccount(t *testing.T) {
 	begin(t)
 	removeAtEnd(t, "nora", "noemi")
@@ -107,10 +107,10 @@ func TestReleaseFindsARenamedAccount(t *testing.T) {
 	sh(t, "", "cd /; setpriv --reuid 2012 --regid 2012 --clear-groups gpusched release "+held+"; gpusched wait "+held)
 }
 
-// TestNumberOfADirectory: at each start of a job, the daemon asks the directory
-// which account has the job's uid. While the directory does not answer, the job
-// waits and says so. If another account takes over the uid, it gets nothing of
-// the old account, even if the daemon looked up the old name a moment ago.
+// TestNumberOfADirectory: at each start of a job, the daemon asks the directory which account has
+// the job's uid. While the directory does not answer, the job waits and 'gpusched why' says so. If
+// another account takes over the uid, that account gets nothing of the old account, even if the
+// daemon looked up the old name a moment ago.
 func TestNumberOfADirectory(t *testing.T) {
 	begin(t)
 	addDirectory(t)
@@ -123,7 +123,7 @@ func TestNumberOfADirectory(t *testing.T) {
 	poll(t, "job "+late+" says so", func() bool {
 		return strings.Contains(sh(t, "", "gpusched why "+late), "does not say whether uid 70001 is still dora")
 	})
-	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // the reload retries
+	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // then the daemon asks again
 	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd")
 	mustFail(t, "", "sleep 1; gpusched release "+secret, 1, "account dora is gone: uid 70001 is liam's now")
 	if out := sh(t, "", "gpusched why "+secret); !strings.Contains(out, "account dora is gone: uid 70001 is liam's now") {

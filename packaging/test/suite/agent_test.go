@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// agent is a script that runs 'gpusched mcp' with the script's arguments. It makes one tool call for
-// each line of its input and prints the answers.
+// agent is a script that runs 'gpusched mcp' with the script's arguments. For each line of its
+// input, the script makes one tool call and prints the answer.
 const agent = `#!/bin/bash
 coproc M { gpusched mcp "$@"; }
 ask() { printf '%s\n' "$1" >&"${M[1]}"; }

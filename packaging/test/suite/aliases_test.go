@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// seedFiles creates the files that the examples use: scripts that print their arguments, a virtual
-// environment and a conda environment.
+// seedFiles creates the files that the lines of TestOtherToolsNames use: scripts that print their
+// arguments, a virtual environment and a conda environment.
 const seedFiles = `cd; rm -rf seeds ~/miniconda3; mkdir -p seeds/venv/bin ~/miniconda3/conda-meta ~/miniconda3/condabin ~/miniconda3/bin
 e=~/miniconda3/envs/myenv; mkdir -p $e/conda-meta $e/bin ~/.local/bin; ln -sf /usr/bin/python3 $e/bin/python; ln -sf /usr/bin/python3 ~/.local/bin/python
 printf '#!/bin/sh\n' >~/miniconda3/bin/conda; chmod 755 ~/miniconda3/bin/conda; ln -s /usr/bin/python3 ~/miniconda3/bin/python

@@ -10,7 +10,7 @@ import (
 
 // TestAttachAgain: a user who attaches again after a broken connection sees the last screenful of
 // the job's terminal. Several terminals can be attached at once. All of them stay attached during
-// the job's next attempt and exit with its status.
+// the job's next attempt and exit with the status of that attempt.
 func TestAttachAgain(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "alice", "tmux -L again kill-server; gpusched cancel name:again; rm -f again.sh") })
@@ -63,8 +63,8 @@ func TestAttachAgain(t *testing.T) {
 	}
 }
 
-// TestRunWithoutATerminal: run gives its job no input, even if its own stdin has some. Commands
-// that need a terminal say so and queue nothing.
+// TestRunWithoutATerminal: 'gpusched run' gives its job no input, even if there is some on its own
+// stdin. Commands that need a terminal say so and queue nothing.
 func TestRunWithoutATerminal(t *testing.T) {
 	begin(t)
 	for _, from := range []string{"</dev/null", "<<<typed", "<&-"} {

@@ -83,8 +83,8 @@ func measureDuring(t *testing.T, what string, action func()) {
 	}
 }
 
-// openFiles calls a function (happens). It returns the maximum number of files that the daemon had
-// open during the call, less the number before.
+// openFiles calls the function happens. It returns how many files the daemon had open at most
+// during the call, less the number before the call.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()
 	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"
@@ -100,8 +100,8 @@ func openFiles(t *testing.T, happens func()) int {
 	return most - before
 }
 
-// rawBytes returns the first character of a text that must not reach a terminal, or "". Such
-// characters are invisible direction marks, and control characters other than newline.
+// rawBytes returns the first character of a text that is dangerous on a terminal, or "" if there is
+// none. Such characters are invisible direction marks, and control characters other than newline.
 func rawBytes(text string) string {
 	for _, r := range text {
 		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {

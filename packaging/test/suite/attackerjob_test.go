@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAttackerJob: a job cannot reach other GPUs, control groups, processes, accounts or their
-// files, not even as root of its own namespaces.
+// TestAttackerJob: a job cannot reach other GPUs, control groups, processes and accounts, nor the
+// files of other accounts, not even as root of its own namespaces.
 func TestAttackerJob(t *testing.T) {
 	victim, pid := attacker(t)
 	id := submit(t, "bob", fmt.Sprintf("--gpu-ids 0 -- %s inside %d %s", attackerPath, victim, pid))
@@ -117,9 +117,9 @@ func TestAttackerCommands(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d %d", array, waiting))
 }
 
-// TestAttackerStopping: jobs tell systemd that they are stopping and
-// extend their timeout, while systemd is kept busy. These jobs still count
-// as running, delay no start of another job, and end when they should.
+// TestAttackerStopping: jobs tell systemd that they are stopping and extend their timeout, while
+// the test keeps systemd busy. These jobs still count as running, delay no start of another job,
+// and end when they should.
 func TestAttackerStopping(t *testing.T) {
 	attacker(t)
 	noise := "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Dump >/dev/null"
@@ -150,13 +150,14 @@ func TestAttackerStopping(t *testing.T) {
 	mustEnd(t, wait(t, limited), "timed-out", "3s")
 	cancel(t, "bob", stopped)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
-	sh(t, "", "pkill -KILL -u bob -x attacker") // it would take too long to wait until their grace is over
+	sh(t, "", "pkill -KILL -u bob -x attacker") // it would take too long to wait until the tasks' grace is over
 	wait(t, array)
 }
 
-// startEscape starts a job of bob's on GPU 0. A process of the job that uses the GPU asks PID 1 to
-// move it into bob's user manager, as 'systemd-run --user --scope' does. The process then tries
-// which nodes it can open. It returns the job and the process.
+// startEscape starts a job of bob's on GPU 0. A script in the job starts a process that uses the
+// GPU. The script asks PID 1 to move both into bob's user manager, as 'systemd-run --user --scope'
+// does, and then tries to open another GPU. startEscape returns the job and the pid of the process
+// on the GPU.
 func startEscape(t *testing.T) (id int64, pid string) {
 	t.Helper()
 	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
@@ -183,8 +184,8 @@ chmod +x ~/escape.sh`)
 	return id, pid
 }
 
-// TestAttackerEscape: a process that has left its job's unit still counts as part of the job, and
-// is killed before the GPU is reassigned.
+// TestAttackerEscape: a process that has left the unit of its job still counts as part of the job.
+// The process is killed before another job gets the GPU.
 func TestAttackerEscape(t *testing.T) {
 	begin(t)
 	id, pid := startEscape(t)
@@ -204,8 +205,8 @@ func TestAttackerEscape(t *testing.T) {
 	}
 }
 
-// TestAttackerEscapeIsKept: with strays = "keep", a GPU stays out of service while it is used by a
-// process that has left its job.
+// TestAttackerEscapeIsKept: with strays = "keep", a GPU stays out of service while a process that
+// has left its job still uses the GPU.
 func TestAttackerEscapeIsKept(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
@@ -224,7 +225,8 @@ func TestAttackerEscapeIsKept(t *testing.T) {
 }
 
 // TestAttackerContainer: a process on a job's GPU runs outside the job's unit, under a subordinate
-// uid of the job's user. It counts as part of the job, and is killed before the GPU is reassigned.
+// uid of the job's user. The process counts as part of the job, and is killed before another job
+// gets the GPU.
 func TestAttackerContainer(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "sed -i /^bob:400000000:/d /etc/subuid; systemctl restart gpusched") })
@@ -249,8 +251,8 @@ func TestAttackerContainer(t *testing.T) {
 }
 
 // TestClosedSessions: with the package's drop-ins, login sessions, cron, at and processes that left
-// a job cannot open a GPU. Root's sessions still can, and access to other devices does not change.
-// Without the drop-ins all of them can open GPUs, as the manual says.
+// a job cannot open a GPU. Root's sessions still can. Access to other devices does not change.
+// Without the drop-ins, all sessions and processes can open GPUs, as the manual says.
 func TestClosedSessions(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// This script submits from a process whose parent opened the connection and has exited. The kernel
-// names the parent as the peer, but the parent's limits can no longer be read.
+// This script submits a job from a process whose parent opened the connection and has exited. The
+// kernel names the parent as the peer, but nobody can read the parent's limits any more.
 const orphan = `import os, socket
 body = b'{"name":"x","gpu_milli":0,"argv":["dHJ1ZQ=="],"env_mode":"clean","dir":"Lw=="}'
 s = socket.socket(socket.AF_UNIX)
@@ -31,9 +31,9 @@ os.rename("orphan.out", "orphan.done")
 // asBob begins a command line that runs a program as bob. More options of setpriv may follow it.
 const asBob = "setpriv --reuid bob --regid bob --init-groups "
 
-// TestAttackerSubmitter: a submitter cannot escape its resource limits by exiting, nor a sandbox by
-// using the socket. The site may allow submissions from sandboxes. A job from a hardened service
-// then has rights that the service itself gave up.
+// TestAttackerSubmitter: a submitter cannot escape its resource limits by exiting, and cannot
+// escape a sandbox by using the socket. The site may allow submissions from sandboxes. If it does,
+// a job of a hardened service has rights that the service itself gave up.
 func TestAttackerSubmitter(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/orphan.py", strings.Replace(orphan, "PARENT", "int(os.environ['PARENT'])", 1), 0o755); err != nil {
@@ -66,7 +66,8 @@ func TestAttackerSubmitter(t *testing.T) {
 // TestAttackerInSandbox: a sandboxed process cannot leave its sandbox through another job of the
 // same user. It makes no difference whether that job has a terminal, or whether somebody else has
 // already attached to it. The process cannot use the job's socket directly either. Root and the
-// user's ordinary sessions can attach, whichever of the user's groups they have.
+// user's ordinary sessions can attach, whichever of the user's groups is the session's primary
+// group.
 func TestAttackerInSandbox(t *testing.T) {
 	begin(t)
 	sh(t, "bob", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
@@ -99,7 +100,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	mustFail(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
-	for _, id := range []string{plain, term} { // with either primary group, only a sandbox is refused
+	for _, id := range []string{plain, term} { // whichever the primary group is, only a sandbox is refused
 		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
 		mustFail(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}
@@ -114,9 +115,9 @@ func TestAttackerInSandbox(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs gpusched exec "+plain+command)
 }
 
-// TestAttackerGroup: a user was removed from a group. The group does not come back through a job
-// that was submitted earlier and still waits, nor through a session that still has the group. A job
-// of a member has the group.
+// TestAttackerGroup: a user was removed from a group. The user does not get the group back, neither
+// through a job that was submitted before and still waits, nor through a session that still has the
+// group. The job of a user who is a member again has the group.
 func TestAttackerGroup(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")

@@ -41,7 +41,7 @@ func TestAttackerFloods(t *testing.T) {
 		})
 		t.Logf("flood %s: the daemon had at most %d more files open", kind, open)
 		conns := config.Default().Limits.UserConns
-		most := conns + 64 // more: other users' connections, and bob's refused ones
+		most := conns + 64 // 64 more: connections of other users, and refused connections of bob's
 		if kind == "dryrun" || kind == "jobs" {
 			most += 4 * conns // to look up a submitter, the daemon opens two directories of /proc and a file in each
 		}
@@ -59,8 +59,8 @@ func TestAttackerFloods(t *testing.T) {
 
 // TestAttackerOutput: a job prints as fast as it can, including escape codes. Other jobs' output
 // can still be read, and the escape codes reach only the terminal of the job's owner. The job
-// prints long lines. A job can have eight megabytes in flight; as short lines, they would take
-// journald minutes, and delay everybody who then reads the journal.
+// prints long lines: up to eight megabytes of its output can wait for journald. As short lines,
+// they would keep journald busy for minutes and delay everybody who then reads the journal.
 func TestAttackerOutput(t *testing.T) {
 	attacker(t)
 	measureDuring(t, "flood of output", func() {

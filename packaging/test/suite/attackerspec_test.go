@@ -9,7 +9,8 @@ import (
 )
 
 // TestAttackerSpec: only the job's account can read a job's spec. No user can fill /run with the
-// specs of their own jobs. A spec does not reveal the size of its command and environment.
+// specs of the user's own jobs. A spec does not reveal how long the job's command and environment
+// are.
 func TestAttackerSpec(t *testing.T) {
 	begin(t)
 	sh(t, "", "rm -f /run/spec-*")
@@ -54,8 +55,8 @@ func TestAttackerSpec(t *testing.T) {
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", large))
 }
 
-// heldOpen checks that the contents of a deleted spec do not
-// stay in memory because a process still has the spec open.
+// heldOpen checks that a process that has a deleted spec open does not keep the contents of that
+// spec in memory.
 func heldOpen(t *testing.T, spec string, id int64) {
 	t.Helper()
 	unit := fmt.Sprintf("systemd-run --quiet --collect --uid bob --unit spec-held bash -c 'exec 5<%s; touch /tmp/spec-held; sleep 1000'", spec)

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// TestAttackerStarts: a user who stops the starting processes of his own jobs delays no other
-// user's jobs, and health names that user.
+// TestAttackerStarts: a user sends SIGSTOP to the processes that start his own jobs. This delays no
+// other user's jobs, and health names that user.
 func TestAttackerStarts(t *testing.T) {
 	begin(t)
 	array := sh(t, "bob", "gpusched submit -q --hold --array 0-1999 -g 0 -m 16M -- true")
-	// The loop sends SIGSTOP to every process of bob's. systemd forks a process to start a unit;
+	// The loop sends SIGSTOP to every process of bob's. To start a unit, systemd forks a process;
 	// the loop also stops that process as soon as it has bob's uid. Root starts the loop, because
 	// the loop would stop a shell of bob's.
 	sh(t, "", "setsid runuser -u bob -- sh -c 'while :; do kill -STOP -1; done' >/dev/null 2>&1 </dev/null &")
@@ -37,8 +37,8 @@ func TestAttackerStarts(t *testing.T) {
 	})
 }
 
-// TestStartsInTurn: an array of many short tasks does not delay other users' starts for long. A job
-// whose start is throttled is shown as waiting.
+// TestStartsInTurn: an array of many short tasks delays the starts of other users only briefly. A
+// job whose start is throttled is shown as waiting.
 func TestStartsInTurn(t *testing.T) {
 	begin(t)
 	array := submit(t, "bob", "--array 0-999 -g 0 -m 16M -- true")

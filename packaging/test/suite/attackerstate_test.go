@@ -13,8 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAttackerBytes: the amount of state that one account can fill is bounded, both while its jobs
-// wait and after many jobs have ended. Other accounts can submit meanwhile and keep their history.
+// TestAttackerBytes: one account can fill only a limited amount of state, both while its jobs wait
+// and after many of its jobs have ended. Meanwhile other accounts can submit, and keep their
+// history.
 func TestAttackerBytes(t *testing.T) {
 	settings(t, "[limits]\nuser_state = \"16M\"\nuser_history = \"16M\"")
 	attacker(t)
@@ -25,7 +26,7 @@ func TestAttackerBytes(t *testing.T) {
 		return mib
 	}
 	before := size()
-	// Each job has 1 MiB of environment, so 16 of them are too many.
+	// Each job has 1 MiB of environment, so 16 such jobs are too many.
 	sh(t, "bob", `head -c 100000 /dev/zero | tr '\0' x > ~/part`)
 	const part = "part=$(<~/part); "
 	line := `gpusched submit -q -g 0 --hold --env clean ` + strings.Repeat(`-e V$((n=n+1))="$part" `, 10) + ` -- true`
@@ -74,9 +75,9 @@ func TestAttackerLaunches(t *testing.T) {
 	}
 }
 
-// TestAttackerLoader: a job's environment may contain variables for the
-// dynamic loader or a language runtime. They do not affect the launcher,
-// because it checks the device filter before it sets that environment.
+// TestAttackerLoader: a job's environment may contain variables for the dynamic loader or a
+// language runtime. The variables do not affect the launcher, because it checks the device filter
+// before it sets that environment.
 func TestAttackerLoader(t *testing.T) {
 	attacker(t)
 	sh(t, "bob", `printf 'echo loaded > ~/loaded\n' > ~/env.sh; cp /bin/true ~/lib.so; mkdir -p ~/bin; printf '#!/bin/sh\necho mine\n' > ~/bin/sleep; chmod 755 ~/bin/sleep`)
@@ -86,7 +87,7 @@ func TestAttackerLoader(t *testing.T) {
 	j := wait(t, id)
 	judge(t, waitText(t, id, "inherited from the launcher"), 20)
 	mustEnd(t, j, "completed", "exit code 0")
-	// Set-user-id programs start in a job, and refuse bob as they do outside jobs.
+	// Set-user-id programs start in a job, but do for bob no more than they do outside jobs.
 	for _, line := range []string{"su -c id root", "passwd -d root", "mount --bind / /mnt", "chsh -s /bin/sh root", "gpasswd -a bob gpusched-admin", "newgrp gpusched-admin", "sg gpusched-admin -c id"} {
 		id := submit(t, "bob", "-g 0 -- setsid -w "+line)
 		if j := wait(t, id); j.State != "failed" || strings.Contains(output(t, "bob", id), "uid=0") {
@@ -95,8 +96,8 @@ func TestAttackerLoader(t *testing.T) {
 	}
 }
 
-// TestAttackerManager: bob's own user manager has a unit with a job's name. The unit is not treated
-// as a job: its processes on a GPU count as foreign.
+// TestAttackerManager: bob's own user manager has a unit with a job's name. The daemon does not
+// treat that unit as a job: the unit's processes on a GPU count as foreign.
 func TestAttackerManager(t *testing.T) {
 	victim, _ := attacker(t)
 	group := "/user.slice/user-1002.slice/user@1002.service/app.slice/gpujob-" + fmt.Sprint(victim) + ".service"
@@ -112,14 +113,14 @@ func TestAttackerManager(t *testing.T) {
 	})
 }
 
-// TestAttackerDescriptor: the kernel checks access to a device only when it is opened. A job's
-// owner can therefore pass an open GPU to another process. The receiver cannot use the descriptor
-// to open other devices, and is shown on the GPU. After the job's end, the GPU is not reassigned
-// until the receiver has ended.
+// TestAttackerDescriptor: the kernel checks access to a device only when a process opens the
+// device. A job's owner can therefore pass an open GPU to another process. The receiver cannot use
+// the descriptor to open other devices, and is listed among the processes on the GPU. After the
+// job's end, no other job gets the GPU until the receiver has ended.
 func TestAttackerDescriptor(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
-	// A node that opens without a driver replaces a GPU's node.
+	// This node replaces a GPU's node, because it can be opened without a driver.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	installProgram(t, "../attacker", attackerPath)

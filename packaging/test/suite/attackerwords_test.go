@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestAttackerWords: control characters are refused in texts that every
-// user sees. In texts that only the job sees, they arrive byte for
-// byte. No control character reaches another user's terminal unescaped.
+// TestAttackerWords: the daemon refuses control characters in texts that every user sees. Texts
+// that only the job sees arrive byte for byte, control characters included. No control character
+// reaches another user's terminal unescaped.
 func TestAttackerWords(t *testing.T) {
 	attacker(t)
-	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // entries of earlier tests contain tabs
+	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // entries before this time contain tabs
 	esc := []string{`$'\e[31mred'`, `$'\e]0;x\a'`, `$'a\nb'`, `$'a\rb'`, `$'a\tb'`, `$'\x9b31m'`, `$'\xff\xfe'`, `$'\u202eexe.py'`, `$'\u200b'`, `$'\x7f'`}
 	n := 0
 	for _, word := range esc {
@@ -31,7 +31,7 @@ func TestAttackerWords(t *testing.T) {
 			}
 			n++
 		}
-		// Only the job sees this command. Either it runs, or the program is not found.
+		// Only the job sees this command, which either runs or is not found.
 		id := submit(t, "bob", "-g 0 -e UGLY="+strings.ReplaceAll(word, `\xff\xfe`, "")+" -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word+" 2>/dev/null || gpusched submit -q -g 0 -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word)
 		want := sh(t, "bob", "printf %s "+word+" | od -An -tx1")
 		if got := waitText(t, id, "seen"); !strings.Contains(got, want) {
@@ -94,8 +94,8 @@ func TestAttackerProcessNames(t *testing.T) {
 	t.Log("5 attempts refused: names of processes")
 }
 
-// TestAttackerPaths: every path in an option is opened as the job's account. It therefore reaches
-// nothing that the account cannot reach.
+// TestAttackerPaths: gpusched opens every path in an option as the job's account. An option
+// therefore reaches nothing that the account cannot reach.
 func TestAttackerPaths(t *testing.T) {
 	_, pid := attacker(t)
 	sh(t, "bob", `cd; mkdir -p d/closed loop; chmod 0 d/closed; mkfifo -m 666 fifo 2>/dev/null; ln -sfn /root root; ln -sfn ~alice home; ln -sfn a b; ln -sfn b a; ln -sfn /proc/1/root init; mkdir -p $'new\nline' $'\xff' $'\e[31m'`)

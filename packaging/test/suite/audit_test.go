@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// auditFields are the fields of an entry that the daemon
-// sets, and those that journald adds about the sender.
+// auditFields are fields of an audit entry. The daemon sets some of them; journald adds the others,
+// which are about the sender.
 var auditFields = []string{
 	"PRIORITY", "SYSLOG_IDENTIFIER", "_TRANSPORT", "_UID", "GPUSCHED_UID", "GPUSCHED_USER", "GPUSCHED_ACTION",
 	"GPUSCHED_TARGET", "GPUSCHED_OUTCOME", "GPUSCHED_CODE", "GPUSCHED_JOB", "GPUSCHED_GPU",
@@ -75,9 +75,10 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedIsInTheJournal: an administrator finds a user's requests by the fields of their
-// entries, including old and new values. Changes of settings can be found too. No field contains a
-// private value, a name cannot end its field, and users cannot read the entries.
+// TestWhatIsAskedIsInTheJournal: an administrator finds the journal entry about a user's request by
+// the entry's fields, which include old and new values. Changes of settings can be found too. No
+// field contains a private value, a job's name cannot set another field, and users cannot read the
+// entries.
 func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 	begin(t)
 	since := sh(t, "", "date '+%F %T.%6N'")
@@ -120,8 +121,8 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 	}
 }
 
-// TestAttackerAuditLog: only the daemon writes audit entries. A user's text stays in its field.
-// What users send to journald or print in a job is not recorded as the daemon's.
+// TestAttackerAuditLog: only the daemon writes audit entries. A user's text stays in its own field.
+// What users send to journald or print in a job does not become an entry of the daemon.
 func TestAttackerAuditLog(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)

@@ -92,8 +92,8 @@ func TestCancel(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", deaf))
 	mustEnd(t, wait(t, deaf), "cancelled", "cancelled by alice")
 
-	// A grace that applies only to this cancel, no grace,
-	// and no grace for a job that is already ending.
+	// The job is cancelled with a grace for this cancel only, without a grace, or again without a
+	// grace while it is already ending.
 	for _, how := range []string{"--grace 1s", "--now", "%[1]d && gpusched cancel --now"} {
 		hangs := submit(t, "alice", "--gpus 0 --grace 10m -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
 		waitText(t, hangs, "armed")
@@ -122,8 +122,8 @@ bash /tmp/args.sh; rm /tmp/args.sh`
 	}
 }
 
-// TestEnvironment: a job's environment contains the inherited, added and cleaned variables that the
-// user requested, and the daemon's own variables.
+// TestEnvironment: a job's environment contains the daemon's own variables and what its user asked
+// for: the user's environment (the default), a clean one or that of a login, and added variables.
 func TestEnvironment(t *testing.T) {
 	begin(t)
 	get := func(opts string) string {

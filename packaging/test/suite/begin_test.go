@@ -10,7 +10,7 @@ import (
 
 // begin registers the cleanup of a test: it ends all jobs, restores the GPUs, and starts the
 // daemon. If the test failed, the cleanup prints the journal. If a test leaves anything else
-// behind, that test fails, not a later one.
+// behind, that test fails rather than a later one.
 func begin(t *testing.T) {
 	t.Helper()
 	// Jobs of many tests wait for ~/go or ~/end, which an earlier test may have left.

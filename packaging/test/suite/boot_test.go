@@ -24,9 +24,9 @@ var (
 	diskCuts  = flag.Int("disk-cuts", 20, "number of copies of the disk as a power cut would leave it")
 )
 
-// TestBootWithJobs: a reboot ends running jobs. Jobs and tasks of
-// arrays that allow it are queued again. All others are lost and not
-// retried. Waiting jobs still wait, and a paused GPU stays paused.
+// TestBootWithJobs: a reboot ends running jobs. Jobs and tasks of arrays are queued again if they
+// allow that. All others are lost and not retried. Waiting jobs still wait, and a paused GPU stays
+// paused.
 func TestBootWithJobs(t *testing.T) { rebootWithJobs(t) }
 
 // TestContainerRestart: the restart of a container has the same effect as a reboot, although the
@@ -37,7 +37,7 @@ func TestContainerRestart(t *testing.T) { rebootWithJobs(t) }
 // the kernel and its boot id stay the same.
 func TestSoftReboot(t *testing.T) {
 	begin(t)
-	version := systemdVersion(t) // asked now, because a soft reboot would end this command
+	version := systemdVersion(t) // read before the soft reboot, which would end the command
 	again := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
 	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
 	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
@@ -70,9 +70,9 @@ func systemdVersion(t *testing.T) (version int) {
 	return version
 }
 
-// rebootWithJobs reboots the machine. A service that is ordered after the
-// daemon is slow to stop, so the daemon still runs for a while after the
-// jobs are stopped. Meanwhile a connection is open that sends no request.
+// rebootWithJobs reboots the machine. A service that is ordered after the daemon is slow to stop,
+// so the daemon still runs for some seconds after the jobs are stopped. The service has opened a
+// connection to the daemon on which it sends no request.
 func rebootWithJobs(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)
@@ -167,9 +167,9 @@ func checkKept(t *testing.T, acked map[string]int64) {
 	}
 }
 
-// TestBootDiskCuts: jobs are submitted, start and end, and the disk is copied at random moments. A
-// copy is what a power cut would leave: it lacks a random part of the unflushed blocks. In each
-// copy the state file is intact and contains every job that was acknowledged before.
+// TestBootDiskCuts: while jobs are submitted, start and end, the test copies the disk at random
+// moments. A copy is what a power cut would leave: it lacks a random part of the unflushed blocks.
+// In each copy the state file is intact and contains every job that was acknowledged before.
 func TestBootDiskCuts(t *testing.T) {
 	begin(t)
 	installLoadgen(t)

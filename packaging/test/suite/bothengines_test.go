@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// A side is one engine with alice's jobs on it, one job in each state.
+// A side is one engine on which alice has jobs, one job in each state.
 type side struct {
 	walker
 	jobs map[string]string // job ids, by the names that bothLines uses
 }
 
-// bothLines are the lines that alice types on both engines. Each command occurs at least once.
-// RUNS, ENDED, HELD and ARRAY stand for her jobs in that state. The exit statuses on both engines
-// are equal unless Slurm cannot do what the line asks.
+// bothLines are the lines that alice types on both engines. Each command of gpusched occurs at
+// least once. Instead of RUNS, ENDED, HELD and ARRAY she types the ids of her jobs. The exit
+// statuses on both engines are equal unless Slurm cannot do what the line asks.
 var bothLines = []struct {
 	args         string
 	local, slurm int    // exit statuses
@@ -122,7 +122,7 @@ var bothLines = []struct {
 }
 
 // walkBoth checks that each line exits with the same status on both engines, or that the Slurm side
-// says what to do instead. JSON documents have the same form.
+// says what to do instead. It also checks that both print JSON documents of the same form.
 func walkBoth(t *testing.T, box slurmBox) {
 	local, slurm := newSide(t, box, "local"), newSide(t, box, "slurm")
 	commands := map[string]bool{}
@@ -166,7 +166,7 @@ func newSide(t *testing.T, box slurmBox, engine string) side {
 	return s
 }
 
-// withIDs replaces the names of bothLines in a text with the job ids of this side.
+// withIDs returns a text in which the ids of this side's jobs replace the names of bothLines.
 func (s side) withIDs(text string) string {
 	for _, name := range []string{"RUNS", "ENDED", "HELD", "ARRAY"} {
 		text = strings.ReplaceAll(text, name, s.jobs[name])
@@ -185,8 +185,8 @@ func (s side) types(args string, status int) (printed, said string) {
 	return r.Stdout, r.Stderr
 }
 
-// sameForm checks that a field in both documents has the same type. It also checks that Slurm's
-// document has the fields that every job has.
+// sameForm checks that each field that is in both documents has the same type in both. It also
+// checks that Slurm's document has the fields that every job has.
 func sameForm(t *testing.T, args, local, slurm string) {
 	t.Helper()
 	here, there := map[string]string{}, map[string]string{}

@@ -33,9 +33,9 @@ func awaitSamples(t *testing.T, n int) {
 	})
 }
 
-// TestGPUMemoryBudget: a job exceeds its GPU memory budget. The daemon
-// says so once in the job's own journal. It stops the job when another
-// job lacks its own share. The daemon may be killed meanwhile.
+// TestGPUMemoryBudget: a job exceeds its GPU memory budget. The daemon says so once in the job's
+// own journal. If another job is short of its own promised memory, the daemon stops the first job.
+// The daemon may be killed meanwhile.
 func TestGPUMemoryBudget(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"300ms\"\n[gpu_memory]\npolicy = \"enforce\"\ntolerance = \"100M\"\ngrace = \"2s\"")
@@ -87,8 +87,8 @@ func TestOwnGPUMemoryError(t *testing.T) {
 	mustEnd(t, wait(t, id), "failed", "failed: exit code 1")
 }
 
-// TestForeignProcessSinceTheLook: a process that begins to use a GPU between two samples is noticed
-// before an exclusive job starts on that GPU.
+// TestForeignProcessSinceTheLook: a process begins to use a GPU between two samples. The daemon
+// notices the process before it starts an exclusive job on that GPU.
 func TestForeignProcessSinceTheLook(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1h\"")
@@ -108,8 +108,8 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestForeignProcess: a process that uses a GPU without a job is shown. 'why' names the process to
-// the users whose jobs wait for the GPU. Other users do not see the name of its program.
+// TestForeignProcess: a process that uses a GPU without a job is shown. 'gpusched why' names the
+// process to the users whose jobs wait for the GPU. Other users do not see the name of its program.
 func TestForeignProcess(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)
@@ -138,8 +138,8 @@ func TestForeignProcess(t *testing.T) {
 	mustEnd(t, wait(t, whole), "completed", "exit code 0")
 }
 
-// TestIdleJob: a job that does not use its GPU gets a message. If the site says so, the job is
-// ended. A job that computes continues.
+// TestIdleJob: a job that does not use its GPU gets a message. If the site's settings say so, the
+// daemon ends the job. A job that computes continues.
 func TestIdleJob(t *testing.T) {
 	begin(t)
 	const after, grace = 5 * time.Second, 2 * time.Second

@@ -12,8 +12,8 @@ import (
 )
 
 // TestConformance runs the conformance suite of units/systemd on the real systemd. On the host, the
-// in-memory systemd (units/unittest) passes the same suite, and tests that use it rely on this. The
-// daemon is stopped during the test, because the test's units are named like jobs.
+// in-memory systemd (units/unittest) passes the same suite, and tests that use it rely on that. The
+// daemon is stopped during the test, because the suite's units are named like jobs.
 func TestConformance(t *testing.T) {
 	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }
@@ -23,8 +23,8 @@ func TestLimitsConformance(t *testing.T) {
 	onSystemd(t, "machine,controllers", "^TestControllers", "TestControllersMemory", "TestControllersUsage")
 }
 
-// onSystemd runs the tests of units/systemd that match a pattern in the machine. The tests whose
-// names are passed last must be among them.
+// onSystemd runs in the machine the tests of units/systemd that match a pattern. The tests in named
+// must be among them.
 func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)
@@ -47,9 +47,9 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	}
 }
 
-// testBinary builds the tests of a package of this module and returns the
-// file. It builds with the same settings as make, so that both share one
-// build cache. The machine's C library must not be older than the host's.
+// testBinary builds the tests of a package of this module and returns the path of the result. It
+// builds with the same settings as make, so that both share one build cache. The machine's C
+// library must not be older than the host's.
 func testBinary(t *testing.T, tags, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".test")

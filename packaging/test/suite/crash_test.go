@@ -18,8 +18,8 @@ func awaitHealth(t *testing.T, sentence string) {
 	})
 }
 
-// TestCrashes: a daemon that crashes is back as fast as a daemon that was killed. A daemon that
-// crashes again and again waits before it starts. Meanwhile it tells clients why it waits; it
+// TestCrashes: a daemon that crashes is back as fast as a daemon that was killed. After several
+// crashes in a row, the daemon waits before it starts. It then tells clients why it waits; it
 // starts by itself or at a reload. Jobs continue.
 func TestCrashes(t *testing.T) {
 	begin(t)

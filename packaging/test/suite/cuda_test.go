@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// withCUDA installs the fake libcuda.so.1, and makes the node that CUDA needs, until the end of the
-// test.
+// withCUDA installs the fake libcuda.so.1 and makes the node that CUDA needs. Both exist until the
+// test ends.
 func withCUDA(t *testing.T) {
 	t.Helper()
 	const link = "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
@@ -25,7 +25,7 @@ func withCUDA(t *testing.T) {
 	})
 }
 
-// cudaSays sets what CUDA says of some GPUs, see package fakenvml.
+// cudaSays sets what CUDA answers on some GPUs; package fakenvml describes the answers.
 func cudaSays(t *testing.T, of map[int]string) {
 	t.Helper()
 	text := ""
@@ -39,8 +39,8 @@ func cudaSays(t *testing.T, of map[int]string) {
 	sh(t, "", "printf '"+text+"' > /run/fakenvml/new; mv /run/fakenvml/new "+vm.FakeNVMLGPUs)
 }
 
-// TestDoctorTestsCUDA: the jobs of doctor --test compute with CUDA on their GPUs. doctor names the
-// GPU that computes wrongly, and says if there is no CUDA.
+// TestDoctorTestsCUDA: the jobs of 'gpusched doctor --test' compute with CUDA on their GPUs. The
+// doctor names the GPU that computes wrongly, and says if there is no CUDA.
 func TestDoctorTestsCUDA(t *testing.T) {
 	begin(t)
 	_, found := runDoctor(t, "alice", "--gpu-ids 0")
@@ -67,7 +67,7 @@ func TestDoctorTestsCUDA(t *testing.T) {
 	}
 }
 
-// gpuShown returns the state of a GPU with its reason, as 'gpusched gpus' has them.
+// gpuShown returns the state of a GPU and the reason for it, as 'gpusched gpus' shows them.
 func gpuShown(t *testing.T, index int) string {
 	t.Helper()
 	var reply struct {
@@ -102,13 +102,14 @@ func probes(t *testing.T, start string) int {
 	return strings.Count(sh(t, "", "journalctl -o cat --since @"+start+" -t gpusched-probe"), "\n") + 1
 }
 
-// TestGPUsAreTestedAtTheStart: a daemon that finds no record of a test tests each GPU before its
-// first job. It does so once in a boot. The GPU on which CUDA fails is sick, and health fails.
+// TestGPUsAreTestedAtTheStart: a daemon starts without a record of earlier tests. It tests each GPU
+// before the GPU's first job, and only once in a boot. A GPU on which CUDA fails is sick, and
+// health fails.
 func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	begin(t)
 	withCUDA(t)
 	cudaSays(t, map[int]string{2: "999"})
-	since := sh(t, "", "sleep 2; date +%s") // the daemon's tests since withCUDA do not count
+	since := sh(t, "", "sleep 2; date +%s") // do not count the daemon's tests since withCUDA
 	const away = "/var/lib/gpusched.away"
 	sh(t, "", "systemctl stop gpusched.socket gpusched; cp -a /var/lib/gpusched "+away+"; rm /var/lib/gpusched/state.db*; systemctl start gpusched.socket gpusched")
 	t.Cleanup(func() {
@@ -139,7 +140,7 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	if n := probes(t, since); n != 4 {
 		t.Errorf("after a restart GPUs had been tested %d times", n)
 	}
-	// An administrator who says that the GPU is well makes the daemon test it again.
+	// If an administrator says that the GPU is well, the daemon tests it again.
 	sh(t, "", "gpusched gpu undrain 2")
 	poll(t, "GPU 2 was tested again", func() bool { return probes(t, since) == 5 })
 	poll(t, "GPU 2 is sick again", func() bool { return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it") })
@@ -148,8 +149,8 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	mustEnd(t, wait(t, waits), "completed", "exit code 0")
 }
 
-// TestWrongSumsFailNoJob: 60 jobs wait while a GPU begins to compute wrongly. Jobs that fail there
-// are queued again, and nothing else is placed on the GPU: all jobs complete.
+// TestWrongSumsFailNoJob: while 60 jobs wait, a GPU begins to compute wrongly. Jobs that fail on
+// this GPU are queued again, and no further job is placed on it: all jobs complete.
 func TestWrongSumsFailNoJob(t *testing.T) {
 	begin(t)
 	withCUDA(t)
@@ -190,8 +191,8 @@ func TestWrongSumsFailNoJob(t *testing.T) {
 	}
 }
 
-// TestCUDAHangs: if two tests of a GPU do not end, the GPU is at fault, even if the daemon is
-// killed meanwhile. Other GPUs take jobs.
+// TestCUDAHangs: if two tests of a GPU do not end, the daemon blames the GPU and takes it out of
+// service, even if the daemon was killed meanwhile. Other GPUs take jobs.
 func TestCUDAHangs(t *testing.T) {
 	begin(t)
 	withCUDA(t)
@@ -223,8 +224,8 @@ func TestCUDAHangs(t *testing.T) {
 	mustEnd(t, wait(t, waits), "completed", "exit code 0")
 }
 
-// TestSiteChecksGPUs: after a good test the site's own check decides. Where a setting or a missing
-// library prevents the tests, health says so.
+// TestSiteChecksGPUs: after a good test, the site's own check decides whether the GPU is well. If a
+// setting or a missing library prevents the tests, health says so.
 func TestSiteChecksGPUs(t *testing.T) {
 	begin(t)
 	if text, _ := health(t); !strings.Contains(text, "used without a test with CUDA: there is no libcuda.so.1") {

@@ -16,11 +16,11 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// cudasum is the path of a small program that computes with CUDA on every GPU that it
-// can see. To build it, a C compiler is enough: it loads the driver's libcuda.so.1 at
-// run time, and the driver compiles its kernel. For each GPU it prints a line "device
-// I UUID GPU-… PCI … NAME …" and a line "sum ok". If CUDA finds no GPU, it prints
-// "cuInit: N NAME" and exits with 3. --help lists its options.
+// cudasum is the path of a small program that computes with CUDA on every GPU that it can see. A C
+// compiler is enough to build it: at run time it loads the driver's libcuda.so.1, and the driver
+// compiles its kernel. For each GPU it prints a line "device I UUID GPU-… PCI … NAME …" and a line
+// "sum ok". If CUDA finds no GPU, it prints "cuInit: N NAME" and exits with 3. --help lists its
+// options.
 const cudasum = "/usr/local/bin/cudasum"
 
 // buildCudasum compiles cudasum into dir and returns its path.
@@ -40,8 +40,8 @@ func builtCudasum(t *testing.T) string {
 	return path
 }
 
-// TestCudasumRunsWithAnOlderLibrary: cudasum runs with a C library that is older than the build
-// machine's. Debian 12 has glibc 2.36.
+// TestCudasumRunsWithAnOlderLibrary: cudasum runs with a C library that is older than the library
+// on the build machine. Debian 12 has glibc 2.36.
 func TestCudasumRunsWithAnOlderLibrary(t *testing.T) {
 	program, err := elf.Open(builtCudasum(t))
 	if err != nil {
@@ -63,8 +63,8 @@ func TestCudasumRunsWithAnOlderLibrary(t *testing.T) {
 	}
 }
 
-// TestCudasumWithoutGPU: without a driver, cudasum names the missing library. Its exit status is
-// not the one for a missing GPU.
+// TestCudasumWithoutGPU: without a driver, cudasum names the missing library. Its exit status
+// differs from the status for a missing GPU.
 func TestCudasumWithoutGPU(t *testing.T) {
 	program := builtCudasum(t)
 	none := func(name, code string) string {

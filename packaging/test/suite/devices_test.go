@@ -18,7 +18,7 @@ func fakeModprobe(t *testing.T, body string) {
 }
 
 // TestDeviceFiles: if nvidia-modprobe is installed, each start of the daemon first loads the
-// modules and creates the device nodes. It runs one command for the GPUs' nodes and another for
+// modules and creates the device nodes. One command creates the GPUs' nodes, and another creates
 // CUDA's nodes. If nvidia-modprobe is missing, no log reports a failure.
 func TestDeviceFiles(t *testing.T) {
 	begin(t)

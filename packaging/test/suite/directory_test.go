@@ -13,8 +13,8 @@ import (
 )
 
 // addDirectory connects the machine to a directory of accounts until the test ends. The directory
-// consists of libnss-extrausers and a second module, which hangs while a file exists. dora is in
-// the group physics, like alice, and erik is in chiefs.
+// consists of libnss-extrausers and a second module, which hangs while /run/directory-hangs exists.
+// dora is in the group physics, like alice, and erik is in the group chiefs.
 func addDirectory(t *testing.T) {
 	t.Helper()
 	lib := filepath.Join(t.TempDir(), "libnss_hang.so.2")
@@ -39,8 +39,8 @@ printf 'dora:x:70001:\nerik:x:70002:\nphysics:x:70100:dora,alice\nchiefs:x:70200
 for u in dora erik; do install -d -o $u -g $u /home/$u; done`)
 }
 
-// loginLine returns a command line that runs another command line as a directory account, as after
-// a login.
+// loginLine returns a command line that runs the given command line as a user of the directory, as
+// after a login.
 func loginLine(user, line string) string {
 	return "cd /home/" + user + " && env -i HOME=/home/" + user + " PATH=/usr/bin:/bin LANG=C.UTF-8 setpriv --reuid " + user + " --regid " + user + " --init-groups -- " + line
 }
@@ -99,7 +99,7 @@ func TestDirectoryHangs(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
-	poll(t, "health says so", func() bool { // as root: a command of another account asks the directory
+	poll(t, "health says so", func() bool { // root asks, because a command of another account would ask the directory
 		// The text "last at" appears because an earlier lookup was answered.
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at")
 	})
@@ -111,8 +111,8 @@ func TestDirectoryHangs(t *testing.T) {
 	sh(t, "", "gpusched wait "+id)
 }
 
-// TestSlowNamesOfADirectory: lookups of unknown names get no answer. Meanwhile the directory's
-// administrators are still recognized, and other lookups are not delayed.
+// TestSlowNamesOfADirectory: lookups of unknown names get no answer. Meanwhile administrators whose
+// accounts are in the directory are still recognized, and other lookups are not delayed.
 func TestSlowNamesOfADirectory(t *testing.T) {
 	begin(t)
 	addDirectory(t)

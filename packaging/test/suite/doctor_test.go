@@ -35,8 +35,8 @@ func runDoctor(t *testing.T, user, options string) (code int, health map[int]map
 	return r.Code, health
 }
 
-// TestDoctorTestsGPUs: doctor --test runs a job on each GPU from submission to end. Each job finds
-// its own GPU and leaves nothing behind. doctor names a fault that it finds.
+// TestDoctorTestsGPUs: 'gpusched doctor --test' runs a job on each GPU from submission to end. Each
+// job finds its own GPU and leaves nothing behind. The doctor names each fault that it finds.
 func TestDoctorTestsGPUs(t *testing.T) {
 	begin(t)
 	code, found := runDoctor(t, "alice", "")
@@ -58,7 +58,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 		t.Errorf("exit status %d, want %d", code, want)
 	}
 
-	// If a GPU is busy, doctor says what its job waits for and cancels the job.
+	// If a GPU is busy, the doctor says what its test job waits for, and cancels that job.
 	busy := submit(t, "bob", "--gpu-ids 1 -- sleep 60")
 	poll(t, "job runs", func() bool { return show(t, "bob", busy).State == "running" })
 	code, found = runDoctor(t, "alice", "--gpu-ids 1 --timeout 1s")

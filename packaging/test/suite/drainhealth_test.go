@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHealthTellsDrains: health and doctor each report a forgotten drain once. They say who drained
-// the GPU and why, and do not call the drain a fault.
+// TestHealthTellsDrains: health and doctor each report a forgotten drain once. The reports say who
+// drained the GPU and why, and do not call the drain a fault.
 func TestHealthTellsDrains(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "gpusched gpu undrain 1; gpusched gpu resume 2; gpusched daemon resume") })

@@ -12,7 +12,7 @@ import (
 )
 
 // TestBootDrain: a drain for a reboot reboots the machine, and no job is lost. At the time that the
-// drain names, the jobs that can be queued again get SIGTERM. The reboot waits for the one that
+// drain names, the jobs that can be queued again get SIGTERM. The reboot waits for the one job that
 // can't. The daemon is killed meanwhile. After the boot the drain is over, and all jobs complete.
 func TestBootDrain(t *testing.T) { drainForReboot(t) }
 
@@ -67,8 +67,8 @@ func drainForReboot(t *testing.T) {
 	}
 }
 
-// TestContainerDrainForced: with --force a job that can't be queued again is lost, although the site
-// has a lock on reboots while jobs run.
+// TestContainerDrainForced: with --force the reboot does not wait for a job that can't be queued
+// again, and the job is lost. This holds even if the site's settings block reboots while jobs run.
 func TestContainerDrainForced(t *testing.T) {
 	begin(t)
 	settings(t, "[daemon]\ninhibit = \"shutdown\"")
@@ -82,8 +82,8 @@ func TestContainerDrainForced(t *testing.T) {
 	mustEnd(t, wait(t, lost), job.Lost, "restarted while the job ran")
 }
 
-// TestDrainForReboot: a reboot waits for other programs that hold it up, and says which. It is called
-// off like any drain, and excludes another drain.
+// TestDrainForReboot: if another program blocks the reboot, the drain waits and health names that
+// program. The drain is called off like any other, and excludes another drain.
 func TestDrainForReboot(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit updater systemd-inhibit --what=shutdown --mode=block --who=dnf --why=upgrading sleep 1000")

@@ -34,7 +34,8 @@ func TestReaderHangs(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
 	waitRun(t, on)
-	// The NVML process hangs, and so does each process that replaces it.
+	// The NVML process hangs, and so does each process that replaces it. The commands in answers
+	// end this.
 	const answers = "rm -f /run/fakenvml/init; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true"
 	sh(t, "", "echo hang > /run/fakenvml/init; pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'")
 	t.Cleanup(func() { try(t, "", answers) })
@@ -82,8 +83,8 @@ func TestLostGPU(t *testing.T) {
 	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestNoLibrary: a machine without the driver runs jobs without GPUs and refuses GPU jobs with the
-// reason. It notices when the library is installed.
+// TestNoLibrary: a machine without the driver runs jobs without GPUs, and refuses GPU jobs with the
+// reason. The daemon notices when somebody installs the library.
 func TestNoLibrary(t *testing.T) {
 	begin(t)
 	lib := "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
@@ -103,8 +104,9 @@ func TestNoLibrary(t *testing.T) {
 }
 
 // TestDriverIsUpgraded: while 100 jobs wait, the link to the driver's library changes, as it does
-// in an unattended upgrade. At most the jobs that run at that moment fail. The others wait with the
-// reason, and the alert unit starts once. When the versions agree again, all waiting jobs complete.
+// in an unattended upgrade. Only jobs that run at that moment may fail. The others wait, with the
+// reason shown, and the alert unit starts once. When the versions agree again, all waiting jobs
+// complete.
 func TestDriverIsUpgraded(t *testing.T) {
 	begin(t)
 	const dir = "/usr/lib/x86_64-linux-gnu/"

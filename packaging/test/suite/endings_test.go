@@ -12,15 +12,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// saves returns a command that prints "saving" when it gets a signal. Once ~/go exists, it exits
-// with code. Its second attempt exits immediately.
+// saves returns a command for a job. When it gets the signal, it prints "saving", waits until ~/go
+// exists, and exits with the given status. Its second attempt exits at once.
 func saves(signal string, code int) string {
 	return fmt.Sprintf(`bash -c 'trap "echo saving; until [ -e ~/go ]; do sleep 0.05; done; exit %d" %s; echo armed; `+
 		`[ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.05; done'`, code, signal)
 }
 
-// submitAndStop submits a job that runs the command of saves. It then stops the job with the given
-// gpusched command, such as cancel. It returns when the job has received the stop signal.
+// submitAndStop submits a job that runs the command of saves, and stops the job with the given
+// gpusched command, such as cancel. If the command is "", the job's time limit stops the job.
+// submitAndStop returns when the job has received the stop signal.
 func submitAndStop(t *testing.T, options, ask string) int64 {
 	t.Helper()
 	id := submit(t, "alice", "-g 0 --grace 10m "+options+" -- "+saves("TERM", 1))
@@ -33,9 +34,9 @@ func submitAndStop(t *testing.T, options, ask string) int64 {
 	return id
 }
 
-// TestStopWhileNobodyLooks: a job that is told to stop exits with a
-// status of its own choice. It ends as the request said (requeue, cancel
-// or timeout), even if the daemon or the bus is down at that moment.
+// TestStopWhileNobodyLooks: a requeue, a cancel or its time limit stops a job, and the job exits
+// with a status of its own choice. It ends as the stop demands, even if the daemon or the bus is
+// down at that moment.
 func TestStopWhileNobodyLooks(t *testing.T) {
 	begin(t)
 	for name, away := range map[string][2]string{
@@ -62,8 +63,8 @@ func TestStopWhileNobodyLooks(t *testing.T) {
 }
 
 // TestStoppedFromOutside: an administrator stops a job with systemctl. The job is reported as
-// stopped from outside, and not as timed out or ended by itself. This does not depend on how the
-// job handles the signal, nor on whether the daemon was running.
+// stopped from outside, not as timed out or ended by itself. Neither the way in which the job
+// handles the signal nor a stop of the daemon changes this.
 func TestStoppedFromOutside(t *testing.T) {
 	begin(t)
 	const sentence = "from outside gpusched"
@@ -81,8 +82,8 @@ func TestStoppedFromOutside(t *testing.T) {
 		t.Errorf("with a retry: job %d is %s in attempt %d: %+v", again, j.State, j.Attempt, j.Result)
 	}
 
-	// One job's time limit passes while neither the job nor the daemon runs. Meanwhile the failed
-	// unit of another job is reset.
+	// While the daemon is stopped, an administrator stops one job too, and the job's time limit
+	// passes. Another job fails, and its failed unit is reset.
 	sh(t, "alice", "rm -f ~/fail")
 	reset := submit(t, "alice", "-g 0 -- bash -c 'echo armed; until [ -e ~/fail ]; do sleep 0.05; done; exit 5'")
 	waitText(t, reset, "armed")
@@ -106,7 +107,7 @@ func TestStoppedFromOutside(t *testing.T) {
 }
 
 // TestLeavesWhenWarned: a job with --on-timeout requeue exits when it is warned of its time limit.
-// It is queued again, although its exit status is not 0.
+// The job is queued again, although its exit status is not 0.
 func TestLeavesWhenWarned(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -123,8 +124,9 @@ func TestLeavesWhenWarned(t *testing.T) {
 	}
 }
 
-// TestWarningOutlastsItsNotice: the notice of a preempted job ends while the bus is down. When the
-// bus is back, the job is still warned before it is stopped.
+// TestWarningOutlastsItsNotice: a preempted job should get its warning signal some time before it
+// is stopped. All of that time passes while the bus is down. When the bus is back, the job is still
+// warned before it is stopped.
 func TestWarningOutlastsItsNotice(t *testing.T) {
 	begin(t)
 	settings(t, "[scheduling]\nslice = \"3s\"")
@@ -170,7 +172,7 @@ func TestSignalOfAnArray(t *testing.T) {
 }
 
 // TestSignalsWithoutABus: a warning becomes due while the bus is down, and arrives when the bus is
-// back. A user who sends a signal meanwhile is told that it was not sent.
+// back. If a user sends a signal meanwhile, gpusched says that it was not sent.
 func TestSignalsWithoutABus(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -193,9 +195,9 @@ func TestSignalsWithoutABus(t *testing.T) {
 	mustEnd(t, wait(t, other), job.Failed, "exit code 4")
 }
 
-// TestOwnProcessAfterTheEnd: a user's job on a GPU ends, and then the
-// user starts a process on the same GPU. The process is not a stray
-// of the job, even if the daemon learns of the job's end later.
+// TestOwnProcessAfterTheEnd: a user's job on a GPU ends, and then the user starts a process on the
+// same GPU. This process is not a stray of the job, even if the daemon notices only afterwards that
+// the job has ended.
 func TestOwnProcessAfterTheEnd(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)
@@ -224,9 +226,9 @@ func TestOwnProcessAfterTheEnd(t *testing.T) {
 	sh(t, "", "systemctl is-active own")
 }
 
-// TestAimedSignals: a signal to the main process reaches the job's command, however the command is
-// started. It does not reach the command's worker, which the signal would kill. A restarted daemon
-// can send such a signal too.
+// TestAimedSignals: a signal to the main process reaches the job's command, however the launcher
+// starts the command. The signal does not reach the command's worker, which would die of it. A
+// restarted daemon can send such a signal too.
 func TestAimedSignals(t *testing.T) {
 	begin(t)
 	const command = ` -- bash -c 'trap "sleep 0.5; pgrep -P $$ -x sleep >/dev/null && echo worker lives; echo saved; exit 3" USR1 TERM
@@ -267,8 +269,9 @@ func TestAimedSignals(t *testing.T) {
 	wait(t, held)
 }
 
-// TestLeftRunning: a job's sentence says how many processes the command left running that were then
-// killed. It does not count processes that exit with the command, nor processes of the daemon.
+// TestLeftRunning: processes that a job's command leaves running are killed, and the sentence about
+// the job's end says how many they were. It counts neither processes that exit with the command nor
+// processes of the daemon.
 func TestLeftRunning(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf 'sleep 1h &\nsleep 1h &\necho begun\n' >leaves.sh; printf 'exec > >(cat)\necho begun\n' >pipes.sh`)

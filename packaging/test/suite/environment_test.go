@@ -19,9 +19,9 @@ echo 'export FROM_PACKAGE=cc' >$e/etc/conda/activate.d/cc.sh
 echo '{"version": 1, "env_vars": {"FROM_STATE": "yes"}}' >$e/conda-meta/state
 mkdir -p .conda; echo ~/envs/conda/envs/torch >.conda/environments.txt; chmod 700 envs`
 
-// TestEnvironments: jobs run in the virtual or conda environment that
-// they request, in every attempt and task, after their own setup. A
-// missing environment, or another user's environment, is refused.
+// TestEnvironments: jobs run in the virtual or conda environment that they request, in every
+// attempt and task, and after their set-up. A missing environment, or another user's environment,
+// is refused.
 func TestEnvironments(t *testing.T) {
 	begin(t)
 	sh(t, "alice", makeEnvironments)
@@ -59,7 +59,7 @@ func TestEnvironments(t *testing.T) {
 	mustFail(t, "alice", `gpusched submit --setup "$(head -c 124000 /dev/zero | tr '\0' x)" -- true`, 2, "at most 122880 bytes")
 }
 
-// listenAtPort listens at the job's port, as torchrun does first.
+// listenAtPort is a program that listens at the job's port, as torchrun does first.
 const listenAtPort = `import os, socket, sys, time
 s = socket.create_server((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])))
 print(sys.argv[1:], os.environ["MASTER_PORT"] == os.environ["PET_MASTER_PORT"], os.environ["SLURM_JOB_ID"], os.environ["SLURM_JOB_GPUS"], flush=True)
@@ -68,8 +68,8 @@ open("/tmp/meet." + name, "w").close()
 while not os.path.exists("/tmp/meet.go"): time.sleep(0.05)
 `
 
-// TestMasterPorts: two jobs run at the same time. The processes of each job find each other at its
-// MASTER_PORT, and its command is told its GPUs.
+// TestMasterPorts: two jobs run at the same time. Each job can listen at its own MASTER_PORT. Its
+// command gets the number of its GPU as an argument and in a variable of Slurm.
 func TestMasterPorts(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f /tmp/meet.*; cat >/tmp/meet.py <<'END'\n"+listenAtPort+"END")

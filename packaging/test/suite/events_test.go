@@ -36,10 +36,10 @@ func kindsOf(list []api.Event, id int64) (kinds []job.EventKind) {
 	return kinds
 }
 
-// TestEvents: a follower gets each change once and in order. The numbers are
-// consecutive even across a restart of the daemon. About other users' jobs
-// it learns only what is public. Ctrl-C does not cut a line. A follower can
-// continue from a number, and is told if events after that number are gone.
+// TestEvents: a follower gets each change once and in order. The numbers of the events are
+// consecutive even across a restart of the daemon. The follower learns only what is public about
+// other users' jobs. Ctrl-C does not cut a line. A follower can continue from a number, and gets a
+// message if events after that number are gone.
 func TestEvents(t *testing.T) {
 	begin(t)
 	const unit, file = "followed.service", "/run/followed"

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFaultedGPU: an error in the kernel's log takes a GPU out of service. A container has no
-// kernel log, so a file takes its place.
+// kernel log, so the test uses a file instead.
 func TestFaultedGPU(t *testing.T) {
 	begin(t)
 	sh(t, "", ": > /run/kmsg")
@@ -25,8 +25,8 @@ func TestFaultedGPU(t *testing.T) {
 }
 
 // TestBootForgedXid: the daemon reads the kernel's own log from inside its sandbox, and trusts only
-// the driver's lines. It trusts neither lines that programs wrote, nor the kernel's line about a
-// process of bob's whose name and file imitate the driver's words.
+// the driver's lines. It trusts no lines that programs wrote. Nor does it trust the kernel's line
+// about a process of bob's whose name and file imitate the driver's words.
 func TestBootForgedXid(t *testing.T) {
 	begin(t)
 	sh(t, "", "echo 'NVRM: Xid (PCI:0000:0f:00): 79, GPU has fallen off the bus.' > /dev/kmsg")
@@ -46,9 +46,9 @@ func TestBootForgedXid(t *testing.T) {
 	}
 }
 
-// forger runs a program as bob. The program gives itself a name and
-// crashes with a segmentation fault in a file with a given name. It is a
-// minimal ELF file that calls prctl(PR_SET_NAME) and writes to address 0.
+// forger runs a program as bob. The program gives itself a name, and crashes with a segmentation
+// fault in a file with a given name. The file is a minimal ELF file that calls prctl(PR_SET_NAME)
+// and writes to address 0.
 func forger(t *testing.T, comm, file string) {
 	t.Helper()
 	code := append([]byte("\xb8\x9d\x00\x00\x00\xbf\x0f\x00\x00\x00\x48\x8d\x35\x06\x00\x00\x00\x0f\x05\x31\xc0\x89\x00"), comm+"\x00"...)
@@ -68,8 +68,8 @@ func forger(t *testing.T, comm, file string) {
 	sh(t, "bob", fmt.Sprintf("cd && f=%q && echo %s | base64 -d > \"./$f\" && chmod +x \"./$f\" && { \"./$f\" || true; }", file, base64.StdEncoding.EncodeToString(b.Bytes())))
 }
 
-// faultedGPU checks that the result of the affected job names the error. The GPU takes no job, even
-// after a restart, until an administrator says that it was reset.
+// faultedGPU checks that the result of the affected job names the error. It also checks that the
+// GPU takes no job, even after a restart, until an administrator says that it was reset.
 func faultedGPU(t *testing.T, kernel func(string)) {
 	t.Helper()
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")

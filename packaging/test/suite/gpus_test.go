@@ -41,8 +41,8 @@ func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	}
 }
 
-// This job opens all GPU nodes again and again until ~/end exists. It starts with its own
-// node. ENXIO means allowed, EPERM refused.
+// This job opens all GPU nodes again and again, its own node first, until ~/end exists. ENXIO means
+// that the device filter allowed the open, EPERM that it refused.
 const tries = `import errno, os
 path = os.path.expanduser("~/end")
 tried, wrong = 0, {}
@@ -85,7 +85,7 @@ func TestFilterOutlivesReloads(t *testing.T) {
 }
 
 // TestSimulatedCUDA: a program in a job allocates memory on each GPU that it sees. 'gpusched gpus'
-// shows this memory as the job's.
+// shows this memory as used by the job.
 func TestSimulatedCUDA(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 2 --gpu-mem 10G -- simcuda --mem 10G --hold 1000")
@@ -116,8 +116,8 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 	mustEnd(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestLeftoversAreGone: a job leaves processes and GPU memory behind. Both are gone before its
-// GPU is reassigned.
+// TestLeftoversAreGone: a job leaves processes and GPU memory behind. Both are gone before another
+// job gets the GPU.
 func TestLeftoversAreGone(t *testing.T) {
 	begin(t)
 	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// TestHistory: every user can read the history of ended jobs, without their owners' private fields.
-// A report counts the jobs that ran, in each format and also after a restart.
+// TestHistory: every user can read the history of ended jobs, but not the fields that are private
+// to a job's owner. A report counts the jobs that ran, in each format and also after a restart.
 func TestHistory(t *testing.T) {
 	begin(t)
 	const tag = "--tag suite=history"
@@ -85,7 +85,7 @@ func thePast(t *testing.T, user, options string) (list []api.PastJob) {
 	return list
 }
 
-// theRow returns the row with suite=history from a report that groups by that tag.
+// theRow returns the row suite=history of a report that groups by the tag suite.
 func theRow(t *testing.T, text string) api.ReportRow {
 	t.Helper()
 	var r api.ReportReply

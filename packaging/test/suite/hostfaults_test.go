@@ -9,7 +9,7 @@ import (
 )
 
 // TestFaultsOfTheMachine: a fault of the machine ends no job. Waiting jobs keep their environment;
-// why and health name the failed step. After the repair all jobs continue by themselves.
+// 'gpusched why' and health name the failed step. After the repair all jobs continue by themselves.
 func TestFaultsOfTheMachine(t *testing.T) {
 	const (
 		launcher = "/usr/libexec/gpusched/gpusched-job"
@@ -104,8 +104,8 @@ func alertsTo(t *testing.T, file string) {
 	settings(t, "[gpus]\nalert_unit = \"starts-alert@.service\"")
 }
 
-// keepsWaiting waits until a job is queued and the output of 'gpusched why' contains a text. A
-// start of the job may still be in progress at first.
+// keepsWaiting waits until a job is queued and the output of 'gpusched why' contains the argument
+// text. At first, a start of the job may still be in progress.
 func keepsWaiting(t *testing.T, id int64, text string) {
 	t.Helper()
 	poll(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {
@@ -117,8 +117,8 @@ func keepsWaiting(t *testing.T, id int64, text string) {
 	})
 }
 
-// heldJobs submits a held job with an environment variable for each user. No job may end while the
-// site has a broken drop-in.
+// heldJobs submits a held job for each user, with an environment variable. While the site has a
+// broken drop-in, the jobs do not end.
 func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	t.Helper()
 	const command = "sh -c 'while [ -e /run/systemd/system/gpujob-.service.d ]; do sleep 0.1; done; echo rate=$RATE'"
@@ -128,8 +128,8 @@ func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	return ids
 }
 
-// TestMaskedSlice: an administrator masks a user's slice. This
-// stops the user's jobs from starting; other users' jobs run.
+// TestMaskedSlice: an administrator masks a user's slice. The user's jobs then cannot start; other
+// users' jobs run.
 func TestMaskedSlice(t *testing.T) {
 	begin(t)
 	ids := heldJobs(t, "alice", "alice", "alice", "bob")
@@ -151,11 +151,11 @@ func TestMaskedSlice(t *testing.T) {
 	}
 }
 
-// TestFailingGPU: if every job on a GPU fails within seconds, the GPU takes no more jobs. Health,
-// gpus and why say so, and an administrator puts the GPU back into service.
+// TestFailingGPU: if every job on a GPU fails within seconds, the GPU takes no more jobs. The
+// commands health, gpus and why say so, and an administrator puts the GPU back into service.
 func TestFailingGPU(t *testing.T) {
 	begin(t)
-	sh(t, "", "systemctl restart gpusched") // alice's failures of another test must not count
+	sh(t, "", "systemctl restart gpusched") // alice's failures in another test must not count
 	gpusSeen(t)
 	const command = `-g 1 -m 16M --array 0-29 --hold -- sh -c '[ "$GPUSCHED_GPU_IDS" = 2 ] && exit 1; exec sleep 1000'`
 	var ids []any

@@ -13,9 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// severalHosts adds hosts to alice's ssh configuration. a is this machine, b is this machine with
-// the socket of alice's own scheduler, and bob is this machine as the account bob. gone refuses
-// connections, and hangs never answers.
+// severalHosts adds hosts to alice's ssh configuration. The host a is this machine, b is this
+// machine with the socket of alice's own scheduler, and bob is this machine with the account bob.
+// The host gone refuses connections, and the host hangs never answers.
 func severalHosts(t *testing.T) {
 	t.Helper()
 	ownScheduler(t)
@@ -47,8 +47,8 @@ func newOn(t *testing.T, args string) string {
 	return sh(t, "alice", "gpusched "+args)
 }
 
-// asAlice returns a function that runs a command as alice. The function checks the exit status and
-// that the output contains some texts, and returns stdout.
+// asAlice returns a function that runs a command as alice. The function checks the exit status,
+// checks that the output contains the given texts, and returns stdout.
 func asAlice(t *testing.T) func(code int, command string, texts ...string) string {
 	return func(code int, command string, texts ...string) string {
 		t.Helper()
@@ -68,9 +68,9 @@ func asAlice(t *testing.T) func(code int, command string, texts ...string) strin
 	}
 }
 
-// TestSeveralHosts: several schedulers are shown in one view over a real sshd. Jobs are queued on
-// another machine and followed there, with the rights of the account on that machine. A machine
-// that does not answer is named.
+// TestSeveralHosts: alice sees several schedulers in one view, over a real sshd. She queues jobs on
+// another machine and follows them there, with the rights of the account on that machine. The view
+// names a machine that does not answer.
 func TestSeveralHosts(t *testing.T) {
 	begin(t)
 	severalHosts(t)
@@ -81,7 +81,7 @@ func TestSeveralHosts(t *testing.T) {
 	sh(t, "alice", "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519")
 	sh(t, "", "for u in alice bob; do cp /home/alice/.ssh/id_ed25519.pub /home/$u/.ssh/authorized_keys; chown $u: /home/$u/.ssh/authorized_keys; done")
 
-	// One view of all machines, which names the machine that does not answer.
+	// One view shows all machines and names the machine that does not answer.
 	says(5, "gpusched --hosts a,gone,b status", "gone: ssh says: ", "Connection refused", "b:0 ")
 	var list api.ListReply
 	r := try(t, "alice", "gpusched --hosts a,gone,b list --json")
@@ -92,8 +92,8 @@ func TestSeveralHosts(t *testing.T) {
 	t.Cleanup(silent.Wait)
 	silent.Go(func() { checkHang(t) }) // runs in the background, because it takes ten seconds
 
-	// A job on another host starts in the same directory,
-	// with the home of the account on that host.
+	// A job on another host starts in the directory of the same path, with the home of the account
+	// on that host.
 	one := newOn(t, "submit -q --host a -g 4 -t 1h -- bash -c 'echo here $PWD $HOME $SSH_AUTH_SOCK; sleep 1000'")
 	if !strings.HasPrefix(one, "a:") {
 		t.Fatalf("the first job is %q", one)
@@ -135,7 +135,7 @@ func TestSeveralHosts(t *testing.T) {
 	const there = " -u alice -f '^[^ ]*gpusched __document'"
 	poll(t, "no client process is left", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
 	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
-	poll(t, "the wait runs there", func() bool { // a process that has lived for 2 s has got its first answer
+	poll(t, "the wait runs there", func() bool { // a process that has lived for 2 s has received its first answer
 		return try(t, "", "p=$(pgrep"+there+") && sleep 2 && [ \"$p\" = \"$(pgrep"+there+")\" ]").Code == 0
 	})
 	sh(t, "", "pkill"+there+" && systemctl restart ssh")
@@ -143,8 +143,8 @@ func TestSeveralHosts(t *testing.T) {
 	poll(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
 }
 
-// checkHang checks that a machine that never answers delays a command by at most ten seconds. On a
-// busy machine, its own sshd may also need longer than that; checkHang then tries again.
+// checkHang checks that a machine that never answers delays a command by at most ten seconds. If
+// this machine is busy, even its own sshd may take longer to answer; checkHang then tries again.
 func checkHang(t *testing.T) {
 	t.Helper()
 	for range 3 {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestInhibitor: while a job runs, logind has a lock that prevents sleep. The lock ends with the
-// last job, and returns after the daemon or logind was killed.
+// last job. If the daemon or logind is killed, the lock comes back.
 func TestInhibitor(t *testing.T) {
 	begin(t)
 	locks := func() string {

@@ -41,8 +41,8 @@ func askWhy(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
 }
 
-// mustFail runs a command line as user. It checks that the line fails with an exit status and a
-// text.
+// mustFail runs a command line as user. It checks the exit status, and checks that the command line
+// prints the argument text on stderr.
 func mustFail(t *testing.T, user, line string, code int, text string) {
 	t.Helper()
 	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
@@ -50,8 +50,8 @@ func mustFail(t *testing.T, user, line string, code int, text string) {
 	}
 }
 
-// waitsFor checks that a job is queued and that 'why' contains a text. It first waits until the
-// daemon has sampled the GPUs.
+// waitsFor checks that a job is queued and that 'gpusched why' prints the argument text. It first
+// waits until the daemon has sampled the GPUs.
 func waitsFor(t *testing.T, user string, id int64, text string) {
 	t.Helper()
 	var told string
@@ -75,8 +75,8 @@ func cancel(t *testing.T, user string, ids ...int64) {
 	}
 }
 
-// submit queues a job as user and returns its id. The arguments
-// are shell words: options, then --, then the command.
+// submit queues a job for a user and returns the job's id. The argument args contains shell words:
+// options, then --, then the command.
 func submit(t *testing.T, user, args string) int64 {
 	t.Helper()
 	var id int64
@@ -88,8 +88,9 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
-// submitHold submits a job and returns when it runs. The job waits until release is called, runs
-// the given shell command, and ends. Each user can have only one such job at a time.
+// submitHold submits a job and returns when the job runs. The job waits until the function release
+// is called, then runs the given shell command, and ends. Each user can have only one such job at a
+// time.
 func submitHold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
@@ -98,7 +99,7 @@ func submitHold(t *testing.T, user, opts, then string) (id int64, release func()
 	return id, func() { t.Helper(); sh(t, user, "touch ~/end") }
 }
 
-// show returns a job as user sees it.
+// show returns a job as the given user sees it.
 func show(t *testing.T, user string, id int64) api.Job {
 	t.Helper()
 	var r api.JobReply
@@ -108,7 +109,7 @@ func show(t *testing.T, user string, id int64) api.Job {
 	return r.Job
 }
 
-// wait waits for a job's end and returns it.
+// wait waits until a job has ended and returns the job.
 func wait(t *testing.T, id int64) api.Job {
 	t.Helper()
 	try(t, "", fmt.Sprintf("gpusched wait --timeout %d %d", 60*the.slow, id))
@@ -119,12 +120,12 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// poll calls the function done repeatedly until it returns true, for at most 30 s, or longer on a
-// slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least four times as long as a
-// call, because other boxes need the CPUs too.
+// poll calls the function done repeatedly until done returns true, for at most 30 s, or longer on a
+// slow machine. The pauses grow from 20 to 100 ms. Each pause lasts at least four times as long as
+// the call before it, but for that reason at most a second, because other boxes need the CPUs too.
 func poll(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context()) // cleanups also call until
+	ctx := context.WithoutCancel(t.Context()) // cleanups call poll when the test's context has already ended
 	begun := time.Now()
 	var took time.Duration
 	pause := func(ctx context.Context) error {
@@ -161,7 +162,7 @@ func waitRun(t *testing.T, id int64) {
 		if j.State == "running" {
 			return true
 		}
-		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // its output appears in the error message
+		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // an error of poll quotes what these commands print
 		return false
 	})
 }
@@ -173,7 +174,7 @@ func output(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
 }
 
-// waitText waits until a job's output contains the text, and returns the output.
+// waitText waits until a job's output contains the argument text, and returns the output.
 func waitText(t *testing.T, id int64, text string) string {
 	t.Helper()
 	var out string
@@ -184,7 +185,8 @@ func waitText(t *testing.T, id int64, text string) string {
 	return out
 }
 
-// mustEnd checks the state of an ended job and a part of the sentence that describes its end.
+// mustEnd checks the state of an ended job, and checks that the sentence about its end contains the
+// given words.
 func mustEnd(t *testing.T, j api.Job, state job.State, sentence string) {
 	t.Helper()
 	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {

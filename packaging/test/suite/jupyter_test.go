@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// jupyterStandIn is a program that takes the options of Jupyter, listens where they say, and lets
-// in whoever has the token from its environment. A request for /group gets its control group, one
-// for /stay no answer. Any other gets one kernel, which is busy if the file ~/busy exists.
+// jupyterStandIn is a program that takes the options of Jupyter and listens where they say. It
+// refuses requests without the token from its environment. It answers a request for /group with its
+// control group, and a request for /stay not at all. It answers all others with one kernel, which
+// is busy if the file ~/busy exists.
 const jupyterStandIn = `
 import os, socket, sys
 port = int([a for a in sys.argv if a.startswith("--port=")][0][7:])
@@ -30,8 +31,8 @@ while True:
     c.sendall(("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)).encode()); os._exit(0)
 `
 
-// jupyterFor installs the program as jupyter-lab in a directory of the user's, and returns a command
-// line of gpusched jupyter that finds it.
+// jupyterFor installs jupyterStandIn as jupyter-lab in a directory of the user's. It returns the
+// beginning of a command line of 'gpusched jupyter' that finds it there.
 func jupyterFor(t *testing.T, user string) string {
 	t.Helper()
 	sh(t, user, "mkdir -p ~/lab; (echo '#!/usr/bin/python3'; cat) >~/lab/jupyter-lab <<'END'"+jupyterStandIn+"END\nchmod +x ~/lab/jupyter-lab")
@@ -42,7 +43,7 @@ func jupyterFor(t *testing.T, user string) string {
 var sshLine = regexp.MustCompile(`(?m)^    ssh -N -L 8888:127\.0\.0\.1:(\d+) (\w+)@gpubox$`)
 var browserLine = regexp.MustCompile(`(?m)^    http://127\.0\.0\.1:8888/\?token=(\w+)$`)
 
-// shownBy returns the port and the token in what gpusched jupyter prints to a user.
+// shownBy returns the port and the token from the text that 'gpusched jupyter' prints to a user.
 func shownBy(t *testing.T, user, text string) (port, token string) {
 	t.Helper()
 	s, b := sshLine.FindStringSubmatch(text), browserLine.FindStringSubmatch(text)
@@ -52,14 +53,14 @@ func shownBy(t *testing.T, user, text string) (port, token string) {
 	return s[1], b[1]
 }
 
-// fetch is the command line of a request to a port, with a token or without.
+// fetch returns a command line that sends a request to a port. An empty token means none.
 func fetch(port, path, token string) string {
 	return fmt.Sprintf(`python3 -c 'import socket; s = socket.create_connection(("127.0.0.1", %s)); s.sendall(b"GET %s HTTP/1.1\r\nAuthorization: token %s\r\n\r\n"); print(s.recv(1000).decode())'`, port, path, token)
 }
 
-// TestJupyter: notebooks of two users get a port each. The lines that are shown lead into the
-// user's job, from another computer too. Another user gets nothing without the token, and finds the
-// token nowhere. A second call shows the same.
+// TestJupyter: the notebooks of two users get different ports. 'gpusched jupyter' shows lines that
+// lead into the user's job, also from another computer. Without the token another user gets
+// nothing, and finds the token nowhere. If a user runs the command again, it shows the same lines.
 func TestJupyter(t *testing.T) {
 	begin(t)
 	sshIntoJobs(t)
@@ -105,8 +106,8 @@ func TestJupyter(t *testing.T) {
 	}
 }
 
-// TestJupyterIdle: a notebook stays while a browser is connected and while a kernel computes, and
-// then ends by itself.
+// TestJupyterIdle: a notebook stays while a browser is connected or a kernel computes. After that
+// it ends by itself.
 func TestJupyterIdle(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

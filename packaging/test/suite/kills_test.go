@@ -45,7 +45,8 @@ func TestKills(t *testing.T) {
 	random := chance(t)
 	began := time.Now()
 	count := *killJobs / 2
-	// A kill takes about half a second. A submission takes as long, because many find no daemon.
+	// A kill takes about half a second. A submission takes about as long, because it often finds no
+	// daemon.
 	l := startLoad(t, count, time.Duration(*kills)*200*time.Millisecond/time.Duration(count))
 	for range *kills {
 		<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
@@ -113,8 +114,8 @@ func (c *chaos) killJob(t *testing.T, whom string) {
 	try(t, "", "systemctl kill -s KILL --kill-whom="+whom+" "+unit)
 }
 
-// TestChaos: two accounts submit jobs, and faults of
-// the machine happen at random, one after the other.
+// TestChaos: while two accounts submit jobs, random faults of the machine happen, one after the
+// other.
 func TestChaos(t *testing.T) {
 	begin(t)
 	c := &chaos{random: chance(t), hurt: map[int64]bool{}}
@@ -137,7 +138,7 @@ func TestChaos(t *testing.T) {
 }
 
 // TestSystemdStartsAnew: systemd is reloaded and re-executed again and again. It forgets no job,
-// and the daemon misses no event, even if systemd does not report it.
+// and the daemon misses no event, not even an event that systemd does not report.
 func TestSystemdStartsAnew(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// gpuLine returns the line about a GPU that every user can read.
+// gpuLine returns the line of 'gpusched gpus' about a GPU, which every user can read.
 func gpuLine(t *testing.T, index int) string {
 	t.Helper()
 	return sh(t, "bob", fmt.Sprintf("gpusched gpus -o csv | awk -F, '$1 == %d'", index))
 }
 
-// TestLeakedMemory: after a job, some GPU memory is in use although no
-// process uses it. The GPU is out of service until the memory is free,
-// even across a restart of the daemon. The job's result says so.
+// TestLeakedMemory: after a job has ended, some GPU memory is still in use, but by no process. The
+// GPU is out of service until the memory is free, even across a restart of the daemon. The job's
+// result says so.
 func TestLeakedMemory(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
@@ -56,9 +56,9 @@ func freezer(t *testing.T, name string) (dir, thaw string) {
 	return dir, thaw
 }
 
-// TestUnkillable: a process of a job survives SIGKILL; here it is frozen without systemd's
-// knowledge. The job keeps its GPU, every user is told, and other jobs run. Once the process can
-// end, the job ends by itself.
+// TestUnkillable: a process of a job survives SIGKILL, because the test has frozen it without
+// systemd's knowledge. The job keeps its GPU, every user can read why, and other jobs run. Once the
+// process can end, the job ends by itself.
 func TestUnkillable(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")

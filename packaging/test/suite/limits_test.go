@@ -49,8 +49,8 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	}
 }
 
-// TestCPUsThatGo: CPUs that go offline are no longer allocated to jobs. A running job continues. A
-// job that needs more CPUs waits with that reason, and starts when the CPUs are back.
+// TestCPUsThatGo: jobs get no CPUs that have gone offline. A running job continues. A job that
+// needs more CPUs waits and says so, and starts when the CPUs are back.
 func TestCPUsThatGo(t *testing.T) {
 	begin(t)
 	const online = "/sys/devices/system/cpu/online"
@@ -71,7 +71,7 @@ func TestCPUsThatGo(t *testing.T) {
 		t.Errorf("the job that ran is %s", j.State)
 	}
 	plug("0-19")
-	sh(t, "", "systemctl reload gpusched") // counts the CPUs at once; without a reload, as above, this takes up to 5 s
+	sh(t, "", "systemctl reload gpusched") // the reload makes the daemon count the CPUs at once; above, it took up to 5 s
 	waitRun(t, waits)
 	cancel(t, "alice", runs)
 	cancel(t, "bob", waits)
@@ -82,7 +82,7 @@ func TestCPUsThatGo(t *testing.T) {
 func TestLimitsForkBomb(t *testing.T) {
 	settings(t, "[jobs]\ntasks_max = 100")
 	attacker(t)
-	// A shell that cannot fork gives up. The first shell therefore forks only once, and waits.
+	// A shell that cannot fork exits. The first shell therefore forks only once, and waits.
 	sh(t, "bob", "rm -f ~/pipe; mkfifo ~/pipe")
 	bomb := int64(0)
 	measureDuring(t, "fork bomb and output", func() {
@@ -118,8 +118,8 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 			bombs = append(bombs, submit(t, "bob", bomb))
 		}
 		poll(t, "the bombs are at the limit of their user", func() bool {
-			// Older kernels count a refused fork in the group that forked. Newer kernels count it
-			// in the group that has the limit.
+			// Older kernels count a refused fork in the group of the forking process. Newer kernels
+			// count it in the group that has the limit.
 			return try(t, "", "grep -q 'max [1-9]' "+group+"pids.events "+group+"*/pids.events").Code == 0
 		})
 		forks := submit(t, "alice", "-g 0 -- bash -c 'for i in $(seq 100); do sleep 1000 & done; jobs -p | wc -l; kill $(jobs -p)'")
@@ -141,7 +141,7 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 }
 
 // TestLimitsNote: if a job has hardly any host memory left, the daemon writes no message into the
-// job's journal. The message could get the job killed.
+// job's journal, because the message could get the job killed.
 func TestLimitsNote(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"\n[gpu_memory]\ntolerance = \"100M\"")

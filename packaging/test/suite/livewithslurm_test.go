@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestSlurmsGPUsAreLeftToIt: while slurmd is enabled, GPUs that gres.conf assigns to this machine
-// take no job of gpusched. Running jobs continue, and health, doctor and config check say so. A
-// gres.conf that a user could have written is ignored.
+// TestSlurmsGPUsAreLeftToIt: while slurmd is enabled, no job of gpusched gets a GPU that gres.conf
+// assigns to this machine. Running jobs continue, and health, doctor and config check say so. The
+// daemon ignores a gres.conf that a user could have written.
 func TestSlurmsGPUsAreLeftToIt(t *testing.T) {
 	begin(t)
 	const enabled = "/etc/systemd/system/multi-user.target.wants/slurmd.service"

@@ -20,8 +20,9 @@ import (
 )
 
 // witness is a job that records each start of its command in /run/witness/began/ID. It also records
-// a GPU on which it is not alone: each GPU has two locks, which end with the job's last process. A
-// job with a whole GPU takes both locks, and a job with half a GPU takes either.
+// each GPU on which it is not alone. For this there are two locks for each GPU. A job with a whole
+// GPU takes both locks, and a job with half a GPU takes one of them. The job has its locks until
+// its last process ends.
 const witness = `#!/bin/bash
 echo "attempt $GPUSCHED_ATTEMPT" >> /run/witness/began/$GPUSCHED_JOB_ID
 for gpu in ${GPUSCHED_GPU_IDS//,/ }; do
@@ -38,8 +39,9 @@ exit $1
 `
 
 // load is a stream of jobs that two accounts submit while something goes wrong. It records the
-// acknowledged jobs. alice runs the gpusched command, and some of its processes are killed. bob
-// sends requests that are cut off and repeated with the same key (packaging/test/loadgen).
+// acknowledged jobs. alice submits with the gpusched command, and some of the submitting processes
+// are killed. bob submits with packaging/test/loadgen, which cuts off some requests and repeats
+// them with the same key.
 type load struct {
 	mu    sync.Mutex
 	acked map[string]int64 // ids of acknowledged jobs, by name
@@ -48,8 +50,8 @@ type load struct {
 	after int64 // id of the last job before the load
 }
 
-// startLoad installs the programs. Each of the two accounts then
-// starts to submit count jobs, with a pause after each job.
+// startLoad installs the witness and the load generator. The two accounts then start to submit the
+// given number of jobs each, with a pause after each job.
 func startLoad(t *testing.T, count int, pause time.Duration) *load {
 	t.Helper()
 	installLoadgen(t)
@@ -92,7 +94,7 @@ func (l *load) submit(t *testing.T, user string, argv ...string) {
 	})
 }
 
-// stream is like submit, but its command may fail. The error is then sent on the channel.
+// stream is like submit, but its command may fail. If it does, the channel receives the error.
 func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...string) <-chan error {
 	t.Helper()
 	cmd := the.Command(ctx, user, argv...)
@@ -105,7 +107,7 @@ func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.done.Wait) // the context of the test is already cancelled then
+	t.Cleanup(l.done.Wait) // when cleanups run, the test's context is already cancelled
 	end := make(chan error, 1)
 	l.done.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -152,8 +154,8 @@ func expectedStatus(name string) int {
 	return n % 5
 }
 
-// checkAll waits until all jobs of the load have ended and checks them. The argument killed has the
-// jobs in which the test killed a process; these may have failed.
+// checkAll waits until all jobs of the load have ended and checks them. The argument killed
+// contains the jobs in which the test killed a process; these jobs may have failed.
 func (l *load) checkAll(t *testing.T, killed map[int64]bool) {
 	t.Helper()
 	acked := l.wait()
@@ -186,9 +188,9 @@ func (l *load) checkAll(t *testing.T, killed map[int64]bool) {
 	t.Logf("%d jobs were acknowledged, %d are known", len(acked), len(found))
 }
 
-// judgeEnds checks that each job ended once, with the exit status that
-// its command should have, and that its command began once. The daemon
-// may have queued the job again before it asked systemd to start the job.
+// judgeEnds checks that each job ended once, with the exit status that its command should have, and
+// that its command began once. The daemon may queue a job again only before it asks systemd to
+// start the job.
 func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]bool) {
 	t.Helper()
 	began := map[string]int{} // number of starts, by job id
@@ -208,7 +210,7 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 	}
 }
 
-// awaitDrained waits until no job is left. It gives up when the number of jobs stops shrinking.
+// awaitDrained waits until no job is left. It gives up when the number of jobs no longer shrinks.
 func awaitDrained(t *testing.T) {
 	t.Helper()
 	for n := -1; n != 0; {

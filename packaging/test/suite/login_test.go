@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestLoginLine: a login shows one line, with the user's own jobs if the user's shell prints it. It
-// is silent if the scheduler is down or hangs, or if the site has turned it off.
+// TestLoginLine: a login prints one line about the scheduler. If the user's shell prints the line,
+// it also counts the user's own jobs. No line is printed if the scheduler is down or hangs, or if
+// the site has turned the line off.
 func TestLoginLine(t *testing.T) {
 	begin(t)
 	gpusSeen(t)

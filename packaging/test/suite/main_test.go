@@ -46,7 +46,8 @@ type machine struct {
 	// slow is the factor by which this machine is slower than native execution.
 	slow time.Duration
 
-	// lastOutcome is the outcome of the last script. If a wait fails, its error quotes the outcome.
+	// lastOutcome is the outcome of the last script. If a wait fails, its error quotes this
+	// outcome.
 	lastOutcome atomic.Pointer[string]
 }
 
@@ -55,8 +56,8 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run boots the machine, runs the tests for that kind
-// of machine, and cleans up, even if it is interrupted.
+// run boots the machine and runs the tests for that kind of machine. It cleans up even if it is
+// interrupted.
 func run(m *testing.M) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -86,23 +87,24 @@ const (
 	needsReal = "^TestRealGPU"
 	// needsEmulated matches the tests that only the emulated machine can run.
 	needsEmulated = "^Test(Limits|Boot)"
-	// needsBox matches the tests that boot their own box. On the emulated machine, TestLimitsSlurm
-	// tests what these tests check about Slurm.
+	// needsBox matches the tests that boot their own box. What these tests check about Slurm,
+	// TestLimitsSlurm checks on the emulated machine.
 	needsBox = "^Test(SlurmEngine|Migrate|TwoBoxes|InContainer.*)$"
-	// onBoth matches the tests that run both in the box and on the emulated machine, because their
-	// results depend on controllers.
+	// onBoth matches the tests that run both in the box and on the emulated machine. Their results
+	// depend on the controllers of control groups, which only the emulated machine has.
 	onBoth = "^TestAttackerJob$"
-	// quickTests matches two kinds of tests. The results of some could change with another systemd:
-	// unit properties and results, the device filter across reloads, what survives while the daemon
-	// is down, who can read the journal and a job's files, and the daemon's sandbox. The results of
-	// the others could change with another release of Slurm or of a container engine.
+	// quickTests matches two kinds of tests. Another systemd could change the results of the first
+	// kind: unit properties and results, the device filter across reloads, what survives while the
+	// daemon is down, who can read the journal and a job's files, and the daemon's sandbox. Another
+	// release of Slurm or of a container engine could change the results of the second kind.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
 		"Environment|ArgumentsArriveByteForByte|LeftoversAreGone|AttackerUnits|AttackerStopping|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate|InContainer.*)$"
 )
 
-// chooseTests selects the tests for the kind of machine, whatever -run and -skip say. In a box
-// nothing limits a fork bomb, which would use up the host's processes; other tests need a box.
+// chooseTests selects the tests for the kind of machine, whatever -run and -skip say. A fork bomb
+// must not run in a box, where nothing limits it: it would use up the host's processes. Some other
+// tests run only in a box.
 func chooseTests(kind vm.Kind) error {
 	run, skip := flag.Lookup("test.run").Value.String(), []string{needsReal}
 	switch {
@@ -136,8 +138,8 @@ func chooseTests(kind vm.Kind) error {
 }
 
 // partOf returns a pattern for the tests of one part, such as "2/3" for the second of three parts.
-// It takes the tests that match the pattern run but not the pattern skip, in the order of the
-// files, and assigns them to the parts in turn.
+// The arguments run and skip are patterns: partOf takes the tests that match the first and do not
+// match the second. It assigns these tests to the parts in turn, in the order of the files.
 func partOf(part, run, skip string) (string, error) {
 	var k, n int
 	if _, err := fmt.Sscanf(part+"\n", "%d/%d\n", &k, &n); err != nil || k < 1 || n < k {
@@ -193,9 +195,9 @@ func chooseReal(kind vm.Kind, run string) error {
 	return nil
 }
 
-// hasSlurm reports whether the machine of the run gets Slurm's packages. That saves a second
-// machine on the emulated machine, where a boot takes minutes, and in a run of few tests. All other
-// boxes are without Slurm, like most users' machines.
+// hasSlurm reports whether the machine of the run gets Slurm's packages, so that no second machine
+// is needed. This helps on the emulated machine, where a boot takes minutes, and in a run of few
+// tests. All other boxes are without Slurm, like most users' machines.
 func hasSlurm(kind vm.Kind) bool { return kind == vm.Emulated || *quick }
 
 // provision boots a machine and installs the package.
@@ -215,8 +217,8 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	return out, err
 }
 
-// boot boots a machine with four simulated GPUs, or with -gpus real with the GPUs of the host. It
-// installs the package, and the given packages of the Debian release.
+// boot boots a machine with four simulated GPUs. With -gpus real, the machine has the GPUs of the
+// host instead. boot installs the package, and the given packages of the Debian release.
 func boot(ctx context.Context, kind vm.Kind, pkg string, packages []string) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
@@ -315,7 +317,7 @@ func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	return scriptOn(t, the.Machine, user, script, limit)
 }
 
-// scriptOn is like tryFor, but on a given machine.
+// scriptOn is like tryFor, but runs the script on the machine m.
 func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", limit*max(1, the.slow/2))
@@ -329,8 +331,8 @@ func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Durat
 	return r
 }
 
-// awaitJournal waits until the journal contains everything that was written so far. After a job
-// that prints as fast as it can, journald is minutes behind on a busy machine.
+// awaitJournal waits until the journal contains everything that was written before the call. After
+// a job that prints as fast as it can, journald is minutes behind on a busy machine.
 func awaitJournal(t *testing.T) {
 	t.Helper()
 	if r := tryFor(t, "", "journalctl --sync", 8*time.Minute); r.Code != 0 {

@@ -13,7 +13,8 @@ func TestKilledByTheMachine(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0 -m 512M -- sleep 1000")
 	waitRun(t, id)
-	// systemd-oomd does the same: it marks the control group, and then kills its processes.
+	// The script does what systemd-oomd does: it marks the control group, and then kills its
+	// processes.
 	sh(t, "", fmt.Sprintf(`set -e; unit=gpujob-%d; group=/sys/fs/cgroup$(systemctl show -P ControlGroup $unit)
 		python3 -c "import os; [os.setxattr('$group', 'user.oomd_' + x, b'1') for x in ('ooms', 'kill')]"
 		kill -9 $(systemctl show -P MainPID $unit)`, id))

@@ -16,7 +16,7 @@ func scrape(t *testing.T, request, host string) string {
 }
 
 // TestMetrics: the metrics exports are off until an administrator enables them. They reveal nothing
-// about a job, and their units have no other rights.
+// about a job, and their units have hardly any rights.
 func TestMetrics(t *testing.T) {
 	begin(t)
 	wait(t, submit(t, "alice", "--name quiet-name -g 1 -- true"))
@@ -61,7 +61,8 @@ func theTextfile(t *testing.T) {
 	}
 }
 
-// theMapping checks that the mapping shows a job on its GPU as long as the job has the GPU.
+// theMapping checks that the mapping shows a job on its GPU while the job has the GPU, and no
+// longer.
 func theMapping(t *testing.T) {
 	t.Helper()
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -76,8 +77,8 @@ func theMapping(t *testing.T) {
 	}
 }
 
-// thePort checks that the port accepts only loopback
-// connections, requests for /metrics, and its own host names.
+// thePort checks that the port accepts only connections over loopback, requests for /metrics, and
+// its own names in the header Host.
 func thePort(t *testing.T) {
 	t.Helper()
 	if page := scrape(t, "GET /metrics", "localhost:9836"); !strings.HasPrefix(page, "HTTP/1.1 200 ") || !strings.Contains(page, "\ngpusched_up 1") {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// sliced puts GPU 0 into MIG mode with these slices, and leaves GPU 1 whole. The daemon's unit has
-// stand-ins in /proc for the driver's files, which have the numbers of each slice's two nodes.
+// sliced puts GPU 0 into MIG mode with these slices, and leaves GPU 1 whole. In the daemon's unit,
+// files of the test replace the driver's files in /proc. They contain the numbers of the two device
+// nodes of each slice.
 func sliced(t *testing.T, slices string) {
 	t.Helper()
 	const dropIn = "/run/systemd/system/gpusched.service.d/mig.conf"
@@ -31,8 +32,8 @@ const (
 )
 
 // TestSlicesOfOneGPU: two users have jobs on two slices of one GPU. Each job opens the nodes of its
-// own slice, and the device filter keeps it from those of the other. CUDA_VISIBLE_DEVICES has the
-// slice's UUID.
+// own slice, and the device filter refuses the nodes of the other slice. CUDA_VISIBLE_DEVICES has
+// the slice's UUID.
 func TestSlicesOfOneGPU(t *testing.T) {
 	begin(t)
 	sliced(t, bothSlices)
@@ -76,7 +77,7 @@ func TestSlicesOfOneGPU(t *testing.T) {
 }
 
 // TestSlicesShareTheirFate: if a GPU fails, all its slices are out of service. If an administrator
-// destroys an instance, the job that has it ends, and the other slice serves jobs.
+// destroys the instance of one slice, the job on that slice ends, and the other slice takes jobs.
 func TestSlicesShareTheirFate(t *testing.T) {
 	begin(t)
 	sliced(t, bothSlices)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// killsIt replaces sbatch and kills its caller: on every other call before it submits the job, and
-// on two thirds of the remaining calls after it has submitted the job.
+// killsIt replaces sbatch. On every other call it kills its caller instead of submitting the job.
+// On two thirds of the remaining calls it submits the job and then kills its caller.
 const killsIt = `#!/bin/sh
 n=$(($(cat /tmp/calls) + 1)); echo $n >/tmp/calls
 [ $((n % 2)) = 1 ] && { kill -9 $PPID; exit 1; }
@@ -17,8 +17,8 @@ out=$(/usr/bin/sbatch "$@") || exit
 echo "$out"
 `
 
-// TestMigrate: waiting jobs are migrated to a real Slurm. Each runs there once, in the same order
-// and as requested, although gpusched is killed before and after its submissions.
+// TestMigrate: waiting jobs are migrated to a real Slurm. There each job runs once, in the same
+// order and as requested, although gpusched is killed before and after its submissions.
 func TestMigrate(t *testing.T) {
 	b := beginSlurm(t)
 	t.Cleanup(func() { b.sh(t, "", "rm -rf /opt/kills /tmp/calls /home/alice/ran.*") })
@@ -75,8 +75,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// migrateRefused checks that a job that Slurm refuses keeps waiting in gpusched, together with jobs
-// that depend on it. The same happens at another attempt.
+// migrateRefused checks that a job that Slurm refuses still waits in gpusched, and that jobs that
+// depend on it do so too. It checks the same for a second attempt.
 func migrateRefused(t *testing.T, b slurmBox, submit func(string) string) {
 	t.Helper()
 	refused := submit("gpusched submit -q -g 4 -m 100M -n refused -- true") // no node has four GPUs

@@ -12,8 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// mailbox installs a mail program that saves each mail, its arguments and the user that it runs as.
-// While /run/mail/hold exists, the program does not exit. The result mails returns the saved mails.
+// mailbox installs a mail program that saves each mail together with the arguments and the user of
+// the program. While /run/mail/hold exists, the program does not exit. The function mails returns
+// the saved mails.
 func mailbox(t *testing.T) (mails func() []string) {
 	t.Helper()
 	sh(t, "", `install -d -m 1777 /run/mail; [ ! -e /usr/sbin/sendmail ] || mv /usr/sbin/sendmail /usr/sbin/sendmail.kept
@@ -59,9 +60,9 @@ func messages(t *testing.T, user string, id int64) []api.Message {
 	return r.Messages
 }
 
-// TestMail: the mail program runs as the job's user: once for a start, once for an end, and once
-// for a whole array. A mail program that hangs delays no job. Neither it nor a restart of the
-// daemon loses a mail or sends it twice. Without a mail program, --notify mail is refused.
+// TestMail: the mail program runs as the job's user, once for a start, once for an end, and only
+// once for a whole array. If the mail program hangs, no job is delayed. If it hangs or the daemon
+// restarts, no mail is lost or sent twice. Without a mail program, --notify mail is refused.
 func TestMail(t *testing.T) {
 	begin(t)
 	mails := mailbox(t)

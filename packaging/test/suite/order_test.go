@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestSchedulerOrder: a user with little recent use comes before a user with much, even after a
-// crash of the daemon. With policy = "fifo", jobs start in the order of submission.
+// TestSchedulerOrder: a user who has used the GPUs little lately comes before a user who has used
+// them much, even after a crash of the daemon. With policy = "fifo", jobs start in the order of
+// submission.
 func TestSchedulerOrder(t *testing.T) {
 	for _, c := range []struct{ policy, first, next string }{{"fair", "vic", "uma"}, {"fifo", "uma", "vic"}} {
 		t.Run(c.policy, func(t *testing.T) {

@@ -37,8 +37,8 @@ func TestOutputOfALateJournal(t *testing.T) {
 }
 
 // checkWholeOutput waits until a job that prints the numbers up to manyLines has ended. It then
-// waits until the journal has all of these lines. The journal is slower than the job;
-// checkWholeOutput continues to wait while the journal still grows.
+// waits until the journal has all of these lines. Since the journal is slower than the job, it
+// keeps waiting while the journal still grows.
 func checkWholeOutput(t *testing.T, id int64, then func()) {
 	t.Helper()
 	mustEnd(t, wait(t, id), "completed", "exit code 0")
@@ -56,7 +56,7 @@ func checkWholeOutput(t *testing.T, id int64, then func()) {
 }
 
 // TestLogsOfQuickJobs: some jobs end within milliseconds, before journald can look up their
-// invocation. logs still shows their output. If a job printed nothing, logs says so.
+// invocation. 'gpusched logs' still shows their output. If a job printed nothing, it says so.
 func TestLogsOfQuickJobs(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/ids; for i in $(seq 40); do gpusched submit -q -g 0 -- ls /nofile$i >> ~/ids & done; wait
@@ -78,8 +78,8 @@ func TestLogsOfQuickJobs(t *testing.T) {
 	}
 }
 
-// TestLogsTellAttemptsApart: logs shows the output of each attempt separately, without lines that
-// other users wrote with the job's fields or name.
+// TestLogsTellAttemptsApart: 'gpusched logs' shows the output of each attempt separately. It does
+// not show lines that other users wrote with the job's fields or name.
 func TestLogsTellAttemptsApart(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
@@ -116,8 +116,8 @@ func TestLogsTellAttemptsApart(t *testing.T) {
 	})
 }
 
-// TestLogsOfSeveralJobs: logs begins each line with the job's id. It shows all tasks of an array,
-// or only the failed tasks, and with -f it also follows tasks that start later.
+// TestLogsOfSeveralJobs: 'gpusched logs' begins each line with the job's id. It shows all tasks of
+// an array, or only the failed tasks, and with -f it also follows tasks that start later.
 func TestLogsOfSeveralJobs(t *testing.T) {
 	begin(t)
 	const tasks = `-q -g 0 --array 0-5%%2 -- sh -c 'echo begin $GPUSCHED_ARRAY_TASK; echo end; exit $((GPUSCHED_ARRAY_TASK %% 2))'`
@@ -136,7 +136,7 @@ func TestLogsOfSeveralJobs(t *testing.T) {
 }
 
 // TestOutputInAFile: --log also writes the output to a file. A process in the job's unit opens the
-// file as the job's user, so the path reaches nothing that this user could not reach.
+// file as the job's user, so --log gives no access to files that this user could not open.
 func TestOutputInAFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --log logs/%j.txt -- sh -c 'printf "10%%\r"; seq 20000; echo err >&2; exit 3'`)
@@ -154,7 +154,7 @@ func TestOutputInAFile(t *testing.T) {
 	if r := try(t, "alice", "gpusched submit -g 0 --log /etc/passwd -- true"); r.Code != 2 || !strings.Contains(r.Stderr, "can't write") {
 		t.Errorf("a log that alice may not write: %+v", r)
 	}
-	// With --force the client accepts this path. The unit checks the path again.
+	// With --force the client accepts this path, but the unit checks the path again.
 	passwd := sh(t, "", "md5sum /etc/passwd")
 	id = submit(t, "alice", "-g 0 --force --log /etc/passwd -- echo x")
 	mustEnd(t, wait(t, id), "completed", "exit code 0")
@@ -164,8 +164,8 @@ func TestOutputInAFile(t *testing.T) {
 	}
 }
 
-// TestOutputOnAFullDisk: a job continues when the disk
-// of its log is full. The journal has all of its output.
+// TestOutputOnAFullDisk: a job continues when the disk with its log file is full. The journal has
+// all of its output.
 func TestOutputOnAFullDisk(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /run/small && mount -t tmpfs -o size=64k,mode=1777 tmpfs /run/small")
@@ -178,8 +178,8 @@ func TestOutputOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestProgressIsLive: logs -f of a job with --log shows an
-// unfinished line while it grows, and does not add a line break.
+// TestProgressIsLive: 'gpusched logs -f' of a job with --log shows an unfinished line while it
+// grows, and does not add a line break.
 func TestProgressIsLive(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f go out bar.*")
@@ -193,8 +193,8 @@ func TestProgressIsLive(t *testing.T) {
 	})
 }
 
-// TestOutputComesBack: logs and run show output exactly as it was printed: long lines, progress
-// bars, bytes that are not text, and an unfinished last line.
+// TestOutputComesBack: 'gpusched logs' and 'gpusched run' show output exactly as it was printed:
+// long lines, progress bars, bytes that are not text, and an unfinished last line.
 func TestOutputComesBack(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf '%0200000d\n10%%\r20%%\r100%%\n\351t\351\0nul\n{"end": 1}' 7 > printed`)
@@ -212,8 +212,8 @@ func TestOutputComesBack(t *testing.T) {
 	}
 }
 
-// TestOutputThatIsDropped: if the journal has dropped
-// a job's output, logs does not say "printed nothing".
+// TestOutputThatIsDropped: if the journal has dropped a job's output, 'gpusched logs' does not say
+// "printed nothing".
 func TestOutputThatIsDropped(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0 -- echo something")
@@ -232,8 +232,9 @@ func TestOutputThatIsDropped(t *testing.T) {
 	poll(t, "the journal is known to be complete", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
 }
 
-// TestAllThatWasPrinted: as soon as a job has ended, journald is made to write its output. run and
-// logs therefore print all of it at once, and need not wait for more.
+// TestAllThatWasPrinted: as soon as a job has ended, the daemon makes journald write the job's
+// output. 'gpusched run' and 'gpusched logs' therefore print all of it at once, and need not wait
+// for more.
 func TestAllThatWasPrinted(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)

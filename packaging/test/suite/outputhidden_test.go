@@ -10,9 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOutputOfADirectorysUID: systemd reserves some ranges of uids, and some directories assign
-// uids from them. journald hides the output of such accounts. submit, run and logs say so, and
-// --log helps. An older journald has files for the uids of containers.
+// TestOutputOfADirectorysUID: systemd reserves some ranges of uids, but some directories give such
+// uids to accounts. journald hides the output of these accounts. The commands submit, run and logs
+// say so, and --log helps. A journald before version 253 does not hide the output of all these
+// ranges.
 func TestOutputOfADirectorysUID(t *testing.T) {
 	begin(t)
 	old := sh(t, "", `[ "$(systemctl --version | awk '{ print $2; exit }')" -lt 253 ] && echo old || true`) == "old"
@@ -50,7 +51,7 @@ func outputIsHidden(t *testing.T, user string) {
 	}
 	logServes(t, user)
 
-	// Imitate an upgrade from an older systemd that made a journal file for the account. The file
+	// Imitate an upgrade from an older systemd, which made a journal file for the account. The file
 	// is either empty or has entries.
 	file := "/var/log/journal/*/user-$(id -u " + user + ").journal"
 	t.Cleanup(func() { sh(t, "", "rm -f "+file) })
@@ -73,8 +74,8 @@ func outputIsHidden(t *testing.T, user string) {
 	logServes(t, user)
 }
 
-// logServes checks that every command that shows output
-// reads it from the log if the journal hides it.
+// logServes checks that every command that shows output reads the output from the log file if the
+// journal hides it.
 func logServes(t *testing.T, user string) {
 	t.Helper()
 	shown := func(script, want string) {
@@ -103,7 +104,7 @@ func logServes(t *testing.T, user string) {
 func TestOutputOfAnEarlierJob(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
-	const ids = "/var/cache/gpusched/state.db.last" // without this file too, ids begin at 1 again
+	const ids = "/var/cache/gpusched/state.db.last" // ids begin at 1 again only if this file is lost too
 	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; rm "+ids+"; "+startDaemon)
 	t.Cleanup(func() { sh(t, "", stop+"rm -f state.db*; mv /run/aside/* .; rmdir /run/aside; "+startDaemon) })
 	for _, word := range []string{"earlier", "later"} {
@@ -122,8 +123,8 @@ func TestOutputOfAnEarlierJob(t *testing.T) {
 	}
 }
 
-// TestOutputOpenedByName: a script cannot open /dev/stderr, because it is a socket. The error says
-// what to write instead. In a job with --log the script works.
+// TestOutputOpenedByName: a script in a job cannot open /dev/stderr, because a job's stderr is a
+// socket. The error says what to write instead. In a job with --log the script works.
 func TestOutputOpenedByName(t *testing.T) {
 	begin(t)
 	const script = `-g 0 %s-- bash -ec 'echo progress >/dev/stderr; echo trained'`

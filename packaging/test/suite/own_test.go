@@ -55,9 +55,9 @@ func ownRuns(t *testing.T, id int64) {
 	})
 }
 
-// TestOwnScheduler: a user without root rights has their own queue. Its
-// jobs survive a stop of its daemon. It says what it cannot enforce, and
-// no other user may use it. The machine's scheduler works as before.
+// TestOwnScheduler: a user without root rights has a scheduler with its own queue. The jobs in it
+// survive a stop of its daemon. The user's scheduler says what it cannot enforce, and no other user
+// may use it. The machine's scheduler works as before.
 func TestOwnScheduler(t *testing.T) {
 	begin(t)
 	ownScheduler(t)

@@ -18,8 +18,8 @@ while piece := c.recv(65536): text += piece
 print(text.decode().partition(" ")[2])' `
 
 // TestPage: once an administrator enables the page, every account can read it. The page shows
-// nothing private of a job. The page's program has no rights, and still works after a restart of the
-// daemon.
+// nothing private about a job. The page's program has no rights, and still works after a restart of
+// the daemon.
 func TestPage(t *testing.T) {
 	begin(t)
 	if r := try(t, "alice", requestPage+"GET / localhost"); r.Code == 0 {

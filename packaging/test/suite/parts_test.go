@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// healthSays waits until the output of health contains a text. It fails if a single answer takes
-// too long.
+// healthSays waits until the output of health contains the argument text. The test fails if a
+// single answer takes too long.
 func healthSays(t *testing.T, text string) {
 	t.Helper()
 	poll(t, "health says: "+text, func() bool {
@@ -69,9 +69,9 @@ func children(t *testing.T) int {
 	return n
 }
 
-// TestHealthOfTheReader: the NVML program is missing, dies again and again, or hangs. (tail plays
-// the hanging program, because it prints nothing until its input ends.) GPU jobs wait, other jobs
-// run, no processes accumulate, and the daemon recovers by itself.
+// TestHealthOfTheReader: the NVML program is missing, dies again and again, or hangs. (The program
+// tail replaces it then, because tail prints nothing until its input ends.) GPU jobs wait, other
+// jobs run, no processes accumulate, and the daemon recovers by itself.
 func TestHealthOfTheReader(t *testing.T) {
 	const bin = "/usr/libexec/gpusched/gpusched-nvml"
 	away := "mv " + bin + " " + bin + ".away; "
@@ -120,8 +120,8 @@ func TestHealthOfTheReader(t *testing.T) {
 }
 
 // TestHealthOfTheDriver: calls into the driver never return, so that even SIGKILL does not end the
-// NVML process. Only a few processes get stuck, the GPUs are unknown, and everything else works.
-// When the driver recovers, everything else does too.
+// NVML process. Only a few such processes get stuck, the state of the GPUs is unknown, and
+// everything else works. When the driver recovers, the stuck processes end and GPU jobs start.
 func TestHealthOfTheDriver(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
@@ -149,8 +149,8 @@ systemd-run -q --unit freeze bash /run/freeze.sh`)
 	}
 }
 
-// TestDoctor: doctor reports its findings on a healthy machine. If the daemon does not answer,
-// doctor still reports what is broken.
+// TestDoctor: 'gpusched doctor' reports its findings on a healthy machine. If the daemon does not
+// answer, the doctor still reports what is broken.
 func TestDoctor(t *testing.T) {
 	begin(t)
 	doctor := func(user string) (string, int) {

@@ -16,8 +16,9 @@ func countedCommand(name, command string) string {
 }
 
 // TestSchedulerPreemption: a scavenger is preempted at the end of its time slice, and runs again
-// later. Meanwhile the daemon is killed again and again, with a paused GPU, changed priorities, a
-// running array and a reservation. Nothing is lost, and nothing runs more often than it should.
+// later. Meanwhile the daemon is killed again and again, while a GPU is paused, a priority changes,
+// an array runs and a reservation exists. Nothing is lost, and nothing runs more often than it
+// should.
 func TestSchedulerPreemption(t *testing.T) {
 	begin(t)
 	const slice = 8 * time.Second
@@ -64,8 +65,8 @@ func TestSchedulerPreemption(t *testing.T) {
 	}
 }
 
-// killAround kills the daemon a few times, submits an array, and goes on killing the daemon until
-// some time after the end of a time slice.
+// killAround kills the daemon a few times, submits an array, and then kills the daemon again and
+// again until some time after the end of a time slice.
 func killAround(t *testing.T, over time.Time, array func() int64) int64 {
 	t.Helper()
 	kill := func() {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestThirdJobWaits: 'why' names the job that has the GPU. The waiting job starts by itself.
+// TestThirdJobWaits: 'gpusched why' names the job that has the GPU. The waiting job starts by
+// itself.
 func TestThirdJobWaits(t *testing.T) {
 	begin(t)
 	first, release := submitHold(t, "alice", "--gpu-ids 0,1", "true")

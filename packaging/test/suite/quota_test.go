@@ -10,8 +10,9 @@ import (
 )
 
 // TestSchedulerQuotas: a job above a quota waits and says so, while other jobs pass it. A job that
-// can never fit is refused; so is a job that exceeds the allowed number of waiting jobs. A group's
-// quota counts all members together, even if a member's process has dropped the group.
+// can never fit is refused, and so is a job that exceeds the allowed number of waiting jobs. A
+// group's quota counts the jobs of all members together, even of a member whose process has dropped
+// the group.
 func TestSchedulerQuotas(t *testing.T) {
 	begin(t)
 	settings(t, `[quota.default]
@@ -82,8 +83,8 @@ func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 }
 
 // TestAttackerParts: a user cannot spread parts of GPUs over the machine to keep whole GPUs from
-// other users. The site sets the smallest part and the GPUs on which parts are allowed. A part on a
-// chosen GPU counts as a whole GPU in the quota.
+// other users. The site sets the smallest part and the GPUs on which parts are allowed. If the user
+// chooses the GPU, the part counts as a whole GPU in the user's quota.
 func TestAttackerParts(t *testing.T) {
 	begin(t)
 	settings(t, `[gpus]
@@ -105,8 +106,8 @@ gpus = 1`)
 }
 
 // TestSchedulerClasses: a class has a time limit, which is also the default limit of its jobs.
-// Scavengers yield without being asked. Only administrators may use the class interactive, unless
-// the site allows every user to raise a priority.
+// Scavengers are preemptible even if their users do not ask for that. Only administrators may use
+// the class interactive, unless the site allows every user to raise a priority.
 func TestSchedulerClasses(t *testing.T) {
 	begin(t)
 	settings(t, `[class.interactive]

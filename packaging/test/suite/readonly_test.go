@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Commands that an administrator types to move the state to its own disk, and back.
+// These are commands that an administrator types to move the state to a separate disk, and back.
 const (
 	stopDaemon = "systemctl stop gpusched.socket gpusched.service; "
 	mountDisk  = "mount -o loop,errors=remount-ro /state.img "
@@ -21,12 +21,13 @@ const (
 // A readOnlyCase describes how a disk becomes read-only and how it is repaired.
 type readOnlyCase struct {
 	name, fail string
-	mend       string // if empty, the machine loses power instead of a repair
-	own        bool   // the state is on its own disk
+	mend       string // command that repairs the disk; if empty, the machine loses power instead
+	own        bool   // the state is on a separate disk
 }
 
-// These are a disk error with errors=remount-ro, and a forced remount. After a forced remount, ext4
-// still accepts writes to open files and reports them as synced.
+// In these cases a disk becomes read-only after an error (the mount has the option
+// errors=remount-ro) or by a forced remount. After a forced remount, ext4 still accepts writes to
+// open files and reports them as synced.
 var turns = []readOnlyCase{
 	{name: "an error", own: true, fail: "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + stateDir + "))/trigger_fs_error",
 		mend: stopDaemon + "umount " + stateDir + " && " + mountDisk + stateDir + " && " + startDaemon},

@@ -40,7 +40,7 @@ func realGPU(t *testing.T, index int) api.GPU {
 
 var cudaDevice = regexp.MustCompile(`(?m)^device \d+ UUID (GPU-\S+) PCI \S+ NAME `)
 
-// computedOn checks that cudasum computed on all GPUs of a job and on no other GPU.
+// computedOn checks that cudasum computed on all GPUs of the job and on no other GPU.
 func computedOn(t *testing.T, out string, j api.Job) {
 	t.Helper()
 	var got, want []string

@@ -55,13 +55,13 @@ func TestRealGPUMemoryIsSeen(t *testing.T) {
 	poll(t, "the memory is free again", func() bool { return realGPU(t, index).MemUsedBytes < holdsBytes })
 }
 
-// TestRealGPUForeign: while a foreign process computes on
-// GPUs, they are assigned to no job, and 'why' says so.
+// TestRealGPUForeign: while a foreign process computes on GPUs, no job gets these GPUs, and
+// 'gpusched why' says so.
 func TestRealGPUForeign(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
 	gpus := realGPUs(t)
-	// 3G exceed max_foreign_memory, so the process also counts where the driver lists no processes.
+	// 3G exceed max_foreign_memory. So the process counts even if the driver lists no processes.
 	sh(t, "", "systemd-run --quiet --unit stranger cudasum --mem 3G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
 	poll(t, "the foreign process holds memory", func() bool {

@@ -10,7 +10,8 @@ import (
 )
 
 // TestSchedulerDedup: with --dedup, a job is not queued again while it waits or runs, or after it
-// has completed, even after a crash of the daemon. A failed job or a different job is queued.
+// has completed, even after a crash of the daemon. A job that has failed is queued again, and a job
+// that differs is queued too.
 func TestSchedulerDedup(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end; printf '#!/bin/bash\\nwhile [ ! -e ~/end ]; do sleep 0.05; done\\nexit $1\\n' > ~/gate; chmod +x ~/gate")
@@ -42,8 +43,8 @@ func TestSchedulerDedup(t *testing.T) {
 	}
 }
 
-// TestSchedulerWarning: a job is warned before its time limit, so that it has time to save. At the
-// limit, a job with --on-timeout requeue is requeued.
+// TestSchedulerWarning: a job is warned some time before its time limit, so that it can save its
+// work. At the limit, a job with --on-timeout requeue is queued again.
 func TestSchedulerWarning(t *testing.T) {
 	begin(t)
 	limit, before := 4*time.Second*the.slow, 3*time.Second*the.slow

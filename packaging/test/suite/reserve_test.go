@@ -39,8 +39,8 @@ func TestSchedulerReservation(t *testing.T) {
 	}
 }
 
-// TestSchedulerReservationAhead: before a reservation begins, a job starts on its GPUs only if the
-// job's time limit ends before the reservation begins.
+// TestSchedulerReservationAhead: before a reservation begins, a job of another user starts on the
+// reserved GPUs only if the job's time limit ends before the reservation begins.
 func TestSchedulerReservationAhead(t *testing.T) {
 	begin(t)
 	id := sh(t, "", "gpusched reserve make --gpus 3 --from +1h --for 8h --user bob -o ids")

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestSchedulerCPUs: a job that requests CPUs waits until they are free, says which jobs have them,
-// and then starts. A job that requests no CPUs does not wait. A request that can never be met is
-// refused, even if it comes from update.
+// TestSchedulerCPUs: a job that requests CPUs waits until they are free. 'gpusched why' names the
+// jobs that have them. A job that requests no CPUs does not wait. A request for more CPUs than
+// there can be is refused, even in an update.
 func TestSchedulerCPUs(t *testing.T) {
 	begin(t)
 	settings(t, `[jobs]
@@ -41,7 +41,7 @@ cpus = "100%"`)
 }
 
 // TestSchedulerHoarders: with the default quotas, one user cannot take all job slots, all host
-// memory or all CPUs. Some of each is left for another user.
+// memory or all CPUs. Some of each is always left for other users.
 func TestSchedulerHoarders(t *testing.T) {
 	begin(t)
 	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")

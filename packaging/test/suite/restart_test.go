@@ -14,8 +14,8 @@ var busAway = flag.Duration("bus-away", 3*time.Second, "time without dbus")
 
 const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
 
-// TestRestartTouchesNoJob: the daemon is restarted, crashes and is reloaded. A running and a
-// waiting job survive this.
+// TestRestartTouchesNoJob: a running and a waiting job survive a restart, a crash and a reload of
+// the daemon.
 func TestRestartTouchesNoJob(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end ~/begun")
@@ -38,7 +38,8 @@ func TestRestartTouchesNoJob(t *testing.T) {
 	}
 }
 
-// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result of the job and the time of its end.
+// TestJobEndsWhileTheDaemonIsDown: the job's unit keeps the result of the job and the time of its
+// end.
 func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	begin(t)
 	id, release := submitHold(t, "alice", "-g 1", "exit 11")
@@ -73,8 +74,8 @@ func TestBusRestart(t *testing.T) {
 	}
 }
 
-// TestBusAway: without dbus, running jobs continue and end. New jobs are accepted and wait, and
-// health says so. When dbus is back, everything continues by itself.
+// TestBusAway: without dbus, running jobs continue and end. New jobs are accepted but wait, and
+// health reports the cause. When dbus is back, everything continues by itself.
 func TestBusAway(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")

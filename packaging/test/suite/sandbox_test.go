@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// mostExposed is ten times the highest exposure that 'systemd-analyze
-// security' may report for the daemon's unit. A lower value is better.
-// If a directive raises it, gpusched.service justifies the directive.
+// mostExposed is ten times the highest exposure that 'systemd-analyze security' may report for the
+// daemon's unit. A lower exposure is better. If a directive raises the exposure, gpusched.service
+// justifies the directive.
 const mostExposed = 21
 
 // TestSandbox: the daemon and its child have only the privileges that their unit grants. They can
@@ -38,9 +38,9 @@ func TestSandbox(t *testing.T) {
 // checkPrivileges checks the privileges of a process in the daemon's unit.
 func checkPrivileges(t *testing.T, pid string) {
 	t.Helper()
-	// The value stands for CHOWN, KILL, SYS_PTRACE, MKNOD and SYSLOG, no new privileges, and a
-	// system call filter. The inheritable set is not checked: newer versions of systemd grant all
-	// of it, and without file capabilities it has no effect.
+	// The capabilities are CHOWN, KILL, SYS_PTRACE, MKNOD and SYSLOG. The process can get no new
+	// privileges and has a system call filter. The inheritable set is not checked: newer versions
+	// of systemd grant all of it, and without file capabilities it has no effect.
 	const want = "CapPrm:0000000408080021 CapEff:0000000408080021 CapBnd:0000000408080021 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"
 	if got := sh(t, "", `awk '/^(Cap[^I]|NoNewPrivs|Seccomp:)/ {printf "%s%s%s", sep, $1, $2; sep = " "}' /proc/`+pid+"/status"); got != want {
 		t.Errorf("process %s holds\n%s, not\n%s", pid, got, want)
@@ -48,8 +48,8 @@ func checkPrivileges(t *testing.T, pid string) {
 	if sh(t, "", "readlink /proc/"+pid+"/ns/net") == sh(t, "", "readlink /proc/1/ns/net") {
 		t.Errorf("process %s has a network", pid)
 	}
-	// An intruder in the daemon can execute neither a shell nor another installed program, nor a
-	// program that the intruder writes, and can write nowhere else.
+	// An intruder in the daemon can execute neither a shell nor another installed program. The
+	// intruder can write only to a few directories, and cannot execute the files there.
 	programs := []string{"/bin/sh", "/usr/bin/env", "/bin/kill", "/usr/bin/gpusched"}
 	for _, dir := range []string{"/var/lib/gpusched", "/var/cache/gpusched", "/run/gpusched", "/tmp", "/var/tmp", "/dev/shm"} {
 		file := "/proc/" + pid + "/root" + dir + "/true"
@@ -65,8 +65,8 @@ func checkPrivileges(t *testing.T, pid string) {
 	checkMounts(t, pid)
 }
 
-// This table maps each path that a process of the daemon's unit may write to the reason for that
-// right.
+// The keys of this table are the paths to which a process of the daemon's unit may write. The
+// values are the reasons why it may.
 var writable = map[string]string{
 	"/var/lib/gpusched": "the state", "/var/cache/gpusched": "the last ids", "/run/gpusched": "the socket and the jobs' instructions",
 	"/run/systemd/units": "what systemd leaves there of ended jobs",
@@ -76,13 +76,14 @@ var writable = map[string]string{
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
 }
 
-// checkMounts checks each mount of a process: the process must not write to the mount, or execute
-// files on it, without a reason. Newer versions of systemd leave /dev executable.
+// checkMounts checks the mounts of a process. The process can write to a mount only if the table
+// writable gives a reason, and can execute what it writes there only in /dev, which newer versions
+// of systemd leave executable.
 func checkMounts(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {
 		path, options, _ := strings.Cut(line, " ")
-		// The container itself has mounts in /run/host.
+		// Mounts in /run/host come from the container.
 		if strings.HasPrefix(options, "ro") || strings.HasPrefix(path, "/run/host/") {
 			continue
 		}
@@ -132,8 +133,8 @@ func filesOfTheDaemon(t *testing.T, id int64) {
 }
 
 // TestNoSecretInLogs: no log, property or file that other users can read contains a job's private
-// values. This holds while the job waits, runs, fails to start and has ended. The values do not
-// appear in what root reads about the daemon either.
+// values. This holds while the job waits, while it runs, and after it has failed to start or has
+// ended. Nor do the values appear in what root reads about the daemon.
 func TestNoSecretInLogs(t *testing.T) {
 	begin(t)
 	// Without --since, journalctl would take minutes
@@ -157,8 +158,8 @@ func TestNoSecretInLogs(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[1]))
 	wait(t, ids[1])
 	awaitJournal(t)
-	// The job's own journal is left out: there the
-	// launcher tells the user which program is missing.
+	// The test does not search the job's own journal, because there the launcher tells the user
+	// which program is missing.
 	for _, cmd := range []string{journal + "-u gpusched -u gpusched.socket", journal + "_PID=1", journal + "-k",
 		"systemctl show 'gpujob-*'", "cat /run/systemd/transient/gpujob-* 2>/dev/null", "gpusched config show"} {
 		if out := try(t, "", cmd+" | grep -a hush").Stdout; out != "" {
@@ -170,7 +171,7 @@ func TestNoSecretInLogs(t *testing.T) {
 			t.Errorf("bob: %q shows %.300q", cmd, out)
 		}
 	}
-	// When a job ends, its environment is deleted. Even its owner no longer sees it.
+	// When a job ends, the daemon deletes the job's environment. Even the owner no longer sees it.
 	if y := show(t, "alice", ids[3]).Private; y == nil || len(y.Env) != 0 || !strings.Contains(y.Command, "hush-argv") {
 		t.Errorf("the owner of an ended job reads %+v", y)
 	}

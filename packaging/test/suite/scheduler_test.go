@@ -35,8 +35,8 @@ func TestSchedulerFractions(t *testing.T) {
 	}
 }
 
-// TestSchedulerDependencies: a chain of jobs runs in order. A failure ends the jobs that wait for a
-// success, and their sentence says so.
+// TestSchedulerDependencies: a chain of jobs runs in order. When a job fails, the jobs that wait
+// for its success end too, and the sentences about their ends say so.
 func TestSchedulerDependencies(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/chain ~/go")
@@ -62,8 +62,8 @@ func TestSchedulerDependencies(t *testing.T) {
 	mustEnd(t, wait(t, instead), "completed", "exit code 0")
 }
 
-// atOnce returns how many commands started, and the maximum number that ran at the same time. The
-// log has a line "+" for each start and "-" for each end.
+// atOnce returns how many commands started, and how many ran at the same time at most. The argument
+// log has a line "+" for each start and a line "-" for each end.
 func atOnce(log string) (starts, most int) {
 	now := 0
 	for _, word := range strings.Fields(log) {
@@ -136,7 +136,7 @@ func TestSchedulerHold(t *testing.T) {
 	mustEnd(t, wait(t, other), "completed", "exit code 0")
 }
 
-// TestSchedulerBegin: a job with --begin starts by itself at that time and not earlier.
+// TestSchedulerBegin: a job starts by itself at the time that --begin names, and not earlier.
 func TestSchedulerBegin(t *testing.T) {
 	begin(t)
 	const least = 3 * time.Second
@@ -151,8 +151,8 @@ func TestSchedulerBegin(t *testing.T) {
 	}
 }
 
-// TestSchedulerRetries: a failed job is retried as often
-// as it requested. The delay doubles with each retry.
+// TestSchedulerRetries: a failed job is retried as often as its user requested. The delay doubles
+// with each retry.
 func TestSchedulerRetries(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/tries")
@@ -204,8 +204,8 @@ func TestSchedulerRequeue(t *testing.T) {
 	}
 }
 
-// TestSchedulerGPUControl: a pause with an end time ends by itself. A drained GPU finishes its job
-// and takes no other job until it is undrained.
+// TestSchedulerGPUControl: a pause with an end time ends by itself. The job on a drained GPU
+// continues, and no other job starts there until the GPU is undrained.
 func TestSchedulerGPUControl(t *testing.T) {
 	begin(t)
 	sh(t, "", fmt.Sprintf("gpusched gpu pause 2 --reason 'new fan' --until +%ds", 3*the.slow))

@@ -26,8 +26,8 @@ func noSessions(t *testing.T, after string) {
 }
 
 // TestScreen: a job runs in a GNU screen session. Its user attaches to the session with a real
-// terminal; input and output work. The session is in the job's unit, the journal and the exit
-// status are those of the command, and no other user can attach.
+// terminal; input and output work. The session is in the job's unit. The journal has the output of
+// the command, and the job has the command's exit status. No other user can attach.
 func TestScreen(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() {
@@ -75,14 +75,15 @@ func TestScreen(t *testing.T) {
 }
 
 // TestScreenLeavesNothing: however a job ends, nothing is left of its session. Each attempt and
-// task has its own session. Where no session is possible, the job runs without one.
+// task has its own session. If no session is possible, the job runs without one.
 func TestScreenLeavesNothing(t *testing.T) {
 	begin(t)
 	const deaf = `-- bash -c 'trap "" TERM HUP; echo deaf; while :; do sleep 0.1; done'`
 	for how, act := range map[string]string{
 		"kill -9":                        "systemctl kill -s KILL gpujob-%d",
 		"a cancel that SIGKILL finishes": "gpusched cancel %d",
-		// update refuses a time limit that has already passed, so the loop tries longer limits.
+		// 'gpusched update' refuses a time limit that has already passed, so the loop tries longer
+		// limits.
 		"a time limit": "for s in 1 5 20; do gpusched update --time ${s}s %d && exit; done; exit 1",
 	} {
 		id := submit(t, "alice", "--screen -g 0 -t 1h --grace 1s "+deaf)

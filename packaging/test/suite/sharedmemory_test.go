@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestSharedMemoryOutlivesALogout: when a user logs out for the last
-// time, logind deletes the files of a running job in /dev/shm. Health
-// says so and names a setting that prevents it. The setting works.
+// TestSharedMemoryOutlivesALogout: when a user's last login session ends, logind deletes the files
+// in /dev/shm that the user's running job uses. Health says so and names a setting that prevents
+// this. With that setting the files stay.
 func TestSharedMemoryOutlivesALogout(t *testing.T) {
 	begin(t)
 	const dir = "/etc/systemd/logind.conf.d"
@@ -24,7 +24,7 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 		poll(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
 		return try(t, "", "test -e "+shared).Code == 0
 	}
-	says := func(what string) { // health caches its checks for a moment, so wait
+	says := func(what string) { // wait, because health caches its checks for a moment
 		poll(t, "health says "+what, func() bool {
 			return strings.Contains(sh(t, "alice", "gpusched health | grep 'shared memory'"), what)
 		})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSiteRules: the site's limits on memory and on the directories of programs take effect at a
-// reload, without a restart.
+// TestSiteRules: the site's limits on memory, and on the directories that programs may come from,
+// take effect at a reload, without a restart.
 func TestSiteRules(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/90-site.toml"
@@ -27,9 +27,9 @@ printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`;
 	}
 }
 
-// TestReloadOfWrongSettings: if the settings are wrong, a reload fails for
-// the administrator who requested it, and changes nothing. Health says
-// what is wrong. After a successful reload, health is correct at once.
+// TestReloadOfWrongSettings: if the settings are wrong, a reload changes nothing, and fails for the
+// administrator who requested it. Health says what is wrong. After a successful reload, health is
+// correct at once.
 func TestReloadOfWrongSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/90-site.toml"

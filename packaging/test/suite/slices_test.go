@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSlicesStopped: a stop of the slice of one user, or of the slice of all jobs, ends the jobs in
-// it. Waiting jobs start afterwards.
+// TestSlicesStopped: if the slice of one user or the slice of all jobs is stopped, the jobs in it
+// end. Waiting jobs start afterwards.
 func TestSlicesStopped(t *testing.T) {
 	begin(t)
 	for _, slice := range []string{"gpujobs-u1001.slice", "gpujobs.slice"} {
@@ -42,8 +42,8 @@ func TestSlicesBoundProcesses(t *testing.T) {
 }
 
 // TestIsolate: an administrator runs 'systemctl isolate' to switch to another target, for instance
-// to stop a desktop or for maintenance. This ends no job, just as it ends no login session. If the
-// target does not want the daemon, the daemon stops. Waiting jobs start when it is back.
+// to stop a desktop or for maintenance. Jobs continue, as login sessions do. If the target does not
+// want the daemon, the daemon stops. When the daemon is back, waiting jobs start.
 func TestIsolate(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "systemctl default") })
@@ -54,7 +54,7 @@ func TestIsolate(t *testing.T) {
 		queued := submit(t, "bob", "--gpu-ids 0 -- true")
 		array := submit(t, "bob", "--gpu-ids 0 --array 0-2 -- true")
 		sh(t, "", "systemctl isolate "+to.target)
-		poll(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate returns before units have stopped
+		poll(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // this command returns before units have stopped
 			return try(t, "", "systemctl is-active gpusched").Stdout == to.daemon+"\n"
 		})
 		sh(t, "", "systemctl default")

@@ -19,8 +19,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// A slurmBox is a machine on which this package and a real Slurm with two nodes run together. It is
-// either a separate box or, if hasSlurm, the machine of the run.
+// A slurmBox is a machine on which gpusched and a real Slurm with two nodes run together. It is a
+// separate box, or the machine of the run if hasSlurm returns true.
 type slurmBox struct{ *vm.Machine }
 
 // theSlurm is the slurmBox that the tests of a run share. The first test that needs the box boots
@@ -52,8 +52,8 @@ func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	return m, nil
 }
 
-// prepareSlurm installs slurm.sh in a machine that has Slurm's packages. With -slurm it also
-// installs another release of Slurm.
+// prepareSlurm installs slurm.sh in a machine that has Slurm's packages. With -slurm it replaces
+// these packages by another release of Slurm.
 func prepareSlurm(ctx context.Context, m *vm.Machine) error {
 	err := m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
 	if err == nil && *slurm != "" {
@@ -110,8 +110,8 @@ gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids"
 	return b
 }
 
-// restartSlurm restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the
-// nodes.
+// restartSlurm restarts Slurm. It waits for the database, for slurmdbd and for the nodes, up to a
+// minute for each. The argument words contains options of 'slurm.sh up'.
 func (b slurmBox) restartSlurm(t *testing.T, words string) {
 	t.Helper()
 	const script = "slurm.sh down; slurm.sh up "
@@ -140,7 +140,8 @@ func (b slurmBox) sh(t *testing.T, user, script string) string {
 	return strings.TrimRight(r.Stdout, "\n")
 }
 
-// A walker types the same commands as alice on one of the engines.
+// A walker types commands as alice on one of the engines. The functions named walk… type the same
+// commands on both engines.
 type walker struct {
 	*testing.T
 	box    slurmBox
@@ -173,7 +174,7 @@ func (w walker) submit(args string) string {
 	return number
 }
 
-// name returns the name that gpusched prints for the job with a number.
+// name returns the name that gpusched prints for the job with the given number.
 func (w walker) name(number string) string {
 	if w.engine == "slurm" {
 		return "slurm:" + number
@@ -181,7 +182,7 @@ func (w walker) name(number string) string {
 	return number
 }
 
-// checkOutput checks that a command's output has some words.
+// checkOutput checks that a command's output contains the given words.
 func (w walker) checkOutput(args string, words ...string) {
 	w.Helper()
 	r := w.run(0, args)
@@ -204,7 +205,7 @@ func (w walker) state(id string) string {
 	return w.job(id).State
 }
 
-// job returns what 'gpusched show' prints about a job.
+// job returns what 'gpusched show' prints about one job.
 func (w walker) job(id string) shownJob {
 	w.Helper()
 	var reply struct{ Job shownJob }
@@ -227,7 +228,7 @@ func (w walker) decode(status int, args string, reply any) {
 	}
 }
 
-// row checks that a table has a line with some words as columns.
+// row checks that a table has a line with the given words as columns.
 func (w walker) row(args string, words ...string) {
 	w.Helper()
 	text := w.gs(0, args)
@@ -240,7 +241,7 @@ func (w walker) row(args string, words ...string) {
 	w.Errorf("gpusched --on %s %s: no line with %q in\n%s", w.engine, args, words, text)
 }
 
-// checkPrinted checks that a job has printed some lines.
+// checkPrinted checks that a job has printed the given lines.
 func (w walker) checkPrinted(id string, lines ...string) {
 	w.Helper()
 	text := w.gs(0, "logs "+id)
@@ -306,7 +307,7 @@ func walkSubmit(w walker) {
 	w.gs(2, "submit --frobnicate")
 }
 
-// walkEnvironment checks the variables that describe a job in its environment.
+// walkEnvironment checks the environment variables that describe a job.
 func walkEnvironment(w walker) {
 	id := w.submit(`-g 1 -e "A=x,y 'z'" --setup 'export B=set; cd /tmp' -- sh -c 'env; pwd'`)
 	w.gs(0, "wait "+id)
@@ -344,8 +345,8 @@ func walkHold(w walker) {
 	w.gs(0, "cancel "+id)
 }
 
-// walkRun checks that a running job is shown, requeued
-// and cancelled, and that run waits for its job.
+// walkRun checks that a running job is shown, requeued and cancelled, and that 'gpusched run' waits
+// for its job.
 func walkRun(w walker) {
 	id := w.submit("-g 2 -t 10m -- sleep 300")
 	w.awaitState(id, "running")
@@ -365,7 +366,7 @@ func walkRun(w walker) {
 	w.gs(4, "run -g 0 -- sh -c 'exit 4'")
 }
 
-// walkOrder checks that a job waits for another job, and is ended if it can never start.
+// walkOrder checks that a job waits for another job, and that it ends if it can never start.
 func walkOrder(w walker) {
 	sh := func(script string) { w.box.try(w.T, "alice", script) }
 	sh("rm -f ~/order")
@@ -380,7 +381,8 @@ func walkOrder(w walker) {
 	w.awaitState(ok, "cancelled", "failed")
 }
 
-// walkArray checks that tasks know their numbers and can be named by them.
+// walkArray checks that each task knows its own number, and that an id with that number names the
+// task.
 func walkArray(w walker) {
 	id := w.submit("-g 0 --array 0-2%2 -- sh -c 'echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB'")
 	w.gs(0, "wait "+id)
@@ -391,7 +393,7 @@ func walkArray(w walker) {
 	w.checkPrinted(id+"_1", "rate=1e-4")
 }
 
-// walkLook checks that queries are answered, also in JSON.
+// walkLook checks that gpusched answers queries, also in JSON.
 func walkLook(w walker) {
 	ended := w.submit("-g 0 -n looked-for -- true")
 	w.gs(0, "wait "+ended)

@@ -22,7 +22,7 @@ echo "$GPUSCHED_GPU_SHARE and $1"
 }
 
 // walkLines checks that each line of a file of jobs becomes a job with the options of its own
-// script. A line is imported once per engine.
+// script. Without --again, a line is imported only once on each engine.
 func walkLines(w walker) {
 	w.createFile("short.sh", "#!/bin/sh\n#SBATCH --partition=short\necho \"short $1\"\n")
 	w.createFile("long.sh", "#!/bin/sh\n#SBATCH --partition=main\necho long $1\n")
@@ -54,8 +54,8 @@ func walkLines(w walker) {
 	w.checkPrinted(again[1], "short twice")
 }
 
-// walkFollow checks that a follower shows a job's output as it is printed, and ends with the job.
-// Missing directories for the job's output file are created.
+// walkFollow checks that 'gpusched logs -f' shows a job's output as the job prints it, and ends
+// with the job. Directories that are missing for the job's output file are created.
 func walkFollow(w walker) {
 	id := w.submit(`-g 0 --log followed/deep/%j.txt -- sh -c 'echo before; until [ -e ~/go-on ]; do sleep 0.1; done; echo after'`)
 	w.box.sh(w.T, "alice", `rm -f ~/go-on; (timeout 60 gpusched --on `+w.engine+` logs -f `+id+` >~/seen 2>&1; echo $? >~/over) >/dev/null 2>&1 &`)
@@ -72,7 +72,8 @@ func walkFollow(w walker) {
 	}
 }
 
-// walkAccounts checks that the limits of the running Slurm become quotas that config check accepts.
+// walkAccounts checks that the limits of the running Slurm become quotas that 'gpusched config
+// check' accepts.
 func walkAccounts(w walker) {
 	w.box.sh(w.T, "", "sacctmgr -i modify user alice set GrpTRES=gres/gpu=3 fairshare=5")
 	w.Cleanup(func() { w.box.sh(w.T, "", "sacctmgr -i modify user alice set GrpTRES=gres/gpu=-1 fairshare=1") })

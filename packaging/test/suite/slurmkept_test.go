@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// walkRefused checks that a request that Slurm cannot fulfil
-// is refused with the reason. No job waits or runs then.
+// walkRefused checks that gpusched refuses a request that Slurm cannot fulfil, and states the
+// reason. No job is left waiting or running.
 func walkRefused(w walker) {
 	jobs := func() string { return w.box.sh(w.T, "alice", "squeue -h -o %A | sort -un") }
 	before := jobs()
@@ -27,8 +27,8 @@ func walkRefused(w walker) {
 	}
 }
 
-// conformReally runs the client's TestEnginesAnswerAlike against the real Slurm. Elsewhere the test
-// runs against programs that imitate Slurm's.
+// conformReally runs the client's TestEnginesAnswerAlike against the real Slurm. Elsewhere that
+// test runs against programs that imitate Slurm's programs.
 func conformReally(t *testing.T, b slurmBox) {
 	const there, test = "/usr/local/bin/client.test", "TestEnginesAnswerAlike/slurm"
 	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched/client"), there, 0o755); err != nil {
@@ -41,7 +41,7 @@ func conformReally(t *testing.T, b slurmBox) {
 }
 
 // walkKept checks that an update leaves other fields unchanged, that a job's name cannot forge a
-// job, that root opens no user's file, and that no other cluster is asked.
+// job, that root opens no user's file, and that gpusched asks no other cluster.
 func walkKept(w walker) {
 	w.box.sh(w.T, "", "sacctmgr -i add qos high && sacctmgr -i modify user alice set qos+=high")
 	now := func(id, field string) string {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestLimitsSlurm: the kernel isolates Slurm's jobs as it isolates the
-// machine's own jobs. A job gets only the GPUs, memory and time that 'gpusched
-// --on slurm' requests, and gpusched says so. This is tested on a Slurm with
-// two nodes, and on the Slurm that 'gpusched export slurm' describes.
+// TestLimitsSlurm: the kernel isolates Slurm's jobs as it isolates the machine's own jobs. A job
+// gets only the GPUs, memory and time that 'gpusched --on slurm' requests. If a job ends at such a
+// limit, gpusched says so. This is tested on a Slurm with two nodes, and on the Slurm that
+// 'gpusched export slurm' describes.
 func TestLimitsSlurm(t *testing.T) {
 	begin(t)
 	if err := prepareSlurm(t.Context(), the.Machine); err != nil {
@@ -46,7 +46,7 @@ func openGPUs(files string) string {
 	return "for f in " + files + `; do (: <$f) 2>&1 | sed "s,.*: ,$f ,"; done`
 }
 
-// quotedSh returns an sh command that runs a script, quoted for a shell.
+// quotedSh returns a command line that runs a script with sh.
 func quotedSh(script string) string { return "sh -c '" + strings.ReplaceAll(script, "'", `'\''`) + "'" }
 
 const (
@@ -65,8 +65,9 @@ func limitDevices(w walker) {
 	w.checkPrinted(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
 }
 
-// limitMemory checks that a job that exceeds its memory is killed and gets that reason, and that
-// another job continues. A command that joins a job has the GPU and the memory limit of the job.
+// limitMemory checks that a job that exceeds its memory is killed, that gpusched names this reason,
+// and that another job continues. A command that joins a job has the GPU and the memory limit of
+// the job.
 func limitMemory(w walker) {
 	neighbour := w.submit("-g 1 --gpu-type a100 -m 200M -t 10m -- sleep 1000")
 	w.awaitState(neighbour, "running")
@@ -93,9 +94,9 @@ func limitMemory(w walker) {
 	w.gs(0, "cancel "+neighbour)
 }
 
-// limitNodes checks that a job for two GPUs runs on the node that
-// has them. Another user can neither read nor end the job. A job
-// that wants one of the two GPUs waits until a requeue frees them.
+// limitNodes checks that a job for two GPUs runs on the node that has two GPUs of the requested
+// type. Another user can neither read nor end the job. A job that wants one of these GPUs waits
+// until the first job is requeued.
 func limitNodes(w walker) {
 	wide := w.submit("-g 2 --gpu-type h100 -m 50M -t 10m -- sleep 1000")
 	w.awaitState(wide, "running")
@@ -134,9 +135,9 @@ func limitPause(w walker) {
 	w.gs(0, "wait "+waits)
 }
 
-// limitExported uses the files of 'gpusched export slurm' unchanged, to run a Slurm with accounting
-// on this machine. Its jobs are confined to their GPU, cores and memory. The machine's scheduler
-// leaves the GPUs to Slurm.
+// limitExported runs a Slurm with accounting on this machine, with the unchanged files of 'gpusched
+// export slurm'. Each job of this Slurm is confined to its GPU, cores and memory. The machine's
+// scheduler leaves the GPUs to Slurm.
 func limitExported(w walker) {
 	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // after this the daemon knows alice
 	w.box.sh(w.T, "", `set -e; slurm.sh down; rm -r /etc/slurm/*.conf ~alice/.cache/gpusched
@@ -183,8 +184,8 @@ systemctl start slurmdbd`)
 	}
 }
 
-// exportedMemory checks the exported files: they declare the memory of the GPUs, so that jobs can
-// request it. A job that requests no host memory gets its share of the node's.
+// exportedMemory checks that the exported files declare the memory of the GPUs, so that jobs can
+// request it. A job that requests no host memory gets its share of the node's memory.
 func exportedMemory(w walker) {
 	w.Helper()
 	for args, mem := range map[string]string{"-g 0.5 --gpu-mem 1G": "mem=512M,", "-g 1 --gpu-mem 1G": "mem=", "-g 0": "mem=512M,"} {

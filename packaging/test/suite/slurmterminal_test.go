@@ -10,9 +10,9 @@ import (
 // A typist types on a terminal with 33 rows and 99 columns.
 type typist struct{ w walker }
 
-// startTyping runs a gpusched command on the terminal. When the test ends, the terminal is closed
-// and, if the test failed, its screen is logged. The command is first written into a file.
-// Otherwise the command line of script(1), with which the screen begins, would contain texts that
+// startTyping runs a gpusched command on the terminal. When the test ends, the terminal is closed,
+// and if the test failed, its screen is logged. startTyping writes the command into a file.
+// Otherwise the command line of script(1), with which the screen begins, would contain words that
 // the test waits for.
 func (w walker) startTyping(args string) typist {
 	w.Helper()
@@ -48,7 +48,8 @@ func (at typist) shows(text string) {
 }
 
 // awaitPrompt waits until a shell in the job shows its prompt and the screen has more bytes than
-// the argument says. Text that is typed earlier may be lost. It returns the length of the screen.
+// the argument says. It returns the length of the screen. Text that is typed before the prompt may
+// be lost.
 func (at typist) awaitPrompt(bytes int) (length int) {
 	at.w.Helper()
 	poll(at.w.T, "a shell's prompt is on the screen", func() bool {
@@ -59,7 +60,7 @@ func (at typist) awaitPrompt(bytes int) (length int) {
 	return length
 }
 
-// typeLine types a line into the shell and returns what the screen shows up to the following
+// typeLine types a line into the shell. It returns what the screen then shows, up to the next
 // prompt.
 func (at typist) typeLine(line string) string {
 	at.w.Helper()
@@ -69,7 +70,7 @@ func (at typist) typeLine(line string) string {
 	return at.screen()[before:after]
 }
 
-// checkAnswer checks that the shell's answer to a line contains some words.
+// checkAnswer checks that the shell's answer to a line contains the given words.
 func (at typist) checkAnswer(line string, words ...string) {
 	at.w.Helper()
 	answer := at.typeLine(line)
@@ -80,7 +81,7 @@ func (at typist) checkAnswer(line string, words ...string) {
 	}
 }
 
-// awaitExit waits until the command has exited with a status, and closes the terminal.
+// awaitExit waits until the command has exited with the given status, and closes the terminal.
 func (at typist) awaitExit(status string) {
 	at.w.Helper()
 	poll(at.w.T, "it has ended with "+status, func() bool {
@@ -89,9 +90,9 @@ func (at typist) awaitExit(status string) {
 	at.w.box.sh(at.w.T, "alice", "kill $(cat ~/keeper)")
 }
 
-// walkTerminal checks a job's terminal: it follows the size of the window, Ctrl-C reaches the
-// program in it, and the caller exits with the job's status. A shell or a command inside a running
-// job has the job's environment, and the job continues after it.
+// walkTerminal checks a job's terminal: the terminal follows the size of the window, Ctrl-C reaches
+// the program in it, and the caller exits with the job's status. A shell or a command inside a
+// running job has the job's environment. When the shell or command ends, the job continues.
 func walkTerminal(w walker) {
 	at := w.startTyping("run --tty -g 1 -n seen -- bash --norc -i")
 	at.checkAnswer("echo gpu $GPUSCHED_GPU_IDS; stty size", "gpu 0", "33 99")
@@ -134,7 +135,8 @@ func walkTerminal(w walker) {
 }
 
 // walkSetUp checks that Slurm sends mail, that modules and conda environments are loaded before the
-// command, that a failed setup is reported, and that the warning before the time limit arrives.
+// command, that gpusched reports a failed set-up, and that the warning before the time limit
+// arrives.
 func walkSetUp(w walker) {
 	w.box.sh(w.T, "", `install -d /usr/share/modules/init
 		cat >/usr/share/modules/init/sh <<'END'
@@ -194,10 +196,10 @@ func walkNodes(w walker) {
 	w.gs(0, "wait "+id)
 }
 
-// walkDefaults checks the default memory that 'gpusched export slurm' writes. A
-// job that requests no memory gets a share per GPU or, without whole GPUs, per
-// CPU, but not the memory of the whole node. The number of shards follows from
-// the requested GPU memory and the shard size that the node's features declare.
+// walkDefaults checks the default memory in the files of 'gpusched export slurm'. A job that
+// requests no memory gets a share for each GPU or, without whole GPUs, for each CPU, but not the
+// memory of the whole node. The number of shards follows from the GPU memory that a job requests
+// and from the shard size that the node's features declare.
 func walkDefaults(t *testing.T, box slurmBox) {
 	w := walker{t, box, "slurm"}
 	box.sh(t, "", `slurm.sh edit 's/^DefMemPerCPU=.*//; s/^PartitionName=main .*/& DefCpuPerGPU=2 DefMemPerGPU=1000 DefMemPerCPU=300/

@@ -32,9 +32,10 @@ rule report:
 END
 `
 
-// TestSnakemake: Debian's Snakemake 7 runs a workflow with gpusched under the names of Slurm's
-// programs. It does so with --cluster, and with its own Slurm executor. The executor first checks a
-// job after 40 seconds, so it gets only two steps. Each step is one job.
+// TestSnakemake: Debian's Snakemake 7 runs a workflow. It calls programs that have the names of
+// Slurm's programs but are gpusched. It runs all steps with --cluster, and two steps with its own
+// Slurm executor. More steps would take long, because this executor first checks a job after 40
+// seconds. Each step is one job.
 func TestSnakemake(t *testing.T) {
 	begin(t)
 	sh(t, "alice", workflow)
@@ -45,7 +46,7 @@ func TestSnakemake(t *testing.T) {
 		model           string
 	}{
 		{`--cluster "sbatch --parsable -c {threads} --mem {resources.mem_mb} -t 5 --gres=gpu:1 -o log.%j"`, "all", 5, 4, "trained 0\n"},
-		{"--slurm", "model.txt", 2, 2, "trained\n"}, // this executor requests no GPU
+		{"--slurm", "model.txt", 2, 2, "trained\n"}, // the Slurm executor requests no GPU
 	} {
 		before := len(strings.Fields(sh(t, "alice", "gpusched list -a --mine --ended 10000 -o ids")))
 		r := try(t, "alice", "export PATH=~/flow/bin:$PATH; cd ~/flow; rm -f *.txt; snakemake -j 4 --max-status-checks-per-second 2 "+

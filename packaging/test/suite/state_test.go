@@ -27,8 +27,8 @@ func health(t *testing.T) (string, int) {
 	return r.Stdout + r.Stderr, r.Code
 }
 
-// TestCorruptStateFile: the daemon starts however the state file is corrupt. Running jobs continue
-// and end as they should, waiting jobs are lost, and every user is told.
+// TestCorruptStateFile: the daemon starts even if the state file is corrupt, in whatever way.
+// Running jobs continue and end as they should, waiting jobs are lost, and every user is told.
 func TestCorruptStateFile(t *testing.T) {
 	for name, damage := range map[string]string{
 		"a page":      "dd if=/dev/urandom of=state.db bs=1024 seek=8 count=24 conv=notrunc status=none",
@@ -125,9 +125,10 @@ func TestNewerStateFile(t *testing.T) {
 	}
 }
 
-// TestStateDiskFull: jobs are acknowledged until the disk of the state is full. Then new jobs are
-// refused with the reason, and running jobs continue. Jobs that end meanwhile are recorded as soon
-// as there is room, without help. No acknowledged job is lost when the daemon is killed.
+// TestStateDiskFull: jobs are acknowledged until the disk of the state is full. After that, new
+// jobs are refused with the reason, and running jobs continue. The ends of these jobs are recorded
+// as soon as there is room, without an administrator's help. If the daemon is killed, no
+// acknowledged job is lost.
 func TestStateDiskFull(t *testing.T) {
 	begin(t)
 	smallDisk(t)
@@ -135,8 +136,8 @@ func TestStateDiskFull(t *testing.T) {
 	ends, release := submitHold(t, "alice", "-g 1", "exit 7")
 	waitRun(t, on)
 	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -1M fill")
-	// Each job needs 120 kB of state, because jobs of other
-	// tests may have left free room in the state file.
+	// Each job needs 120 kB of state, so that jobs soon fill the free room that jobs of other tests
+	// may have left in the state file.
 	first := try(t, "bob", "big=$(head -c 90000 /dev/urandom | base64 -w0); for i in $(seq 1000); do timeout 60 gpusched submit -q -g 4 -e BIG=$big -- true || exit; done")
 	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
 		t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
@@ -185,8 +186,8 @@ func unitEnded(t *testing.T, id int64) {
 
 // TestStateDiskAtStart: a daemon that finds its disk read-only or missing at its start creates no
 // new state. Jobs continue meanwhile. When the disk is back, the daemon knows everything, including
-// their results. After a failed mount an administrator must start the daemon, as with every unit
-// that systemd has given up on.
+// the results of these jobs. After a failed mount an administrator must start the daemon, as with
+// every unit that systemd no longer starts by itself.
 func TestStateDiskAtStart(t *testing.T) {
 	const unit = "/etc/systemd/system/var-lib-gpusched.mount"
 	stop := "systemctl stop gpusched.socket gpusched.service; "
@@ -197,8 +198,8 @@ func TestStateDiskAtStart(t *testing.T) {
 			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched || true",
 			reset: stop + "umount " + stateDir,
 		},
-		// The mount has a unit, as each line of fstab has. It covers a directory of another file
-		// system, which is visible while the mount is missing.
+		// The mount has a unit, as each line of fstab has. While the mount is missing, processes
+		// see the directory below it, which is on another file system.
 		"missing": {
 			set: stop + "mkdir -p /run/disk/{lower,upper,work}; cp -a " + stateDir + "/. /run/disk/upper; chmod 700 /run/disk/upper; rm -rf " + stateDir + "/*; printf '[Mount]\\nWhat=overlay\\nType=overlay\\nWhere=" + stateDir +
 				"\\nOptions=lowerdir=/run/disk/lower,upperdir=/run/disk/upper,workdir=/run/disk/work\\n' > " + unit + "; systemctl daemon-reload; " + startDaemon,
@@ -237,8 +238,8 @@ func TestStateDiskAtStart(t *testing.T) {
 	}
 }
 
-// TestFullAtStart: a daemon that starts on a full disk says so and is not restarted again and
-// again. It works as soon as there is room.
+// TestFullAtStart: a daemon that starts on a full disk says so, and systemd does not restart it
+// again and again. The daemon works as soon as there is room.
 func TestFullAtStart(t *testing.T) {
 	begin(t)
 	smallDisk(t)
@@ -302,8 +303,8 @@ func TestBadSettings(t *testing.T) {
 }
 
 // TestCorruptWhileRunning: the state file becomes corrupt while the daemon runs. Health reports
-// this as soon as a read fails. The daemon sets the file aside when a request needs a part that
-// cannot be read or written. Running jobs continue.
+// this as soon as a read fails. When a request needs a part of the file that cannot be read or
+// written, the daemon sets the file aside. Running jobs continue.
 func TestCorruptWhileRunning(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -f "+stateDir+"/state.db.damaged-*") })
@@ -344,8 +345,8 @@ cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
 	awaitDaemon(t)
 }
 
-// TestOlderStateDirectory: the whole state directory is restored from an older copy. No job id is
-// used twice, and no output is mixed with the output of another job.
+// TestOlderStateDirectory: an older copy replaces the whole state directory. No job id is used
+// twice, and no output is mixed with the output of another job.
 func TestOlderStateDirectory(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; "
@@ -371,9 +372,9 @@ func TestOlderStateDirectory(t *testing.T) {
 	}
 }
 
-// TestOlderStateFileOfAnArray: an older copy of the state file is restored. In the copy, the tasks
-// that now run have not started. None of them starts a second time. The array counts them and
-// continues with the remaining tasks.
+// TestOlderStateFileOfAnArray: an older copy replaces the state file. According to the copy, the
+// tasks that now run have not started. None of these tasks starts a second time. The array counts
+// them and continues with the remaining tasks.
 func TestOlderStateFileOfAnArray(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -rf /run/older") })

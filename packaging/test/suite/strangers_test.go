@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logIn gives a user a terminal outside of jobs, and returns the file with everything that it
-// shows.
+// logIn gives a user a terminal outside of jobs. It returns the path of a file that records
+// everything that the terminal shows.
 func logIn(t *testing.T, user string) (typescript string) {
 	t.Helper()
 	typescript = "/tmp/typescript-" + user
@@ -22,7 +22,7 @@ func logIn(t *testing.T, user string) (typescript string) {
 	return typescript
 }
 
-// stranger starts a process of a user that uses GPU 0 outside of jobs, and returns its pid.
+// stranger starts a user's process that uses GPU 0 outside of jobs, and returns the pid.
 func stranger(t *testing.T, user, unit, line string) (pid string) {
 	t.Helper()
 	sh(t, "", fmt.Sprintf("systemd-run -q --uid %s --unit %s --setenv CUDA_VISIBLE_DEVICES=0 %s", user, unit, line))
@@ -34,8 +34,8 @@ func stranger(t *testing.T, user, unit, line string) (pid string) {
 	return pid
 }
 
-// TestStrangersAreTold: bob's process uses a GPU of alice's job. bob is told on the terminal, once,
-// even if the daemon is killed meanwhile. Everybody can see that.
+// TestStrangersAreTold: bob's process uses a GPU of alice's job. A message on bob's terminal says
+// so, once, even if the daemon is killed meanwhile. Everybody can see that bob got the message.
 func TestStrangersAreTold(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling+"\nstrangers = \"tell\"")
@@ -76,9 +76,9 @@ func TestStrangersAreTold(t *testing.T) {
 	poll(t, "health has forgotten them", func() bool { return !strings.Contains(try(t, "", "gpusched health").Stdout, "strangers") })
 }
 
-// TestStrangersAreEnded: bob is told when the site will end bob's process. The process is ended
-// then, though it ignores SIGTERM. alice's job, a process of root and a desktop on the same GPU go
-// on.
+// TestStrangersAreEnded: a message tells bob when bob's process will be ended, as the site's
+// settings demand. At that time the process is ended, although it ignores SIGTERM. alice's job, a
+// process of root and a desktop on the same GPU continue.
 func TestStrangersAreEnded(t *testing.T) {
 	begin(t)
 	after := 4 * time.Second * the.slow

@@ -10,8 +10,8 @@ import (
 )
 
 // TestSuspendAndProlong: a suspended job keeps its GPU but does not run, even across a crash of the
-// daemon. The suspension does not count towards its time limit. A cancelled job still gets its
-// grace. The limit of a running job can be changed.
+// daemon. The suspension does not count towards the job's time limit. If a suspended job is
+// cancelled, it still gets its grace. The time limit of a running job can be changed.
 func TestSuspendAndProlong(t *testing.T) {
 	begin(t)
 	const ticks = `-g 1 -t 1h --grace 5s -- bash -c 'trap "echo farewell; exit 3" TERM; n=0; while :; do n=$((n+1)); echo $n > ~/ticks; sleep 0.05; done'`

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAfterASweep: once an array has its maximum number of failed tasks, no other task starts until
-// the array is released, even after a restart of the daemon. show counts the results, and the
-// failed tasks can be resubmitted unchanged.
+// TestAfterASweep: when an array has its maximum number of failed tasks, no other task starts until
+// the array is released, even after a restart of the daemon. 'gpusched show' counts the results,
+// and the failed tasks can be resubmitted unchanged.
 func TestAfterASweep(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --array %1 --max-failures 2 --param x=a,b,c --param n=1,2 --setup 'export S=set' `+

@@ -11,7 +11,8 @@ import (
 
 // TestTerminal: a job with a terminal survives the daemon and every attached client. Input that is
 // typed after a kill -9 of the daemon still arrives, and another client sees the current screen. A
-// command of exec can open only the job's GPU. Another user can access none of this.
+// command of 'gpusched exec' can open only the job's GPU. Another user has no access to the
+// terminal.
 func TestTerminal(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/keys ~/screen; mkfifo ~/keys
@@ -65,8 +66,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestRun: run prints all output of its job, even if the
-// daemon is killed meanwhile, and exits with the job's status.
+// TestRun: 'gpusched run' prints all output of its job, even if the daemon is killed meanwhile, and
+// exits with the job's status.
 func TestRun(t *testing.T) {
 	begin(t)
 	r := try(t, "alice", "gpusched run -q -g 0 -- sh -c 'echo first; echo second >&2; exit 3' 2> ~/talk; echo status $?; cat ~/talk")
@@ -84,9 +85,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestExec: exec runs a command in the unit of a running job, with the job's environment, directory
-// and limits. The command can open only the job's GPU. It ends with the job, even if it ignores
-// signals. Only the job's owner may use exec.
+// TestExec: 'gpusched exec' runs a command in the unit of a running job, with the job's
+// environment, directory and limits. The command can open only the job's GPU. It ends when the job
+// ends, even if it ignores signals. Only the job's owner may use exec.
 func TestExec(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/go ~/inside")
@@ -122,8 +123,8 @@ func TestExec(t *testing.T) {
 	poll(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
 }
 
-// decoys creates busy sockets with names like that of a
-// job's terminal, and also keeps the real socket busy.
+// decoys is a program that creates busy sockets with names like that of a job's terminal, and that
+// keeps the real socket busy too.
 const decoys = `import socket, sys, threading
 job = sys.argv[1]
 true = [l.split()[-1] for l in open("/proc/net/unix") if "@gpusched-terminal-" + job + "-" in l][0]
@@ -155,7 +156,7 @@ sys.stdin.read()
 `
 
 // TestTerminalAmongDecoys: another user creates many sockets with names like that of the job's
-// terminal, and connects to the real one again and again. The owner can still attach.
+// terminal, and connects to the real socket again and again. The owner can still attach.
 func TestTerminalAmongDecoys(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/decoys.py", decoys, 0o755); err != nil {

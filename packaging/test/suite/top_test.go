@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTop: on a real terminal, top shows the state, obeys its keys and adapts to a new size. It
-// keeps its picture while the daemon is down, and restores the terminal when it ends.
+// TestTop: on a real terminal, 'gpusched top' shows the state, obeys its keys and adapts to a new
+// size. While the daemon is down, it keeps its picture. When it ends, it restores the terminal.
 func TestTop(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "alice", "tmux -L top kill-server") })
@@ -73,7 +73,7 @@ func TestTop(t *testing.T) {
 	types("a", "y")
 	mustEnd(t, wait(t, id), "cancelled", "cancelled by alice")
 	shows("a", `no jobs`)
-	types("a", "C-z") // C-z does nothing, because no shell could resume top
+	types("a", "C-z") // Ctrl-Z does nothing, because no shell could resume top
 	shows("a", `cannot suspend: no shell started this`)
 	types("a", "q")
 	shows("a", `(?m)^left with 0$`)
@@ -82,8 +82,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTopPlain: a terminal without colours and UTF-8 gets plain ASCII. If a shell started top, top
-// can be suspended and resumed. An administrator can pause a GPU in top.
+// TestTopPlain: on a terminal without colours and UTF-8, 'gpusched top' prints plain ASCII. If a
+// shell started it, it can be suspended and resumed. An administrator can pause a GPU in it.
 func TestTopPlain(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "tmux -L plain kill-server") })

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 )
 
-// tourFiles creates the programs that gpusched(7) mentions. Programs
-// such as jupyter are replaced by small ones that do what the recipe
-// needs: print an address, listen at a port, or run their arguments.
+// tourFiles creates the programs that gpusched(7) mentions. Small programs replace jupyter and
+// others. They do what the recipe needs: print an address, listen at a port, or run their
+// arguments.
 const tourFiles = makeEnvironments + `
 ln -s /usr/bin/python3 envs/conda/envs/torch/bin/python
 rm -rf tour; mkdir -p tour/bin; cd tour; cp -r "../envs/my venv" .venv; ln -s /usr/bin/python3 bin/python
@@ -33,15 +33,15 @@ EOF
 echo 'shift 3; exec "$@"' >bin/apptainer; echo 'echo accelerate "$@"' >bin/accelerate
 for f in *.sh bin/jupyter-lab bin/torchrun bin/apptainer bin/accelerate; do sed -i '1i #!/bin/sh' $f; chmod +x $f; done`
 
-// inTour prepares alice's shell for the commands of the tour. Commands that need a terminal or
-// another computer are left out.
+// inTour prepares alice's shell for the commands of the tour. In this shell, commands that need a
+// terminal or another computer do nothing.
 const inTour = `cd ~/tour; export PATH=~/tour/bin:$PATH; exec 2>&1 <<<hush-key
 ssh() { :; }; tmux() { :; }
 gpusched() { case ${*-} in top|shell*|attach*) ;; *) command gpusched "$@" || echo "status $? of gpusched $*";; esac; }
 `
 
-// tour types the commands of a section of gpusched(7) as alice, or only the given blocks of the
-// section. It returns their output.
+// tour types the commands of a section of gpusched(7) as alice. If a block of the section is given,
+// it types only that block. It returns what the commands print.
 func tour(t *testing.T, title string, part ...int) string {
 	t.Helper()
 	found := manual.About(strings.Fields(title))
@@ -59,7 +59,7 @@ func tour(t *testing.T, title string, part ...int) string {
 
 var queuedAs = regexp.MustCompile(`(?m)^(?:job|array) ([0-9]+)`)
 
-// queued returns the ids of the jobs that an output names.
+// queued returns the ids of the jobs that a command's output names.
 func queued(t *testing.T, told string) (ids []int64) {
 	t.Helper()
 	for _, m := range queuedAs.FindAllStringSubmatch(told, -1) {

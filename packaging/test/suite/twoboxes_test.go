@@ -70,14 +70,14 @@ func TestTwoBoxes(t *testing.T) {
 	twoSSHDs(t, other)
 	says := asAlice(t)
 
-	// One view of both boxes, which also names the host without an address.
+	// One view shows both boxes, and also names the host without an address.
 	says(5, "gpusched --hosts a,b,c status", "c: ", "a:3 ", "b:7 ")
 	var gpus api.GPUsReply
 	if err := json.Unmarshal([]byte(says(0, "gpusched --hosts a,b gpus --json")), &gpus); err != nil || len(gpus.GPUs) != 12 {
 		t.Errorf("%d GPUs, %v", len(gpus.GPUs), err)
 	}
 
-	// A job for b runs on b, in the directory of the same name. Its output can be read here.
+	// A job for b runs on b, in the directory of the same name. Box a can read the job's output.
 	one := says(0, "gpusched submit -q --host b -g 1 -t 1h -- sh -c 'hostname; pwd; sleep 1000'")
 	if !strings.HasPrefix(one, "b:") {
 		t.Fatalf("the job is %q", one)
@@ -91,8 +91,8 @@ func TestTwoBoxes(t *testing.T) {
 	fileOnTwo(t, says)
 	says(0, "gpusched export slurm --add b", "NodeName=other ", ":8", ":4", "PartitionName=")
 
-	// "best" chooses the host that would start the job
-	// first. why and list add the host to a job's name.
+	// --host best chooses the host that would start the job first. 'gpusched why' and 'gpusched
+	// list' add the host to a job's name.
 	four := says(0, "gpusched submit -q --host a -g 4 -t 1h -- sleep 1000")
 	best := says(0, "gpusched --hosts a,b submit -q --host best -g 1 -- true")
 	if !strings.HasPrefix(best, "b:") {
@@ -113,8 +113,8 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, types("gpusched attach "+kept, screenShows("once.*once"), `again\n`, screenShows("again.*again"), `\004`), "again\r\nagain")
 	says(0, "gpusched wait "+kept, "job "+kept+" completed")
 
-	// The network goes down during a wait and comes back.
-	// Requests meanwhile name the host that does not answer.
+	// While a command waits, the network goes down and comes back. In between, other commands name
+	// the host that does not answer.
 	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
 	poll(t, "the wait runs there", func() bool {
@@ -132,9 +132,9 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 }
 
-// types returns a shell command that runs a command on a terminal and prints the terminal's
-// contents. The arguments steps are pairs: a shell condition to wait for, and the text to type
-// then, as a format of printf.
+// types returns a shell command that runs the argument command on a terminal and prints what the
+// terminal shows. The argument steps contains pairs: a shell condition to wait for, and the text to
+// type after that, as a format of printf.
 func types(command string, steps ...string) string {
 	script := ""
 	for i := 0; i < len(steps); i += 2 {
@@ -144,8 +144,8 @@ func types(command string, steps ...string) string {
 		"timeout 60 script -qefc '" + command + "' ~/screen >/dev/null; code=$?; mv ~/screen ~/shown; exit $code; }\ncode=$?; cat ~/shown; rm ~/shown; exit $code"
 }
 
-// screenShows returns a condition for types: each regular expression must match the screen. The
-// lines of the screen are joined.
+// screenShows returns a condition that the function types can wait for: each regular expression
+// must match the screen. The lines of the screen are joined.
 func screenShows(texts ...string) string {
 	for i, text := range texts {
 		texts[i] = "tr '\\r\\n' '  ' <~/screen | grep -q '" + text + "'"
@@ -153,9 +153,9 @@ func screenShows(texts ...string) string {
 	return strings.Join(texts, " && ")
 }
 
-// fileOnTwo submits a file of jobs. Each line goes to the host that would start it first, and takes
-// the jobs of earlier lines into account. Four GPUs are free here and seven on b, and all eleven
-// jobs start at once. The output of two of them is shown together.
+// fileOnTwo submits a file of jobs. Each line goes to the host that would start it first, which
+// depends on the jobs of earlier lines too. Four GPUs are free here and seven on b, and all eleven
+// jobs start at once. One command shows the output of two of them together.
 func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string) string) {
 	t.Helper()
 	ids := strings.Fields(says(0, `for i in 1 2 3 4 5 6 7 8 9 10 11; do echo "-n line$i -- sh -c 'hostname; sleep 1000'"; done >~/lines

@@ -9,7 +9,7 @@ import (
 )
 
 // TestWatchedFile: each line of a watched file runs once, although the watcher is killed again and
-// again while it submits. A watcher that runs as a user service is tested too.
+// again while it submits. The test also runs the watcher as a user service.
 func TestWatchedFile(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -rf ~/.local/state/gpusched ~/ran ~/jobs.txt; touch ~/jobs.txt ~/ran")
@@ -51,7 +51,7 @@ func TestWatchedFile(t *testing.T) {
 	}
 }
 
-// printedNumber returns the number that a command of alice prints.
+// printedNumber returns the number that a command prints if alice runs it.
 func printedNumber(t *testing.T, line string) (n int) {
 	t.Helper()
 	fmt.Sscan(try(t, "alice", line).Stdout, &n)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestWhyInFull: why shows two users which jobs are ahead of a job. Only
-// the owner sees what would start the job sooner. Both users see a chart
-// of the coming hours, on terminals with UTF-8 and with only ASCII.
+// TestWhyInFull: 'gpusched why' shows two users which jobs are ahead of a job. Only the owner sees
+// what would start the job sooner. Both users see a chart of the coming hours, on a terminal with
+// UTF-8 and on one with only ASCII.
 func TestWhyInFull(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() {
@@ -52,7 +52,7 @@ func TestWhyInFull(t *testing.T) {
 	}
 	for _, columns := range []int{80, 120} {
 		pane := screen("alice", columns, fmt.Sprintf("gpusched why --plan %d", mine))
-		// The lengths of the bars are not checked: they depend on earlier run times.
+		// The lengths of the bars are not checked, because they depend on earlier run times.
 		for _, want := range []string{
 			"^GPU 0 ", "██ job", fmt.Sprintf("^%d +alice +train ", long), fmt.Sprintf("^%d +bob +half ", half), fmt.Sprintf("^%d +bob +wide ", wide),
 		} {

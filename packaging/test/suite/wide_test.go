@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestSchedulerWideJob: an endless stream of one-GPU jobs exceeds the machine's
-// capacity. A job for all GPUs starts nevertheless, even if the stream belongs to
-// the same user. The wide job is expected to run about as long as the others: the
-// rules make a much longer job wait for guard_after. While little is known about
-// running jobs, others pass the wide job for at most 20 s, twice its limit of 10 s.
+// TestSchedulerWideJob: an endless stream of one-GPU jobs exceeds the machine's capacity. A job for
+// all GPUs starts nevertheless, even if the stream belongs to the same user. The wide job is
+// expected to run about as long as the others, because a much longer job would wait for
+// guard_after. While little is known about running jobs, others may pass the wide job for at most
+// 20 s, which is twice the wide job's limit of 10 s.
 func TestSchedulerWideJob(t *testing.T) {
 	for _, user := range []string{"alice", "bob"} {
 		t.Run("of "+user+" in bob's stream", func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestSchedulerWideJob(t *testing.T) {
 			j := wait(t, submit(t, user, "-g 4 -t 10s -- true"))
 			stop()
 			mustEnd(t, j, "completed", "exit code 0")
-			behind := 0 // jobs that were submitted before the wide job started, and started after it
+			behind := 0 // jobs that were submitted before the wide job started but started later
 			for _, other := range allJobs(t) {
 				before := other.ID != j.ID && other.SubmittedAt.Before(j.StartedAt)
 				if before && (other.StartedAt.IsZero() || other.StartedAt.After(j.StartedAt)) {
@@ -44,9 +44,9 @@ hold=$(($(date +%s%N) - began))
 hold=$((hold * 4 / 1000000)); [ $hold -gt 1200 ] || hold=1200
 for i in $(seq 1000); do [ ! -e ~/stop ] || exit 0; submit $((hold / 1000)).$(printf %03d $((hold % 1000))) || exit 1; done; exit 1`
 
-// stream submits one-GPU jobs as bob until stop is called. At first, each
-// job runs as long as sixteen submissions take: four times the capacity
-// of the four GPUs, because submissions may become slower later.
+// stream submits one-GPU jobs as bob until the function stop is called. Each job runs as long as
+// the first sixteen submissions would take. The time of four would keep four GPUs busy, but
+// submissions may become slower later.
 func stream(t *testing.T) (stop func()) {
 	t.Helper()
 	sh(t, "bob", "rm -f ~/stop")

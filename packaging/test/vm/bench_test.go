@@ -4,7 +4,7 @@ package vm
 
 import "testing"
 
-// benchmarkBoot measures a boot. The image is in the cache before the clock starts.
+// benchmarkBoot measures a boot. Before the measurement, it puts the image into the cache.
 func benchmarkBoot(b *testing.B, kind Kind) {
 	if _, err := Prepare(b.Context(), kind, options(b, kind)); err != nil {
 		b.Fatal(err)

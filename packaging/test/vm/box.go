@@ -33,11 +33,11 @@ type box struct {
 	leader int      // pid of the container's systemd, as the host sees it
 	runs   *os.File // control group inside the container for the commands of Run
 	gpus   []string // options of systemd-nspawn that add the host's GPUs
-	calls  string   // groups of system calls that systemd-nspawn allows in addition to its own
+	calls  string   // groups of system calls that systemd-nspawn allows in addition to its usual ones
 }
 
-// newBox makes the disk of the box: an overlay on the image, or a copy of the image if the host
-// does not support overlays there.
+// newBox makes the disk of the box: an overlay on the image or, if the host cannot make an overlay
+// there, a copy of the image.
 func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
 	// Without bpf, systemd silently runs units without their device filter.
 	b := &box{image: img, dir: dir, group: group, calls: "bpf"}
@@ -68,7 +68,7 @@ func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Optio
 	return b, nil
 }
 
-// boot starts the container and waits until its systemd has finished booting.
+// boot starts the container and waits until the container's systemd has finished booting.
 func (b *box) boot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the container's systemd to finish booting", boxBootLimit)
 	defer cancel()
@@ -112,7 +112,7 @@ func (b *box) spawn() error {
 	return nil
 }
 
-// listenReady opens a socket. systemd-nspawn sends the container's READY=1 to it.
+// listenReady opens a socket to which systemd-nspawn sends the container's READY=1.
 func listenReady(path string) (*net.UnixConn, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("notify socket: %w", err)
@@ -200,12 +200,12 @@ func (b *box) halt() error {
 	return err
 }
 
-// reboot runs a command that makes the container's systemd reboot, which ends systemd-nspawn, and
-// then boots again.
+// reboot runs a command that makes the container's systemd reboot. This ends systemd-nspawn; reboot
+// then boots the container again.
 func (b *box) reboot(ctx context.Context, by []string) error {
 	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
 	defer cancel()
-	// The container may end before the command does, so only the end of the container counts.
+	// The container may end before the command does, so reboot waits only for the container's end.
 	asked := b.command(ctx, by, false).Run()
 	select {
 	case <-b.first.done:

@@ -17,9 +17,9 @@ type child struct {
 	err  error         // result of Wait, valid once done is closed
 }
 
-// startChild starts cmd, which must have a SysProcAttr, and waits for its end in a goroutine. The
-// kernel kills the process when the thread that started it ends. The goroutine therefore keeps that
-// thread until the process has ended.
+// startChild starts cmd, which must have a SysProcAttr, and waits in a goroutine until the process
+// ends. When the thread that started the process ends, the kernel kills the process. The goroutine
+// therefore keeps that thread until the process has ended.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	c := &child{cmd: cmd, done: make(chan struct{})}
@@ -47,7 +47,7 @@ func (c *child) hasEnded() bool {
 	}
 }
 
-// kill ends the process and waits for its end. It may be called again.
+// kill ends the process and waits for its end. A second call does no harm.
 func (c *child) kill() error {
 	c.cmd.Process.Kill()
 	ctx, stop := await.For(context.Background(), fmt.Sprintf("the end of %s, process %d, after SIGKILL", c.cmd.Path,

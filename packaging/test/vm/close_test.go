@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// listLeftovers lists what a machine with an id has on the host: its directory, control group and
-// mounts.
+// listLeftovers lists what the machine with the given id has on the host: its directory, its
+// control group and its mounts.
 func listLeftovers(t *testing.T, id string) []string {
 	t.Helper()
 	group, err := scopeNamed(id)
@@ -40,7 +40,8 @@ func listLeftovers(t *testing.T, id string) []string {
 	return left
 }
 
-// Invariants 2 and 3. A control group can be removed only when no process is in it.
+// Invariants 2 and 3. The test need not look for processes: only an empty control group can be
+// removed.
 func TestCloseRemovesAll(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestCloseRemovesAll(t *testing.T) {
 	}
 }
 
-// A start that is cancelled leaves nothing behind either.
+// A start that is cancelled also leaves nothing behind.
 func TestCancelledStartRemovesAll(t *testing.T) {
 	before := ownerless(t)
 	for _, kind := range []Kind{Box, Emulated} {
@@ -86,8 +87,8 @@ func TestCancelledStartRemovesAll(t *testing.T) {
 	}
 }
 
-// ownerless returns the run directories whose lock no process
-// holds. Machines of other tests may come and go meanwhile.
+// ownerless returns the run directories whose lock no process holds. Meanwhile other tests may
+// start and close machines.
 func ownerless(t *testing.T) map[string]bool {
 	t.Helper()
 	locks, err := filepath.Glob(RunRoot + "/[^.]*/lock")
@@ -109,7 +110,7 @@ func ownerless(t *testing.T) map[string]bool {
 }
 
 // Invariant 4: if the owner of a machine is killed, the machine ends by itself, and a later start
-// removes the rest. The machine of a living owner stays.
+// removes what is left of it. The machine of a living owner stays.
 func TestKilledOwner(t *testing.T) {
 	if _, err := Prepare(t.Context(), Box, options(t, Box)); err != nil {
 		t.Fatal(err)
@@ -158,7 +159,8 @@ func startOwner(t *testing.T, kind Kind) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// ownAMachine starts a machine and waits forever. It runs in the process that startOwner starts.
+// ownAMachine starts a machine and waits until somebody kills its process. It runs in the process
+// that startOwner starts.
 func ownAMachine(kind Kind) {
 	m, err := Start(context.Background(), kind, Options{Log: os.Stderr, Packages: packages(kind)})
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// keptShares lists the shares of unflushed writes that a cut may keep. At 0 the disk has written
-// none of them; at 1 it has written all, but has not said so.
+// keptShares lists the shares of unflushed writes that a cut may keep. With 0 the disk has written
+// none of these writes; with 1 it has written all of them, but has not reported that.
 var keptShares = []float64{0, 0.1, 0.5, 0.9, 1}
 
-// diskLimit is the time limit for repairing, reading or copying a disk. It is also how long CutCopy
-// waits for a machine's first write.
+// diskLimit is the time limit for repairing, reading or copying a disk. It is also the time for
+// which CutCopy waits for the machine to write.
 const diskLimit = 10 * time.Minute
 
-// latestCut is the maximum number of writes that
-// CutCopy waits for. A submission makes a few writes.
+// latestCut is the largest number of writes for which CutCopy waits. A submission makes a few
+// writes.
 const latestCut = 16
 
 func chance() float64 { return keptShares[rand.IntN(len(keptShares))] }
@@ -51,9 +51,10 @@ func (e *emulated) unplug() error {
 }
 
 // CutCopy writes a new file on the host. The file contains what the disk of an emulated machine
-// would contain after a power cut right after one of its coming writes, before any later write or
-// flush. CutCopy waits until the machine writes something, and then calls its last argument. The
-// machine continues, but its disk is slow for a second. Read the copy with ReadDisk.
+// would contain after a power cut. CutCopy chooses one of the next writes at random; the power cut
+// comes right after this write, before any later write or flush. At that time CutCopy calls the
+// function moment. The machine continues, but its disk is slow for a second. ReadDisk reads the
+// copy.
 func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
 	e := m.emulated()
 	if e == nil {

@@ -15,7 +15,7 @@ const diskSize = "6G"
 func (i image) disk() string { return i.file("disk") }
 
 // fillEmulated converts the tree to the files from which an emulated machine boots: kernel, initrd,
-// keys and disk. It removes the tree.
+// keys and disk. It then removes the tree.
 func (i image) fillEmulated(ctx context.Context) error {
 	for pattern, name := range map[string]string{"vmlinuz-*": "vmlinuz", "initrd.img-*": "initrd.img"} {
 		if err := i.takeOut(pattern, name); err != nil {
@@ -32,7 +32,7 @@ func (i image) fillEmulated(ctx context.Context) error {
 	return os.RemoveAll(i.root())
 }
 
-// takeOut moves a file out of the tree. The file is the only one in /boot that matches pattern.
+// takeOut moves out of the tree the only file in /boot that matches the pattern.
 func (i image) takeOut(pattern, name string) error {
 	found, err := filepath.Glob(filepath.Join(i.root(), "boot", pattern))
 	if err != nil || len(found) != 1 {

@@ -33,13 +33,13 @@ type emulated struct {
 	boots  chan string  // boot ids that the guest wrote to its second serial line
 	qemu   *child       // nil before the first boot
 	disk   *disk.Disk   // a power cut loses its unflushed writes
-	server *disk.Server // serves the disk to the current QEMU
+	server *disk.Server // serves the disk to the QEMU process that runs now
 	master *child       // ssh process that keeps the connection open
 	port   int          // the guest's ssh port on the host's loopback
-	runs   atomic.Int64 // number of commands so far
+	runs   atomic.Int64 // number of commands that were started
 }
 
-// newEmulated makes the disk of the machine, a copy of the image's disk.
+// newEmulated makes the disk of the machine, which is a copy of the image's disk.
 func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Options) (guest, error) {
 	if err := disk.Copy(ctx, img.disk(), dir.file("disk")); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Opt
 	return e, nil
 }
 
-// hearBoots reads the lines that a guest writes, and sends each line to a channel, until the
-// listener is closed. Each QEMU process connects once.
+// hearBoots reads the lines that a guest writes, and sends each line to the channel boots. It
+// returns when the listener is closed. Each QEMU process connects once.
 func hearBoots(listen net.Listener, boots chan<- string) {
 	for {
 		conn, err := listen.Accept()
@@ -70,7 +70,7 @@ func hearBoots(listen net.Listener, boots chan<- string) {
 		for lines := bufio.NewScanner(conn); lines.Scan(); {
 			select {
 			case boots <- strings.TrimSpace(lines.Text()):
-			default: // the channel is full because nobody waits for these boots; drop the newest
+			default: // the channel is full because nobody reads it; drop this line
 			}
 		}
 		conn.Close()
@@ -125,14 +125,14 @@ func (e *emulated) spawn() error {
 		"-serial", "file:console", "-chardev", "socket,id=ready,path=ready", "-serial", "chardev:ready")
 	cmd.Dir = e.dir.path
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C on the terminal must reach only this process
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that Ctrl-C on the terminal reaches only our own process
 	if e.qemu, err = e.group.startIn(cmd); err != nil {
 		return fmt.Errorf("emulator: %w", err)
 	}
 	return nil
 }
 
-// freePort returns a loopback port that is free at this moment.
+// freePort returns a loopback port that is free now.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,7 +161,8 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 func (e *emulated) reboot(ctx context.Context, by []string) error {
 	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
 	defer cancel()
-	// The connection may end before the command does, so only the message of the new boot counts.
+	// The connection may end before the command does, so reboot waits only for the message of the
+	// new boot.
 	asked := e.command(ctx, by, false).Run()
 	if err := e.awaitBoot(ctx); err != nil {
 		return errors.Join(err, asked, errors.New(await.Tail(e.dir.text("console"), 10)))
@@ -172,7 +173,8 @@ func (e *emulated) reboot(ctx context.Context, by []string) error {
 	return e.connect(ctx)
 }
 
-// halt ends QEMU at once, as a power cut would. It may be called on a machine that never booted.
+// halt ends QEMU at once, as a power cut would end a machine. It may be called on a machine that
+// never booted.
 func (e *emulated) halt() error {
 	var errs []error
 	for _, c := range []*child{e.qemu, e.master} {

@@ -12,27 +12,28 @@ import (
 	"time"
 )
 
-// An endMark searches the standard error of a remote shell for the line that
-// reports the command's exit code. ssh alone is not enough: it does not report
-// the exit code while a background process keeps the output open. It also cannot
-// distinguish a broken connection (255) from a command that exits with 255.
+// An endMark searches the standard error of a remote shell for a line that the shell writes after a
+// command. The line has the command's exit code. ssh alone is not enough: it does not report the
+// exit code while a background process keeps the output open. It also cannot distinguish a broken
+// connection (255) from a command that exits with 255.
 type endMark struct {
 	word string // random word at the beginning of the line
 	text bytes.Buffer
 	seen func() // called once, when the line has arrived completely
 }
 
-// newEndMark returns an endMark that calls the function found when it finds its line.
+// newEndMark returns an endMark that calls the function found when the line has arrived.
 func newEndMark(found func()) *endMark {
 	return &endMark{word: "vm-end-" + rand.Text() + " ", seen: found}
 }
 
-// line returns a shell command that writes the line. It must run right after the user's command.
+// line returns a shell command that writes the line with the exit code. It must run right after the
+// user's command.
 func (e *endMark) line() string {
 	return fmt.Sprintf(`code=$?; printf '%s%%d\n' $code >&2; exit $code`, e.word)
 }
 
-// Write implements io.Writer; it never fails.
+// Write implements io.Writer. It never fails.
 func (e *endMark) Write(p []byte) (int, error) {
 	e.text.Write(p)
 	if _, _, ok := e.result(); ok && e.seen != nil {
@@ -42,8 +43,8 @@ func (e *endMark) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// result returns the standard error of the command itself.
-// If the line was found, it also returns the exit code.
+// result returns the standard error of the command itself, without the line. If the line has
+// arrived, result also returns the exit code.
 func (e *endMark) result() (stderr string, code int, ok bool) {
 	before, after, found := strings.Cut(e.text.String(), e.word)
 	digits, after, whole := strings.Cut(after, "\n")

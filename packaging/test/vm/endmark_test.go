@@ -5,7 +5,7 @@ import "testing"
 func TestEndMark(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		writes []string // W stands for the random word of the line
+		writes []string // W replaces the random word of the line
 		stderr string
 		code   int
 		ok     bool

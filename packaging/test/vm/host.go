@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// Programs that package vm runs on the host, with the Debian package of
-// each. Every machine needs runPrograms. Building an image and connecting
-// boxes need otherPrograms. An emulated machine needs emulatedPrograms.
+// These are the programs that package vm runs on the host, and the Debian package of each. Every
+// machine needs runPrograms. An image's build and a wire between boxes need otherPrograms. An
+// emulated machine needs emulatedPrograms.
 var (
 	runPrograms      = map[string]string{"systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount"}
 	otherPrograms    = map[string]string{"mmdebstrap": "mmdebstrap", "ip": "iproute2"}
@@ -26,8 +26,8 @@ var (
 	}
 )
 
-// missingPackages returns the packages that the host lacks for these programs and for the other
-// needs of a kind of machine, sorted and without duplicates.
+// missingPackages returns the packages of the given programs, and of those that a kind of machine
+// also needs, if the host lacks the programs. The result is sorted and without duplicates.
 func missingPackages(kind Kind, programs ...map[string]string) []string {
 	needed := map[string]string{}
 	for _, some := range programs {
@@ -49,8 +49,8 @@ func missingTools(kind Kind, programs map[string]string) error {
 }
 
 // EnsureHostPackages installs the packages that the host lacks for a kind of machine, with apt-get.
-// It does nothing if no package is missing. It needs root and a Debian-like host. It logs
-// installations to log unless log is nil.
+// It does nothing if no package is missing. It needs root and a Debian-like host. It reports each
+// installation to log unless log is nil.
 func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 	missing := missingPackages(kind, runPrograms, otherPrograms)
 	if len(missing) == 0 {

@@ -23,8 +23,8 @@ const (
 	fakeNodesRule   = "/etc/tmpfiles.d/vm-nvidia.conf" // the image's rule that creates the nodes of invariant 7
 )
 
-// driverLibrary matches the libraries of NVML and CUDA,
-// and the libraries that they load, of any driver version.
+// driverLibrary matches the libraries of NVML and CUDA, and the libraries that these libraries
+// load, of any driver version.
 var driverLibrary = regexp.MustCompile(`^lib(cuda|cudadebugger|nvidia-(ml|ptxjitcompiler|gpucomp|` +
 	`nvvm|nvvm70|tileiras|sandboxutils|pkcs11|pkcs11-openssl3))\.so\.`)
 
@@ -35,9 +35,9 @@ type hostDriver struct {
 	smi       string            // path of nvidia-smi; "" if there is none
 }
 
-// switches returns the options of systemd-nspawn that add the driver to a box. They also hide the
-// image's rule for fake nodes at every boot. If something is missing, switches returns an error
-// that names everything that is missing.
+// switches returns the options of systemd-nspawn that add the driver to a box. The options also
+// hide the image's rule for fake nodes at every boot. If the driver is incomplete, switches returns
+// an error that names everything that is missing.
 func (d hostDriver) switches() ([]string, error) {
 	var missing []string
 	if !slices.Contains(d.devices, "/dev/nvidiactl") {
@@ -65,15 +65,16 @@ func (d hostDriver) switches() ([]string, error) {
 	return out, nil
 }
 
-// bindReadOnly returns the option that mounts one file, with the colons in its paths escaped.
+// bindReadOnly returns the option that mounts one file read-only. It escapes the colons in the
+// host's path.
 func bindReadOnly(host, guest string) string {
 	return "--bind-ro=" + strings.ReplaceAll(host, ":", `\:`) + ":" + guest
 }
 
-// hostLibraries returns the driver's libraries by name. It reads the output of "ldconfig -p". The
-// argument list is a function that lists the directories of these libraries: CUDA loads some files
-// by a name with a version, which ldconfig does not print. If a name occurs several times, the
-// first file counts, as for the linker.
+// hostLibraries returns the file of each library of the driver, by the library's name. The argument
+// cache is the output of "ldconfig -p". The function list lists a directory: CUDA loads some files
+// by a name with a version, which ldconfig does not print. If several files have one name,
+// hostLibraries returns the first, as the linker does.
 func hostLibraries(cache string, list func(dir string) []string) map[string]string {
 	found := map[string]string{}
 	add := func(path string) {
@@ -123,8 +124,8 @@ func lookAtDriver(ctx context.Context) (hostDriver, error) {
 	return d, err
 }
 
-// nvidiaDevices returns the character devices
-// /dev/nvidia*, and those in directories with such names.
+// nvidiaDevices returns the character devices /dev/nvidia*, and the character devices in
+// directories with such names.
 func nvidiaDevices() ([]string, error) {
 	var devices []string
 	for _, pattern := range []string{"/dev/nvidia*", "/dev/nvidia*/*"} {

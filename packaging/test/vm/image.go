@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// An image is a directory in the cache. For a box it has the tree root/; for an emulated machine it
-// has a disk, kernel, initrd and ssh keys.
+// An image is a directory in the cache. For a box it contains the tree root/; for an emulated
+// machine it contains a disk, kernel, initrd and ssh keys.
 type image struct{ dir string }
 
 func (i image) file(name string) string { return filepath.Join(i.dir, name) }
@@ -42,9 +42,10 @@ func DefaultCacheDir() (string, error) {
 	}
 }
 
-// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache, and returns its
-// directory. It needs root. A build takes about a minute; if the image exists, Prepare takes no
-// time. It logs a build to opts.Log. Several processes may call Prepare at the same time.
+// Prepare makes sure that the image of a kind and of opts.Suite is in the cache, and returns the
+// image's directory. It needs root. A build takes about a minute; if the image exists, Prepare
+// returns at once. It logs a build to opts.Log. Several processes may call Prepare at the same
+// time.
 func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 	if err := needRoot("build a test machine's image"); err != nil {
 		return "", err
@@ -90,17 +91,18 @@ func (i image) built() bool {
 	return err == nil
 }
 
-// buildLimit is the time limit of a step of a build, on a host under load and from a slow archive.
+// buildLimit is the time limit of one step of a build. It is long enough for a host under load and
+// a slow package archive.
 const buildLimit = 15 * time.Minute
 
-// lockFile waits for an exclusive lock on path. Closing the file releases it.
+// lockFile waits for an exclusive lock on a file. When the file is closed, the lock is released.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// The lock may be held for a minute, and a context
-	// cannot interrupt a blocking lock. Poll instead.
+	// Another process may hold the lock for a minute, and a context cannot interrupt a blocking
+	// lock. Poll instead.
 	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond,
 		func(context.Context) (string, bool, error) {
 			err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -116,8 +118,8 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 // usualBuild is the usual time of a build on two idle processors.
 var usualBuild = map[Kind]string{Box: "40 s", Emulated: "80 s"}
 
-// build makes the image in a temporary directory, and renames the directory when the image is
-// complete. The caller holds the lock of the image.
+// build makes the image in a temporary directory. When the image is complete, build renames the
+// directory. The caller holds the lock of the image.
 func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(log, "machine: building the image (%s, Debian %s; once, about %s)…\n", r.kind, r.suite, usualBuild[r.kind])
@@ -143,7 +145,7 @@ func (i image) fill(ctx context.Context, r recipe) error {
 	if err := i.bootstrap(ctx, r); err != nil {
 		return err
 	}
-	var id [16]byte // without an id, systemd would apply presets as in a "first boot" of each copy
+	var id [16]byte // without an id, systemd would apply presets at the "first boot" of each copy
 	rand.Read(id[:])
 	err := os.WriteFile(filepath.Join(i.root(), "etc/machine-id"), []byte(hex.EncodeToString(id[:])+"\n"), 0o444)
 	if err != nil || r.kind == Box {
@@ -172,8 +174,8 @@ func (i image) bootstrap(ctx context.Context, r recipe) error {
 	return runContained(ctx, "mmdebstrap", args...)
 }
 
-// fetchOptions returns the apt settings with which the host reaches package archives (proxies,
-// clock checks), as options of mmdebstrap.
+// fetchOptions returns the host's apt settings for package archives (proxies, clock checks), as
+// options of mmdebstrap.
 func fetchOptions(ctx context.Context) ([]string, error) {
 	out, err := await.Output(ctx, time.Minute, []string{"apt-config", "dump"})
 	if err != nil {
@@ -191,7 +193,8 @@ func fetchOptions(ctx context.Context) ([]string, error) {
 	return options, nil
 }
 
-// runContained runs a command in separate mount and PID namespaces. The error includes its output.
+// runContained runs a command in separate mount and PID namespaces. If the command fails, the error
+// includes its output.
 func runContained(ctx context.Context, name string, args ...string) error {
 	ctx, stop := await.For(ctx, "the end of "+name, buildLimit)
 	defer stop()

@@ -16,7 +16,7 @@ import (
 type Kind string
 
 const (
-	// Box is a systemd in a container on the host's kernel. It is fast; limits work only if the
+	// Box is a systemd in a container on the host's kernel. It is fast. Limits work only if the
 	// host has the controllers.
 	Box Kind = "box"
 	// Emulated is a whole machine in QEMU. It is slow; everything is real.
@@ -26,7 +26,7 @@ const (
 // Options are the options of Start. The zero value is valid.
 type Options struct {
 	Suite    Suite     // Debian release; "" is Bookworm
-	Packages []string  // further Debian packages in the image; each list needs a separate image
+	Packages []string  // further Debian packages in the image; each list of packages needs a separate image
 	CacheDir string    // directory of the images; "" is DefaultCacheDir
 	HostGPUs bool      // a box gets the host's NVIDIA GPUs and driver, and no fake nodes
 	Log      io.Writer // log of image builds; nil is none
@@ -43,7 +43,7 @@ func (o Options) suite() Suite { return cmp.Or(o.Suite, Bookworm) }
 
 // A guest is either a *box or an *emulated.
 type guest interface {
-	// boot boots the guest from its disk and waits until it has finished booting.
+	// boot boots the guest from its disk. It returns when the guest has finished booting.
 	boot(ctx context.Context) error
 	// reboot shuts the guest down in the ordinary way and boots it again.
 	reboot(ctx context.Context, by []string) error
@@ -58,7 +58,7 @@ type guest interface {
 type Machine struct {
 	kind           Kind
 	dir            *runDir
-	guest          guest // nil if it could not be created
+	guest          guest // nil if Start could not create the guest
 	hasControllers bool
 	hostGPUs       bool
 
@@ -66,9 +66,9 @@ type Machine struct {
 	closeErr error
 }
 
-// Start boots a machine of a kind from its image, and builds the image
-// first if the cache lacks it. It returns when the machine has finished
-// booting. ctx limits only the start. Call Close to end the machine.
+// Start boots a machine of a kind from its image. If the cache lacks the image, Start builds the
+// image first. It returns when the machine has finished booting. ctx limits only the start. Close
+// ends the machine.
 func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 	if opts.HostGPUs && kind != Box {
 		return nil, fmt.Errorf("start a %s machine: only a box can have the host's GPUs", kind)
@@ -130,8 +130,8 @@ func (m *Machine) Kind() Kind { return m.kind }
 // HasControllers reports whether the memory and task limits of units work in this machine.
 func (m *Machine) HasControllers() bool { return m.hasControllers }
 
-// Close ends the machine and removes everything that it had on the host. Later calls return the
-// result of the first call.
+// Close ends the machine and removes everything that the machine had on the host. Later calls
+// return the result of the first call.
 func (m *Machine) Close() error {
 	m.close.Do(func() {
 		var halted error

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Reboot shuts the machine down in the ordinary way and boots it again from the same disk. A box
-// restarts its container: /run, /tmp, /dev and the boot id are new, and the kernel is the same.
-// Running commands are lost.
+// Reboot shuts the machine down in the ordinary way and boots it again from the same disk. Reboot
+// of a box restarts the container: /run, /tmp, /dev and the boot id are new, but the kernel is the
+// same. Running commands are lost.
 func (m *Machine) Reboot(ctx context.Context) error {
 	return m.RebootBy(ctx, "systemctl", "--no-block", "reboot")
 }
 
-// RebootBy runs a command as root, and waits until the machine has rebooted. If the machine is to
-// reboot by itself, the command may be "true".
+// RebootBy runs a command as root, and waits until the machine has rebooted. If something else
+// makes the machine reboot, the command may be "true".
 func (m *Machine) RebootBy(ctx context.Context, command ...string) error {
 	if err := m.guest.reboot(ctx, command); err != nil {
 		return fmt.Errorf("reboot: %w", err)
@@ -21,10 +21,10 @@ func (m *Machine) RebootBy(ctx context.Context, command ...string) error {
 	return nil
 }
 
-// PowerCut ends the machine at once, without a shutdown, and boots it again from
-// the same disk. An emulated machine loses the data that it had not yet written
-// to its disk, and a random part of the data that it had written but not
-// flushed, as in a real power cut. A box loses only its processes and memory.
+// PowerCut ends the machine at once, without a shutdown, and boots it again from the same disk. As
+// in a real power cut, an emulated machine loses the data that it had not yet written to its disk.
+// It also loses a random part of the data that it had written but not flushed. A box loses only its
+// processes and memory.
 func (m *Machine) PowerCut(ctx context.Context) error {
 	err := m.guest.halt()
 	if err == nil {

@@ -10,29 +10,29 @@ import (
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 )
 
-// ProvisionOptions names the files on the host that Provision
-// installs in a running machine. "" leaves a part out.
+// ProvisionOptions names the files on the host that Provision installs in a running machine.
+// Provision leaves a part out if its name is "".
 type ProvisionOptions struct {
 	Deb     string // package under test
-	Tree    string // instead of Deb, a tar of what 'make install' installs
+	Tree    string // used instead of Deb: a tar of what 'make install' installs
 	FakeLib string // the fake NVML library
 	SimCUDA string // the simulated CUDA program
 
-	// FakeCUDA is the fake libcuda.so.1. It is installed in FakeCUDAPath, where no loader finds it: a test that
-	// wants it makes a link.
+	// FakeCUDA is the fake libcuda.so.1. Provision installs it at FakeCUDAPath, where no loader
+	// finds it. A test that needs it makes a link.
 	FakeCUDA string
 
-	GPUs []string // with FakeLib: a line per GPU in the library's format; nil means its defaults
+	GPUs []string // used with FakeLib: a line for each GPU in the library's format; nil means the library's defaults
 }
 
-// Paths of the installed parts, and of the file with the fake library's GPUs.
+// These are the paths of the installed parts, and of the file that lists the fake library's GPUs.
 const (
 	FakeLibPath  = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	SimCUDAPath  = "/usr/local/bin/simcuda"
 	FakeCUDAPath = "/usr/local/lib/fakecuda/libcuda.so.1"
 	FakeNVMLDir  = fakenvml.DefaultDir
-	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line per GPU; without this file the library uses its defaults
-	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // if it exists, it is copied to FakeNVMLGPUs at every boot
+	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line for each GPU; without this file the library uses its defaults
+	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // if this file exists, each boot copies it to FakeNVMLGPUs
 )
 
 // fakeNVMLDirs creates the fake library's state directory, now and at every boot.
@@ -44,12 +44,12 @@ systemd-tmpfiles --create /etc/tmpfiles.d/vm-fakenvml.conf`
 
 // Provision installs the fake NVML library (with its state directory), the simulated CUDA program
 // and the package in a machine. The package comes last, so that its daemon finds GPUs when it
-// starts. Everything survives reboots. The state directory is created anew at each boot. It
-// contains the GPUs of opts, or nothing if the library's defaults are wanted. To change the GPUs
-// later, write FakeNVMLGPUs.
+// starts. Everything survives reboots. Each boot creates the state directory again, with the GPUs
+// of opts, or empty for the library's defaults. A test that wants other GPUs later writes
+// FakeNVMLGPUs.
 func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	if opts.FakeLib != "" {
-		if m.hostGPUs { // the package would change the owners and modes of the host's nodes
+		if m.hostGPUs { // the fake library's rules would change the owners and modes of the host's nodes
 			return errors.New("the fake NVML library: this machine has the host's GPUs")
 		}
 		if err := m.installFakeLib(ctx, opts.FakeLib); err != nil {
@@ -88,8 +88,8 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 	return nil
 }
 
-// plugGPUs gives the machine these GPUs and their device nodes, now and at every boot. In the
-// lines, GPU i must have the minor number i.
+// plugGPUs gives the machine the GPUs in lines, and their device nodes, now and at every boot. GPU
+// i must have the minor number i.
 func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	if lines == nil {
 		return nil
@@ -126,7 +126,7 @@ func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	return nil
 }
 
-// startTree runs the steps that packaging/install.sh leaves to the administrator.
+// startTree does what packaging/install.sh leaves to the administrator.
 const startTree = `tar -C / --no-overwrite-dir -xf "$1"
 systemd-sysusers
 systemd-tmpfiles --create gpusched.conf

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// imageFormat is incremented when the build changes
-// in a way that no other part of the recipe shows.
+// imageFormat is incremented when the build changes and no other part of the recipe shows the
+// change.
 const imageFormat = 1
 
 // A Suite is a Debian release.
 type Suite string
 
 const (
-	Bookworm Suite = "bookworm" // Debian 12; the packages are built for it
+	Bookworm Suite = "bookworm" // Debian 12; the shipped packages are built for this release
 	Trixie   Suite = "trixie"   // Debian 13
 	Sid      Suite = "sid"      // Debian unstable, as it was when the image was built
 )
@@ -37,7 +37,7 @@ type recipe struct {
 	kind     Kind
 	suite    Suite
 	includes []string
-	hooks    map[string]string // scripts, by the hook of mmdebstrap that runs them
+	hooks    map[string]string // each hook of mmdebstrap, with the script that it runs
 }
 
 // recipeOf returns the recipe of a machine. The argument packages lists further packages of the
@@ -70,8 +70,9 @@ func recipeOf(kind Kind, suite Suite, packages []string) (recipe, error) {
 	return recipe{kind: kind, suite: suite, includes: append(includes, packages...), hooks: hooks}, nil
 }
 
-// SlurmPackages returns the packages of Slurm, of what its accounting needs, and of Snakemake,
-// which can use Slurm. Pass them as Options.Packages. A boot starts none of their services.
+// SlurmPackages returns the packages of Slurm, the packages that Slurm's accounting needs, and
+// Snakemake, which can use Slurm. Pass them as Options.Packages. A boot starts none of their
+// services.
 func SlurmPackages() []string {
 	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2", "snakemake"}
 }
@@ -86,12 +87,12 @@ func ContainerPackages(suite Suite) []string {
 	return packages
 }
 
-// customiseArgs is the line of the script after which more lines can be inserted.
+// customiseArgs is a line of image/customise.sh. More lines can be inserted after it.
 const customiseArgs = "root=$1 kind=$2\n"
 
-// quietServices prevents services of further packages from starting at
-// boot. At that time their settings are missing, and some services
-// would wait for them longer than a boot may take. A test starts them.
+// quietServices makes sure that a boot does not start the services of further packages. At a boot
+// they have no settings yet, and some of these services would wait for their settings longer than a
+// boot may take. A test starts them.
 const quietServices = `for unit in mariadb.service munge.service slurmctld.service slurmd.service slurmdbd.service \
 	docker.service docker.socket containerd.service podman.service podman.socket podman-restart.service \
 	podman-auto-update.service podman-auto-update.timer netavark-dhcp-proxy.socket netavark-dhcp-proxy.service; do

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Invariant 1: the name depends on everything from which the image is made.
+// Invariant 1: the name of an image depends on everything from which the image is made.
 func TestHashNamesTheRecipe(t *testing.T) {
 	base, err := recipeOf(Emulated, Bookworm, nil)
 	if err != nil {
@@ -43,8 +43,8 @@ func TestRecipeOfWhatThereIsNot(t *testing.T) {
 	}
 }
 
-// Services of further packages do not start in any kind of
-// machine. A script without the expected line is an error.
+// Services of further packages do not start at the boot of any kind of machine. If customise.sh
+// lacks the line customiseArgs, that is an error.
 func TestQuietServicesAreInTheScript(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		r, err := recipeOf(kind, Bookworm, []string{"slurm-wlm"})

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// outputLimit limits how long background processes of a command
-// of Run may keep the output open after the command's end.
+// outputLimit limits how long the background processes of a command of Run may keep the command's
+// output open after its end.
 const outputLimit = 2 * time.Second
 
 // runLimit is the time limit of a command of Run, unless its context ends earlier.
@@ -40,8 +40,8 @@ func (r Result) Err() error {
 // Run runs a command in the machine as user ("" is root) and waits for its end. If stdin is nil,
 // the command has no input. When ctx ends, or after 20 minutes, Run kills the command's process
 // group. A code other than 0 is not an error; an error means that the outcome of the command is
-// unknown. Background processes of the command continue; their output is lost from two seconds
-// after the command's end.
+// unknown. Background processes of the command continue, but Run stops reading their output two
+// seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
@@ -75,8 +75,8 @@ func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io
 	return r, err
 }
 
-// runAwake runs an nsenter command. If the program inside is stopped, nsenter stops itself, and
-// nobody else would continue it. A soft reboot stops all programs for a moment.
+// runAwake runs an nsenter command. If a program that nsenter runs is stopped, nsenter stops
+// itself, and nobody else would continue it. A soft reboot stops all programs for a moment.
 func runAwake(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
 }
 
 // Command returns a command like that of Run, but does not start it. Use it for programs with which
-// a test communicates while they run. Its Wait returns an *exec.ExitError as usual. On an emulated
-// machine, Wait also waits for background processes that keep the output open.
+// a test communicates while they run. The command's Wait returns an *exec.ExitError as usual. On an
+// emulated machine, Wait also waits for background processes that keep the output open.
 func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.guest.command(ctx, asUser(user, argv), false)
 }
@@ -124,12 +124,13 @@ func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *ex
 	return m.guest.command(ctx, asUser(user, argv), true)
 }
 
-// asUser returns a command that runs argv as user. It uses a program of image/customise.sh.
+// asUser returns a command that runs argv as a user. The command uses a program of
+// image/customise.sh.
 func asUser(user string, argv []string) []string {
 	return append([]string{"/usr/local/libexec/vm-as", cmp.Or(user, "root")}, argv...)
 }
 
-// output runs a command as root, which must succeed, and returns its output.
+// output runs a command as root and returns its output. The command must succeed.
 func (m *Machine) output(ctx context.Context, argv ...string) (string, error) {
 	r, err := m.Run(ctx, "", nil, argv...)
 	return r.Stdout, cmp.Or(err, r.Err())

@@ -26,7 +26,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// Only the line READY=1 ends the wait. It may be anywhere in a message.
+// Only the line READY=1 ends the wait. This line may be anywhere in a message.
 func TestReadReady(t *testing.T) {
 	for _, ready := range []string{"READY=1", "STATUS=x\nREADY=1\n"} {
 		path := filepath.Join(t.TempDir(), "notify")

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// RunRoot is the directory for the disks and sockets of running machines. It is on disk, and its
-// path is short enough for socket names.
+// RunRoot is the directory for the disks and sockets of running machines. It is on a disk, and its
+// path is short enough for names of sockets.
 const RunRoot = "/var/tmp/gpusched-vm"
 
-// A runDir is the directory of one machine. While its owner lives, the owner locks the file "lock"
-// in the directory.
+// A runDir is the directory of one machine. While the machine's owner lives, the owner has a lock
+// on the file "lock" in this directory.
 type runDir struct {
 	id   string
 	path string
@@ -50,8 +50,8 @@ func newRunDir() (*runDir, error) {
 
 func (d *runDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// text returns the contents of a file, or the error of
-// reading it. It returns "" if the file does not exist.
+// text returns the contents of a file. If the file cannot be read, text returns the error as text;
+// if the file does not exist, it returns "".
 func (d *runDir) text(name string) string {
 	text, err := os.ReadFile(d.file(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -60,7 +60,7 @@ func (d *runDir) text(name string) string {
 	return string(text)
 }
 
-// remove ends the machine's processes, then removes its control group, then its directory.
+// remove ends the machine's processes, removes its control group, and then removes its directory.
 func (d *runDir) remove() error {
 	group, err := scopeNamed(d.id)
 	if err == nil {
@@ -76,8 +76,8 @@ func (d *runDir) remove() error {
 	return nil
 }
 
-// removeFiles removes the file "lock" last. After an interrupted removal, a later start therefore
-// recognizes the directory and removes the rest.
+// removeFiles removes the files of the directory, and the file "lock" last. If a removal is
+// interrupted, a later start therefore recognizes the directory and removes the rest.
 func (d *runDir) removeFiles() error {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -95,8 +95,8 @@ func (d *runDir) removeFiles() error {
 	return os.RemoveAll(d.path)
 }
 
-// removeStale cleans up after machines whose owner is dead. It does nothing to machines whose owner
-// is alive.
+// removeStale removes what is left of machines whose owner is dead. It leaves machines whose owner
+// is alive unchanged.
 func removeStale() error {
 	entries, err := os.ReadDir(RunRoot)
 	if errors.Is(err, os.ErrNotExist) {

@@ -16,10 +16,10 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A scope is the control group (v2) with the processes of a machine. A single write kills them all.
+// A scope is the control group (v2) with the processes of a machine. One write kills all of them.
 type scope struct{ path string }
 
-// scopeNamed returns the scope of the machine with an id. The group need not exist.
+// scopeNamed returns the scope of the machine with the given id. The control group need not exist.
 func scopeNamed(id string) (scope, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -44,7 +44,8 @@ func cgroup2Mount(mountinfo string) (string, bool) {
 	return "", false
 }
 
-// openGroup creates the group if it is missing, and opens it. Processes can then be started in it.
+// openGroup creates a group if it is missing, and opens it. Processes can then be started in the
+// group.
 func (s scope) openGroup(sub string) (*os.File, error) {
 	dir := filepath.Join(s.path, sub)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -69,8 +70,8 @@ func (s scope) startIn(cmd *exec.Cmd) (*child, error) {
 	return startChild(cmd)
 }
 
-// killLimit is the time that killed processes may take to
-// end. Only a process that hangs in the kernel takes longer.
+// killLimit is the time in which killed processes must end. Only a process that hangs in the kernel
+// needs longer.
 const killLimit = 20 * time.Second
 
 // remove kills the group's processes and removes the group. A missing group is not an error.
@@ -97,7 +98,7 @@ func (s scope) awaitEmpty(limit time.Duration) error {
 		})
 }
 
-// removeTree removes the group's directories, children first.
+// removeTree removes the directories of the group and its subgroups, subgroups first.
 func (s scope) removeTree() error {
 	var dirs []string
 	err := filepath.WalkDir(s.path, func(path string, d fs.DirEntry, err error) error {

@@ -25,12 +25,12 @@ func (e *emulated) sshArgs(more ...string) []string {
 	return append(append(args, more...), "127.0.0.1")
 }
 
-// sshHostName is the name for the image's host key in known_hosts.
-// It does not depend on the port, because ports change.
+// sshHostName is the name that the image's host key has in known_hosts. Ports change, so the name
+// does not contain one.
 const sshHostName = "gpusched-vm"
 
 // connect opens the connection that all commands share. After the login, ssh runs a local command
-// that prints a line; the line shows that the connection is up.
+// that prints a line. The line shows that the connection is open.
 func (e *emulated) connect(ctx context.Context) error {
 	log, err := os.Create(e.dir.file("ssh.log"))
 	if err != nil {
@@ -60,9 +60,9 @@ func (e *emulated) connect(ctx context.Context) error {
 	return nil
 }
 
-// command returns a command in a new session of the shared connection.
-// A death by signal is reported as a shell's exit code. The ssh
-// process ends only when nothing in the machine keeps the output open.
+// command returns a command in a new session of the shared connection. If a signal kills the
+// program, the exit code is the one that a shell would report. The ssh process ends only when
+// nothing in the machine keeps the output open.
 func (e *emulated) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	return e.session(ctx, quote(argv)+"; exit $?", tty)
 }
@@ -91,7 +91,8 @@ func (e *emulated) kill(pidFile string) {
 		append(append([]string{"ssh"}, e.sshArgs("-o", "ControlMaster=no")...), line))
 }
 
-// makeKeys creates a key for root's login, and a known_hosts line for the host key of the machine.
+// makeKeys creates a key with which root can log in, and a known_hosts line for the machine's host
+// key.
 func (i image) makeKeys(ctx context.Context) error {
 	_, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName,
 		"-f", i.file("id")})
@@ -118,7 +119,7 @@ func (i image) makeKeys(ctx context.Context) error {
 }
 
 // SSHCommand returns a command that opens a root shell in a running emulated machine. A person can
-// type it on the host. For a box it returns "".
+// type the command on the host. For a box SSHCommand returns "".
 func (m *Machine) SSHCommand() string {
 	if e := m.emulated(); e != nil {
 		return "ssh " + quote(e.sshArgs())

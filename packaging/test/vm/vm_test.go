@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ownerVariable tells this test program to start a machine of
-// a kind and to wait until it is killed (TestKilledOwner).
+// If the variable ownerVariable names a kind, this test program starts a machine of that kind and
+// waits until it is killed (TestKilledOwner).
 const ownerVariable = "GPUSCHED_VM_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -27,8 +27,8 @@ func options(t testing.TB, kind Kind) Options {
 	return Options{Log: t.Output(), Packages: packages(kind)}
 }
 
-// packages returns the packages that the suite needs for a kind of machine. The suite and these
-// tests then share one image.
+// packages returns the packages that the suite needs in a kind of machine. The tests of this
+// package request them too, so that they share one image with the suite.
 func packages(kind Kind) []string {
 	if kind == Emulated {
 		return SlurmPackages()
@@ -115,8 +115,8 @@ func TestEmulated(t *testing.T) {
 	})
 }
 
-// testCutCopy copies the disk as after a power cut. The copy
-// has everything that was flushed, and the machine continues.
+// testCutCopy copies the disk in the state that a power cut would leave. The copy has everything
+// that was flushed, and the machine continues.
 func testCutCopy(t *testing.T, m *Machine) {
 	t.Helper()
 	dir := t.TempDir()
@@ -263,8 +263,8 @@ func testCopy(t *testing.T, m *Machine) {
 	}
 }
 
-// A package's service starts at installation and again after a reboot. The directory of the fake
-// library also exists after both.
+// A package's service runs after the installation and after a reboot. The directory of the fake
+// library exists at both times too.
 func testInstall(t *testing.T, m *Machine) {
 	dir := t.TempDir()
 	lib, program := filepath.Join(dir, "lib"), filepath.Join(dir, "program")
@@ -296,7 +296,7 @@ func testInstalled(t *testing.T, m *Machine) {
 	want(t, "the simulated program", sh(t, m, "bob", "simcuda"), "simulated")
 }
 
-// buildDeb builds a package with one service, with the dpkg-deb of the machine.
+// buildDeb builds a package that contains one service. It uses the dpkg-deb of the machine.
 func buildDeb(t *testing.T, m *Machine, dir string) string {
 	sh(t, m, "", `mkdir -p p/DEBIAN p/lib/systemd/system
 		printf 'Package: hello\nVersion: 1\nArchitecture: all\nMaintainer: T <t@example.com>\nDescription: x\n' >p/DEBIAN/control

@@ -10,14 +10,15 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A Wire is a network that connects only two boxes, not even the host.
+// A Wire is a network that connects only two boxes. Even the host is not on it.
 type Wire struct{ ends [2]*box }
 
-// WireAddresses are the addresses of the first and the second box on a Wire. They belong to a block
+// WireAddresses are the addresses of the first and the second box on a Wire. They are from a block
 // that is reserved for documentation.
 var WireAddresses = [2]string{"198.51.100.1", "198.51.100.2"}
 
-// The name of the network card in both boxes, and the time limit of each change of a Wire.
+// These are the name of the network card in both boxes, and the time limit of each change of a
+// Wire.
 const (
 	wireCard  = "wire0"
 	wireLimit = 30 * time.Second
