@@ -7,6 +7,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
+// engines returns the engines that jobs may use. A scheduler of a user's own can't make slices, in
+// which alone the containers of Docker are in their job.
+func (o *Options) engines() []contract.Engine {
+	allowed := o.Config().Containers.Engines
+	if o.Own == nil {
+		return allowed
+	}
+	return slices.DeleteFunc(slices.Clone(allowed), func(e contract.Engine) bool { return e == contract.Docker })
+}
+
 // allowEngine returns an error if the site does not allow the engine of a job's container. The
 // engine "" means that the job has no container.
 func allowEngine(allowed []contract.Engine, e contract.Engine) error {

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,5 +65,19 @@ func TestNoImageWherePlacesAreListed(t *testing.T) {
 	status, reply := ask(s, bob, "POST", "/v1/jobs", string(body))
 	if status == http.StatusOK || !strings.Contains(refusal(t, reply).Message, "an image has programs of its own (--image)") {
 		t.Errorf("%d %s", status, reply)
+	}
+}
+
+// A scheduler of a user's own does not offer Docker: its jobs have no slices.
+func TestOwnSchedulerHasNoDocker(t *testing.T) {
+	cfg := config.Default()
+	cfg.Containers.Engines = contract.Engines()
+	o := Options{Config: func() *config.Config { return &cfg }}
+	if got := o.engines(); !slices.Equal(got, contract.Engines()) {
+		t.Errorf("the machine's: %v", got)
+	}
+	o.Own = &job.Account{UID: alice.uid}
+	if got := o.engines(); len(got) != 2 || slices.Contains(got, contract.Docker) {
+		t.Errorf("a user's own: %v", got)
 	}
 }

@@ -197,7 +197,7 @@ func (s *Server) handleUsage(r *request) (any, error) {
 	if out.User == "" {
 		out.User = strconv.Itoa(*uid)
 	}
-	out.Engines = append(out.Engines, s.opt.Config().Containers.Engines...)
+	out.Engines = append(out.Engines, s.opt.engines()...)
 	out.Today, out.Week, out.Month = renderRow(books[0].Total), renderRow(books[1].Total), renderRow(books[2].Total)
 	return out, nil
 }

@@ -48,7 +48,7 @@ func (s *Server) handleSubmit(r *request) (any, error) {
 	if err := sub.Validate(); err != nil {
 		return nil, err
 	}
-	if err := allowEngine(s.opt.Config().Containers.Engines, sub.Payload.Container.Engine); err != nil {
+	if err := allowEngine(s.opt.engines(), sub.Payload.Container.Engine); err != nil {
 		return nil, err
 	}
 	if err := s.allowNotify(&sub); err != nil {

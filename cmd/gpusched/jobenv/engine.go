@@ -251,6 +251,7 @@ type dockerInfo struct {
 	ServerVersion               string
 	SecurityOptions             []string
 	CDISpecDirs                 []string // none: Docker does not read CDI files
+	DefaultRuntime              string
 	ServerErrors                []string
 }
 
@@ -280,10 +281,13 @@ func (at *host) dockerReady(ctx context.Context) (info dockerInfo, err error) {
 	return info, nil
 }
 
+// readsCDI reports whether Docker reads CDI files and one has the GPUs.
+func (info *dockerInfo) readsCDI(root string) bool { return len(info.CDISpecDirs) > 0 && hasCDI(root) }
+
 // checkLibraries returns an error if Docker brings no libraries of the driver into a container that
 // gets GPUs. The container then gets only the nodes of the GPUs.
 func (at *host) checkLibraries(info *dockerInfo) error {
-	if !at.gpus || len(info.CDISpecDirs) > 0 && hasCDI(at.Root) {
+	if !at.gpus || info.readsCDI(at.Root) || info.DefaultRuntime == "nvidia" { // that runtime brings them, too
 		return nil
 	}
 	return cli.Refuse(api.CodeUsage, `ask an administrator for Docker 25 or later with "features": {"cdi": true} in /etc/docker/daemon.json, `+
@@ -298,7 +302,7 @@ func (at *host) docker(ctx context.Context, c *contract.Container) error {
 		return err
 	}
 	lacks := at.checkLibraries(&info)
-	if c.CDI = lacks == nil && hasCDI(at.Root); lacks != nil {
+	if c.CDI = info.readsCDI(at.Root); lacks != nil {
 		at.NoteOnce(lacks.Error())
 	}
 	there, err := at.hasImage(ctx, "docker", "image", "inspect", c.Image)
