@@ -31,8 +31,12 @@ func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 	if err != nil {
 		return err
 	}
+	frozenWith := m.slices.of(name) // a frozen slice freezes all units in it
+	if len(frozenWith) == 0 {
+		frozenWith = []string{name}
+	}
 	for try := 1; ; try++ {
-		for _, one := range append(m.slices.of(name), name) {
+		for _, one := range frozenWith {
 			if err := l.callWithoutReply(ctx, method, one); err != nil {
 				return wrap("freeze unit", name, err)
 			}
