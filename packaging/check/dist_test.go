@@ -29,7 +29,7 @@ func built(t *testing.T, pattern string) string {
 	return path
 }
 
-// output runs a command that must succeed and returns its output.
+// output runs a command and returns its output. The command must succeed.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	return outputOf(t, exec.CommandContext(t.Context(), name, args...))

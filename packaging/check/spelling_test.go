@@ -78,8 +78,8 @@ var (
 	roff   = regexp.MustCompile(`(?m)^\.[A-Z]+|\\f[A-Z]|\\-|^( {4}|\t).*$`)
 )
 
-// readGo calls the function check with the comments of a Go file, and adds the words of its code to
-// the map known.
+// readGo passes each comment of a Go file to the function check, and adds the words of the file's
+// code to the known words.
 func readGo(path string, text []byte, known map[string]bool, check func(path, text string)) {
 	var s scanner.Scanner
 	set := token.NewFileSet()

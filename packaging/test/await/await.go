@@ -43,7 +43,7 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls the function check until check reports ok, for at most limit. The argument every is
+// Until calls check again and again until it reports ok, for at most limit. The argument every is
 // the pause between two calls. If a call returns an error, the wait ends. An error from Until
 // quotes what the last call saw.
 func Until(ctx context.Context, description string, limit, every time.Duration,
@@ -58,8 +58,8 @@ func Until(ctx context.Context, description string, limit, every time.Duration,
 	}, check)
 }
 
-// Watch is like Until, but calls the function pause between two calls of check. The function pause
-// blocks until it is time for check, or until its context ends.
+// Watch is like Until, but calls pause between two calls of check. The call of pause blocks until
+// it is time for check, or until its context ends.
 func Watch(ctx context.Context, description string, limit time.Duration, pause func(context.Context) error,
 	check func(context.Context) (seen string, ok bool, err error)) error {
 	ctx, stop := For(ctx, description, limit)

@@ -72,7 +72,7 @@ func TestRandom(t *testing.T) {
 	d := open(t, blocks)
 	r := rand.New(rand.NewPCG(1, 2))
 	now := make([]byte, blocks*blockSize) // bytes that a read must return
-	durable := bytes.Clone(now)           // flushed bytes; a cut must keep them in blocks that are not in written
+	durable := bytes.Clone(now)           // flushed bytes; a cut must keep them in blocks without later writes
 	var written [blocks]bool              // blocks that were written since the last flush
 	for step := range 3000 {
 		switch r.IntN(12) {

@@ -82,7 +82,7 @@ func TestInterruptRemovesTheMachine(t *testing.T) {
 	}
 }
 
-// runDirOf returns the run directory whose lock a process holds.
+// runDirOf returns the run directory whose lock the given process holds.
 func runDirOf(t *testing.T, pid int) string {
 	t.Helper()
 	links, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))

@@ -186,7 +186,7 @@ func runOnTerminal(ctx context.Context, m *vm.Machine, argv []string) (int, erro
 }
 
 // command returns a command that runs argv in the machine. If we are on a terminal, the command has
-// a terminal in the machine. The function restore resets our terminal.
+// a terminal in the machine; a call of restore then resets our terminal.
 func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
 	if !onTerminal() {
 		return m.Command(ctx, "", argv...), func() {}, nil

@@ -10,9 +10,9 @@
 // tool slowest --jsonfile FILE' lists the slowest). The last line is "N passed, N failed". The exit
 // status is 0 only if nothing failed and something ran.
 //
-// If a stage runs Go tests, the summary counts each test and subtest; any other stage counts as one
-// test. A skipped test counts as failed, because everything that a test needs must be installed. If
-// a stage fails, stages that need it fail too. There is one exception: a stage that cannot reach
-// another machine exits with 77. That stage counts neither as passed nor as failed, and the summary
-// says so.
+// If a stage runs Go tests, the summary counts its tests and subtests; any other stage counts as
+// one test. A skipped test counts as failed, because everything that a test needs must be
+// installed. If a stage fails, stages that need it fail too. There is one exception: a stage that
+// cannot reach another machine exits with 77. That stage counts neither as passed nor as failed,
+// and the summary says so.
 package main

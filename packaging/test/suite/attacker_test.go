@@ -65,7 +65,7 @@ func judge(t *testing.T, out string, minimum int) {
 	}
 }
 
-// measureDuring calls the function action. During the call it measures and logs how long 'gpusched
+// measureDuring calls the given function. During the call it measures and logs how long 'gpusched
 // list' takes for alice. Each list must be answered; people judge the times.
 func measureDuring(t *testing.T, what string, action func()) {
 	t.Helper()
@@ -83,8 +83,8 @@ func measureDuring(t *testing.T, what string, action func()) {
 	}
 }
 
-// openFiles calls the function happens. It returns how many files the daemon had open at most
-// during the call, less the number before the call.
+// openFiles calls the given function. It returns how many files the daemon had open at most during
+// the call, less the number before the call.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()
 	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"
@@ -100,8 +100,8 @@ func openFiles(t *testing.T, happens func()) int {
 	return most - before
 }
 
-// rawBytes returns the first character of a text that is dangerous on a terminal, or "" if there is
-// none. Such characters are invisible direction marks, and control characters other than newline.
+// rawBytes returns the first dangerous character of a text, or "" if there is none. On a terminal,
+// invisible direction marks and control characters other than newline are dangerous.
 func rawBytes(text string) string {
 	for _, r := range text {
 		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {

@@ -55,8 +55,8 @@ func TestAttackerSpec(t *testing.T) {
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", large))
 }
 
-// heldOpen checks that a process that has a deleted spec open does not keep the contents of that
-// spec in memory.
+// heldOpen checks that the contents of a deleted spec do not stay in memory, even if a process
+// still has the spec open.
 func heldOpen(t *testing.T, spec string, id int64) {
 	t.Helper()
 	unit := fmt.Sprintf("systemd-run --quiet --collect --uid bob --unit spec-held bash -c 'exec 5<%s; touch /tmp/spec-held; sleep 1000'", spec)

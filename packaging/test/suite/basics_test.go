@@ -122,8 +122,9 @@ bash /tmp/args.sh; rm /tmp/args.sh`
 	}
 }
 
-// TestEnvironment: a job's environment contains the daemon's own variables and what its user asked
-// for: the user's environment (the default), a clean one or that of a login, and added variables.
+// TestEnvironment: a job's environment contains the daemon's own variables and those that its user
+// asked for. The user can choose the current environment (the default), a clean one or that of a
+// login, and can add variables.
 func TestEnvironment(t *testing.T) {
 	begin(t)
 	get := func(opts string) string {

@@ -23,8 +23,8 @@ func TestLimitsConformance(t *testing.T) {
 	onSystemd(t, "machine,controllers", "^TestControllers", "TestControllersMemory", "TestControllersUsage")
 }
 
-// onSystemd runs in the machine the tests of units/systemd that match a pattern. The tests in named
-// must be among them.
+// onSystemd runs in the machine the tests of units/systemd that match a pattern. The tests whose
+// names are passed last must be among them.
 func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)

@@ -88,9 +88,8 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
-// submitHold submits a job and returns when the job runs. The job waits until the function release
-// is called, then runs the given shell command, and ends. Each user can have only one such job at a
-// time.
+// submitHold submits a job and returns when the job runs. The job waits for a call of release, then
+// runs the given shell command, and ends. Each user can have only one such job at a time.
 func submitHold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
@@ -120,9 +119,10 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// poll calls the function done repeatedly until done returns true, for at most 30 s, or longer on a
-// slow machine. The pauses grow from 20 to 100 ms. Each pause lasts at least four times as long as
-// the call before it, but for that reason at most a second, because other boxes need the CPUs too.
+// poll calls the given function again and again until the function returns true, for at most 30 s,
+// or longer on a slow machine. The pauses grow from 20 to 100 ms. Each pause lasts at least four
+// times as long as the call before it, but for that reason at most a second, because other boxes
+// need the CPUs too.
 func poll(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // cleanups call poll when the test's context has already ended

@@ -17,8 +17,8 @@ out=$(/usr/bin/sbatch "$@") || exit
 echo "$out"
 `
 
-// TestMigrate: waiting jobs are migrated to a real Slurm. There each job runs once, in the same
-// order and as requested, although gpusched is killed before and after its submissions.
+// TestMigrate: waiting jobs are migrated to a real Slurm. There each job runs once, as requested
+// and in the original order, although gpusched is killed before and after its submissions to Slurm.
 func TestMigrate(t *testing.T) {
 	b := beginSlurm(t)
 	t.Cleanup(func() { b.sh(t, "", "rm -rf /opt/kills /tmp/calls /home/alice/ran.*") })

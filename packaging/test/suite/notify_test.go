@@ -13,8 +13,8 @@ import (
 )
 
 // mailbox installs a mail program that saves each mail together with the arguments and the user of
-// the program. While /run/mail/hold exists, the program does not exit. The function mails returns
-// the saved mails.
+// the program. While /run/mail/hold exists, the program does not exit. mailbox returns a function
+// that returns the saved mails.
 func mailbox(t *testing.T) (mails func() []string) {
 	t.Helper()
 	sh(t, "", `install -d -m 1777 /run/mail; [ ! -e /usr/sbin/sendmail ] || mv /usr/sbin/sendmail /usr/sbin/sendmail.kept

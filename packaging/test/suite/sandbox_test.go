@@ -77,8 +77,8 @@ var writable = map[string]string{
 }
 
 // checkMounts checks the mounts of a process. The process can write to a mount only if the table
-// writable gives a reason, and can execute what it writes there only in /dev, which newer versions
-// of systemd leave executable.
+// above gives a reason, and can execute what it writes there only in /dev, which newer versions of
+// systemd leave executable.
 func checkMounts(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {

@@ -132,9 +132,9 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 }
 
-// types returns a shell command that runs the argument command on a terminal and prints what the
-// terminal shows. The argument steps contains pairs: a shell condition to wait for, and the text to
-// type after that, as a format of printf.
+// types returns a shell command that runs the given command on a terminal and prints what the
+// terminal shows. The steps are pairs: a shell condition to wait for, and the text to type after
+// that, as a format of printf.
 func types(command string, steps ...string) string {
 	script := ""
 	for i := 0; i < len(steps); i += 2 {
@@ -144,8 +144,8 @@ func types(command string, steps ...string) string {
 		"timeout 60 script -qefc '" + command + "' ~/screen >/dev/null; code=$?; mv ~/screen ~/shown; exit $code; }\ncode=$?; cat ~/shown; rm ~/shown; exit $code"
 }
 
-// screenShows returns a condition that the function types can wait for: each regular expression
-// must match the screen. The lines of the screen are joined.
+// screenShows returns a shell condition, which is true when each regular expression matches the
+// screen. The lines of the screen are joined.
 func screenShows(texts ...string) string {
 	for i, text := range texts {
 		texts[i] = "tr '\\r\\n' '  ' <~/screen | grep -q '" + text + "'"

@@ -52,9 +52,8 @@ func (e *emulated) unplug() error {
 
 // CutCopy writes a new file on the host. The file contains what the disk of an emulated machine
 // would contain after a power cut. CutCopy chooses one of the next writes at random; the power cut
-// comes right after this write, before any later write or flush. At that time CutCopy calls the
-// function moment. The machine continues, but its disk is slow for a second. ReadDisk reads the
-// copy.
+// comes right after this write, before any later write or flush. At that time CutCopy calls its
+// last argument. The machine continues, but its disk is slow for a second. ReadDisk reads the copy.
 func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
 	e := m.emulated()
 	if e == nil {

@@ -22,7 +22,7 @@ type endMark struct {
 	seen func() // called once, when the line has arrived completely
 }
 
-// newEndMark returns an endMark that calls the function found when the line has arrived.
+// newEndMark returns an endMark that calls the given function when the line has arrived.
 func newEndMark(found func()) *endMark {
 	return &endMark{word: "vm-end-" + rand.Text() + " ", seen: found}
 }

@@ -72,9 +72,9 @@ func bindReadOnly(host, guest string) string {
 }
 
 // hostLibraries returns the file of each library of the driver, by the library's name. The argument
-// cache is the output of "ldconfig -p". The function list lists a directory: CUDA loads some files
-// by a name with a version, which ldconfig does not print. If several files have one name,
-// hostLibraries returns the first, as the linker does.
+// cache is the output of "ldconfig -p". The argument list is a function that lists a directory:
+// CUDA loads some files by a name with a version, which ldconfig does not print. If several files
+// have one name, hostLibraries returns the first, as the linker does.
 func hostLibraries(cache string, list func(dir string) []string) map[string]string {
 	found := map[string]string{}
 	add := func(path string) {

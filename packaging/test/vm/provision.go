@@ -88,8 +88,8 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 	return nil
 }
 
-// plugGPUs gives the machine the GPUs in lines, and their device nodes, now and at every boot. GPU
-// i must have the minor number i.
+// plugGPUs gives the machine these GPUs and their device nodes, now and at every boot. GPU i must
+// have the minor number i.
 func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	if lines == nil {
 		return nil
