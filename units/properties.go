@@ -175,6 +175,9 @@ func hooks(s Spec) Property {
 	}}
 }
 
+// fuse is the device /dev/fuse, through which Apptainer mounts the file of an image.
+var fuse = cgroup.Device{Major: 10, Minor: 229}
+
 // devices returns the device filter. If the job has its own slice, the filter also lets processes
 // make nodes, because the containers in that slice need them.
 func devices(s Spec) []Property {
@@ -195,6 +198,9 @@ func devices(s Spec) []Property {
 		if !d.Reserved() && d != ctl {
 			add(d)
 		}
+	}
+	if s.Engine == contract.Apptainer {
+		add(fuse)
 	}
 	p := []Property{{"DevicePolicy", "closed"}}
 	if len(allow) > 0 {

@@ -198,6 +198,7 @@ func TestPropertyEdges(t *testing.T) {
 		{"the time limit is not systemd's", func(*Spec) {}, "RuntimeMaxUSec", nil},
 		{"no grace: what was printed is copied", func(s *Spec) { s.Grace, s.Screen, s.Log = 0, false, true }, "TimeoutStopUSec", uint64(1e6)},
 		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace, s.Screen = 0, false }, "TimeoutStopUSec", uint64(1000)},
+		{"an image of Apptainer is mounted", func(s *Spec) { s.GPUs, s.Devices, s.Engine = nil, nil, contract.Apptainer }, "DeviceAllow", []DeviceAllow{{"/dev/char/10:229", "rw"}}},
 		{"no grace: a container is removed", func(s *Spec) { s.Grace, s.Engine = 0, contract.Podman }, "TimeoutStopUSec", uint64(5e6)},
 		{"Apptainer keeps nothing", func(s *Spec) { s.Screen, s.Engine = false, contract.Apptainer }, "ExecStopPost", nil},
 		{"no memory limit", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemoryMax", nil},
