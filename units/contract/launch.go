@@ -4,7 +4,7 @@ package contract
 // command began.
 type Step string
 
-// The steps. All but the last belong to the launcher.
+// The steps. All but StepUnit belong to the launcher.
 const (
 	StepSpec   Step = "spec"   // the spec could not be written or read
 	StepChdir  Step = "chdir"  // the working directory
@@ -15,11 +15,15 @@ const (
 	StepSetup  Step = "setup"  // the submitter's set-up before the command
 	StepAway   Step = "away"   // a file system is missing: the user's home, or a mount of the site for the directory
 	StepUnit   Step = "unit"   // systemd could not start the unit at all
+
+	StepContainer Step = "container" // the image was not pulled, or its engine does not work
 )
 
 // Steps lists all steps.
 func Steps() []Step {
-	return []Step{StepSpec, StepChdir, StepExec, StepShell, StepFilter, StepLimits, StepSetup, StepAway, StepUnit}
+	return []Step{
+		StepSpec, StepChdir, StepExec, StepShell, StepFilter, StepLimits, StepSetup, StepAway, StepUnit, StepContainer,
+	}
 }
 
 // ExitStatus returns the launcher's exit status for one of its steps, and -1 for any other word.
@@ -36,7 +40,7 @@ func (s Step) ExitStatus() int {
 		return 226
 	case StepLimits:
 		return 227
-	case StepSetup:
+	case StepSetup, StepContainer:
 		return 223
 	}
 	return -1

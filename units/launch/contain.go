@@ -63,6 +63,9 @@ func cdiFiles() (texts []string) {
 	for _, dir := range []string{"/etc/cdi", "/run/cdi"} {
 		names, _ := systemNodes().list(dir)
 		for _, name := range names {
+			if ext := filepath.Ext(name); ext != ".yaml" && ext != ".json" {
+				continue // engines do not read it
+			}
 			f, err := os.Open(filepath.Join(dir, name))
 			if err != nil {
 				continue
@@ -92,7 +95,7 @@ func (b *box) prepare(run runner) *Failure {
 	status, err := b.heal(run, "image", "exists", b.Image)
 	switch {
 	case err != nil:
-		return &Failure{Step: contract.StepSetup, What: "Podman, which runs its container, does not work here", Err: err,
+		return &Failure{Step: contract.StepContainer, What: "Podman, which runs its container, does not work here", Err: err,
 			Next: "'gpusched doctor' tells what Podman needs; try 'podman info'"}
 	case status == 0:
 		return nil
@@ -110,7 +113,7 @@ func (b *box) pull(run runner, argv, env []string) *Failure {
 	if err == nil {
 		return nil
 	}
-	return &Failure{Step: contract.StepSetup, What: "its image " + strconv.Quote(shorten(b.Image)) + " could not be pulled", Err: err,
+	return &Failure{Step: contract.StepContainer, What: "its image " + strconv.Quote(shorten(b.Image)) + " could not be pulled", Err: err,
 		Next: "see what was printed above (--image)"}
 }
 

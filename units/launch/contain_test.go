@@ -62,7 +62,7 @@ func TestContain(t *testing.T) {
 	}{
 		"ready":   {contract.Podman, []string{"image"}, "podman image exists img\npodman run img cmd arg\n", inside, contract.StatusBegun, 7},
 		"pulled":  {contract.Podman, []string{"registry"}, missing + "podman run img cmd arg\n", "copying layers\n" + inside, contract.StatusBegun, 7},
-		"no pull": {contract.Podman, nil, missing, "copying layers\n", contract.StatusPrefix + "setup", contract.StepSetup.ExitStatus()},
+		"no pull": {contract.Podman, nil, missing, "copying layers\n", contract.StatusPrefix + "container", contract.StepContainer.ExitStatus()},
 		"stuck": {
 			contract.Podman, []string{"image", "stuck"},
 			"podman image exists img\npodman system migrate\npodman image exists img\npodman run img cmd arg\n", inside, contract.StatusBegun, 7,
@@ -90,7 +90,7 @@ func TestContain(t *testing.T) {
 		t.Errorf("another engine: %d, %q", got.status, got.stderr)
 	}
 	s.Container.Engine = contract.Podman
-	if got := launch(t, "real", s); got.status != contract.StepSetup.ExitStatus() || !strings.Contains(got.stderr, "can't be run") {
+	if got := launch(t, "real", s); got.status != contract.StepContainer.ExitStatus() || !strings.Contains(got.stderr, "can't be run") {
 		t.Errorf("no Podman: %d, %q", got.status, got.stderr)
 	}
 }

@@ -115,7 +115,7 @@ func limitWord(n uint64) string {
 // image if it is not there. If Docker's driver of control groups were not systemd, Docker would
 // ignore the slice without a word, and the container would be in no job.
 func (b *box) prepareDocker(run runner) *Failure {
-	f := &Failure{Step: contract.StepSetup, What: "Docker can't keep its container in the job",
+	f := &Failure{Step: contract.StepContainer, What: "Docker can't keep its container in the job",
 		Next: "an administrator should see CONTAINERS in gpusched-admin(7)", Err: unix.ENOTSUP}
 	if b.docker.slice == "" {
 		f.What += ": the job has no slice"
@@ -124,10 +124,10 @@ func (b *box) prepareDocker(run runner) *Failure {
 	status, printed, err := run(b.dockerCommand("info", "--format={{.CgroupDriver}} {{.CgroupVersion}}"), b.outside, true)
 	switch {
 	case err != nil:
-		return &Failure{Step: contract.StepSetup, What: "Docker, which runs its container, does not work here", Err: err,
+		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, does not work here", Err: err,
 			Next: "'gpusched doctor' tells what Docker needs; try 'docker info'"}
 	case status != 0:
-		return &Failure{Step: contract.StepSetup, What: "Docker, which runs its container, did not answer",
+		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, did not answer",
 			Err:  errors.New(lastLine(printed, status)),
 			Next: "try 'docker info'"}
 	case lastLine(printed, status) != "systemd 2":

@@ -142,7 +142,7 @@ func checkFailure(t *testing.T, l outcome, status int, note string, stderr []str
 
 // The exit status of each step is what the daemon expects.
 func TestExitStatuses(t *testing.T) {
-	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223, contract.StepAway: 200, contract.StepShell: 203} {
+	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223, contract.StepAway: 200, contract.StepShell: 203, contract.StepContainer: 223} {
 		if got := code.ExitStatus(); got != want {
 			t.Errorf("%s: %d", code, got)
 		}

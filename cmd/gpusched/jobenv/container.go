@@ -235,6 +235,9 @@ func hasCDI(root string) bool {
 	for _, dir := range []string{"/etc/cdi", "/var/run/cdi"} {
 		files, _ := filepath.Glob(filepath.Join("/", root, dir, "*"))
 		for _, file := range files {
+			if ext := filepath.Ext(file); ext != ".yaml" && ext != ".json" {
+				continue // engines do not read it
+			}
 			if text, _ := ReadAtMost(file, 1<<20); strings.Contains(string(text), "nvidia.com/gpu") {
 				return true
 			}

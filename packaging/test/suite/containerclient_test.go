@@ -68,9 +68,8 @@ func TestInContainerPull(t *testing.T) {
 	j := wait(t, id)
 	shown := sh(t, "alice", fmt.Sprintf("gpusched show %d", id))
 	printed := sh(t, "alice", fmt.Sprintf("gpusched logs %d", id))
-	if j.State != "failed" || !strings.Contains(shown, "127.0.0.1:1/no/image (podman)") ||
+	if j.State != "failed" || !strings.Contains(shown, "could not start: its image could not be pulled") || !strings.Contains(shown, "127.0.0.1:1/no/image (podman)") ||
 		!strings.Contains(printed, `its image "127.0.0.1:1/no/image" could not be pulled`) {
 		t.Errorf("%+v\n%s\n%s", j.Result, shown, printed)
 	}
-	t.Logf("%s\n%s", shown, printed)
 }
