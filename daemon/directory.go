@@ -137,8 +137,8 @@ func (dir *directory) whyBarred(j *job.Job) string {
 }
 
 // groupNow returns the gid of the job's submission if the account is still a member of that group.
-// If not, it returns 0, and the job runs with the account's own group. Otherwise a user who has
-// left a group could use the group's rights through a waiting job.
+// If not, it returns 0, and the job runs with the account's own group. A user who has left a group
+// must not use the group's rights through a waiting job.
 func (dir *directory) groupNow(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID

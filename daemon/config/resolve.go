@@ -10,7 +10,7 @@ import (
 )
 
 // resolve returns the key that an entry sets; ok is false if it sets none. An unknown name is a
-// problem, which suggests the nearest known name. If a section's name has a typing error, its keys
+// problem whose hint is the nearest known name. If a section's name has a typing error, its keys
 // are checked as if the name were right, so that their own faults are reported at once.
 func (m *merge) resolve(e entry) (k key, ok bool) {
 	if len(e.path) == 1 && !e.table {

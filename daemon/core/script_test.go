@@ -497,12 +497,12 @@ var verbs = map[string]func(*script){
 		how := s.text("how")
 		s.feed(core.Planned{End: job.Shutdown{At: s.w.now.Add(s.duration("in")), How: cmp.Or(how, "reboot")}})
 	},
-	// unable: systemd can't start any unit for now; no: it can again.
+	// "unable": systemd can't start any unit from now on. "unable no": it can again.
 	"unable": func(s *script) {
 		no := s.has("no")
 		s.w.unable = !no
 	},
-	// expired uid=N: the account can't run anything; no: it can again.
+	// "expired uid=N": the account can't run anything from now on. "expired uid=N no": it can again.
 	"expired": func(s *script) {
 		no := s.has("no")
 		s.w.expired[s.num("uid", 1001)] = !no

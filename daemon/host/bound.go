@@ -56,9 +56,8 @@ func garbagePercent(live uint64) int {
 // maxSpare is the number of unused bytes that ReturnMemory lets the process keep.
 const maxSpare = 8 << 20
 
-// ReturnMemory returns unused memory to the machine, and reports whether it did so. Without this
-// call, the runtime would return the memory only some time after the state or many commands were
-// read.
+// ReturnMemory returns unused memory to the machine, and reports whether it did so. After
+// much was read, such as the state file, the runtime itself would return the memory only later.
 func ReturnMemory() bool {
 	is, known := readMetrics("/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 		"/memory/classes/heap/unused:bytes")

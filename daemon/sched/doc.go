@@ -71,8 +71,8 @@
 //  8. A pass that places nothing allocates nothing.
 //  9. The wait of a job does not include time in which quotas allowed no job of that size to start,
 //     except under FIFO.
-//  10. A job is stopped a second time only after the job for which it was stopped first has ended,
-//     or has had its GPUs for a slice.
+//  10. If a job was stopped for another job, it is not stopped again before that other job has
+//     ended, or has had its GPUs for a slice.
 //  11. If a job was stopped after at least a slice and runs again, some jobs can't stop it for four
 //     slices: those of its class and priority number that are no wider and not guarded.
 //  12. A user who comes to a queue that another user has flooded gets 45 % of the GPU time of the

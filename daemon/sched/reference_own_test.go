@@ -38,8 +38,8 @@ func (u refUse) allowsMore(a *Account, w *Waiting) bool {
 
 func quotasOf(a *Account) []*Account { return append([]*Account{a}, a.Groups...) }
 
-// runningUse returns what an account's running jobs use. If started is true, it adds what the jobs
-// use that the pass starts.
+// runningUse returns what an account's running jobs use. If started is true, it adds the use of
+// the jobs that the pass starts.
 func (r *reference) runningUse(a *Account, started bool) refUse {
 	mem, cpus := a.Promised()
 	u := refUse{a.Jobs, a.Milli, cpus, mem}
@@ -92,7 +92,7 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	return full
 }
 
-// placeAt returns when a job that keeps its place is planned to start. That is the first moment at
+// placeAt returns the planned start of a job that keeps its place. That is the first moment at
 // which all of its quotas allow the job, but not before its reserved start.
 func (r *reference) placeAt(j refJob) (Instant, bool) {
 	moments := []Instant{r.s.Now}

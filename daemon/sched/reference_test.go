@@ -241,9 +241,9 @@ func (r *reference) placeAll() {
 
 }
 
-// cpusFor returns the number of CPUs that a job counts for. That is the number that the job names.
-// If it names none, it is its GPUs' part of the CPUs that go with all GPUs, but no more than are
-// left on the machine and in the job's quotas.
+// cpusFor returns the number of CPUs that a job counts for. A job that names a number counts
+// for that many. Any other job counts for its GPUs' part of the CPUs, or for fewer if the machine or
+// the job's quotas have fewer left.
 func (r *reference) cpusFor(j refJob, left machine) int {
 	w := j.Waiting
 	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// engines returns the engines that jobs may use. A scheduler of a user's own can't make slices, in
-// which alone the containers of Docker are in their job.
+// engines returns the engines that jobs may use. A user's own scheduler does not allow Docker:
+// Docker's containers belong to a job only in a slice, which such a scheduler can't make.
 func (o *Options) engines() []contract.Engine {
 	allowed := o.Config().Containers.Engines
 	if o.Own == nil {

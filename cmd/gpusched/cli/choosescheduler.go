@@ -141,8 +141,8 @@ func (a *App) SettingsFiles() (paths []string) {
 }
 
 // SettingsIn reads a settings file, which may be missing. It ignores a file or link that belongs to
-// another user. If the environment came from another user, such a file would select the scheduler,
-// or make this process open other files with the caller's rights. If root runs this process, every
+// another user: if the environment came from that user, the file could select the scheduler, or make
+// this process open other files with the caller's rights. If root runs this process, every
 // directory on the path must belong to root.
 func (a *App) SettingsIn(path string) (s Chosen, err error) {
 	info, err := os.Lstat(path)
