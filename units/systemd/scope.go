@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,8 @@ func (m *Manager) openContainers(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for tries := 0; tries < openTries && ctx.Err() == nil; tries++ {
-			if m.openAll(ctx) {
+		for tries := 1; tries <= openTries && ctx.Err() == nil; tries++ {
+			if m.openAll(ctx, tries == openTries) {
 				break
 			}
 			sleep(ctx, openEvery)
@@ -72,8 +73,9 @@ func (m *Manager) openContainers(ctx context.Context) {
 // openTime limits the time of one look at the containers.
 const openTime = 30 * time.Second
 
-// openAll opens the scopes in all slices of jobs. It returns false if it must look again soon.
-func (m *Manager) openAll(ctx context.Context) (done bool) {
+// openAll opens the scopes in all slices of jobs, and at last also those in which it can't see that
+// runc is done. It returns false if it must look again soon.
+func (m *Manager) openAll(ctx context.Context, last bool) (done bool) {
 	l, err := m.current()
 	if err != nil {
 		return true // the next listing comes when the bus is back
@@ -83,7 +85,7 @@ func (m *Manager) openAll(ctx context.Context) (done bool) {
 	done = true
 	for name := range m.slices.all.Range {
 		for _, scope := range containersIn(m.root, name.(string)) {
-			if !isBegun(m.root, name.(string), scope) || openScope(ctx, l, scope) != nil {
+			if !last && !isBegun(m.root, name.(string), scope) || openScope(ctx, l, scope) != nil {
 				done = false
 			}
 		}
@@ -105,16 +107,11 @@ func containersIn(root, slice string) (scopes []string) {
 	return scopes
 }
 
-// isBegun reports whether a container runs its own program. Before that, runc is at work in the
-// container and may still set the container's device filter.
+// isBegun reports whether a container runs the first process that every container of a job has.
+// Before that process, runc is at work in the container and may still set its device filter.
 func isBegun(root, slice, scope string) bool {
-	list, err := cgroup.Processes(root, "/proc", sliceGroup(slice)+"/"+scope)
-	for _, p := range list {
-		if strings.HasPrefix(p.Name, "runc") {
-			return false
-		}
-	}
-	return err != nil || len(list) > 0
+	list, _ := cgroup.Processes(root, "/proc", sliceGroup(slice)+"/"+scope)
+	return slices.ContainsFunc(list, func(p cgroup.Process) bool { return p.Name == "docker-init" })
 }
 
 // openScope makes systemd attach no device filter to a scope, from now on and after reloads.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
@@ -123,13 +124,7 @@ func (m *Manager) endSlice(ctx context.Context, l *link, slice string) error {
 		return wrap("kill unit", slice, err)
 	}
 	_ = l.callWithoutReply(ctx, "ThawUnit", slice) // newer releases of systemd refuse to stop a frozen unit
-	if err := m.stopSlice(ctx, l, slice); err != nil {
-		return err
-	}
-	if !cgroup.Empty(m.root, sliceGroup(slice)) {
-		return fmt.Errorf("stop unit %q: %w", slice, units.ErrProcesses)
-	}
-	return nil
+	return m.stopSlice(ctx, l, slice)
 }
 
 func (m *Manager) stopSlice(ctx context.Context, l *link, slice string) error {
@@ -149,7 +144,21 @@ func (m *Manager) stopSlice(ctx context.Context, l *link, slice string) error {
 	if err := forgetFailed(ctx, l, slice); err != nil {
 		return err
 	}
+	if err := m.awaitEmpty(ctx, slice); err != nil {
+		return err
+	}
 	return m.collect(ctx, l, w, slice)
+}
+
+// awaitEmpty waits until the killed processes of a slice have ended. systemd itself waits only for
+// those in units.
+func (m *Manager) awaitEmpty(ctx context.Context, slice string) error {
+	for until := time.Now().Add(killPatience); !cgroup.Empty(m.root, sliceGroup(slice)); sleep(ctx, collectPause) {
+		if ctx.Err() != nil || time.Now().After(until) {
+			return fmt.Errorf("stop unit %q: %w", slice, units.ErrProcesses)
+		}
+	}
+	return nil
 }
 
 // endSlices ends the slices that carry the job of a unit in their names.
