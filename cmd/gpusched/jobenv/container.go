@@ -2,11 +2,14 @@ package jobenv
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -141,8 +144,8 @@ func (at *host) mounts(typed []string) (list []contract.Mount, err error) {
 	return list, nil
 }
 
-// engine chooses the first engine that the site allows, that suits the image and that is installed.
-// It brings the name of the image into the engine's form.
+// engine chooses the first engine that the site allows, that suits the image, that is installed and
+// that the user may use. It brings the name of the image into the engine's form.
 func (at *host) engine(allowed []contract.Engine, c *contract.Container) (contract.Engine, error) {
 	if len(allowed) == 0 {
 		return "", cli.Refuse(api.CodePolicy, "containers.engines in gpusched.toml(5) is the site's list", "this site does not run images (--image)")
@@ -155,8 +158,8 @@ func (at *host) engine(allowed []contract.Engine, c *contract.Container) (contra
 				"%q is an image for Apptainer, and this site allows only %s", c.Image, names(allowed))
 		}
 	}
-	for _, e := range suits {
-		if at.inPath(string(e)) == "" && !at.force {
+	for i, e := range suits {
+		if at.inPath(string(e)) == "" && !at.force || e == contract.Docker && i+1 < len(suits) && at.mayNotUseDocker() {
 			continue
 		}
 		switch {
@@ -169,6 +172,11 @@ func (at *host) engine(allowed []contract.Engine, c *contract.Container) (contra
 	}
 	return "", cli.Refuse(api.CodeUsage, "ask an administrator to install "+packagesOf[suits[0]],
 		"%s installed on this machine (--image)", notAny(suits))
+}
+
+// mayNotUseDocker reports whether the user lacks the right to use Docker, which its group has.
+func (at *host) mayNotUseDocker() bool {
+	return errors.Is(unix.Access(filepath.Join("/", at.Root, "/var/run/docker.sock"), unix.W_OK), unix.EACCES)
 }
 
 // packagesOf names the packages of an engine.
