@@ -17,7 +17,7 @@ const (
 	mostMethods = 60
 )
 
-// wideTypes lists the types that may have more. The keys of the map are the reasons for that.
+// wideTypes lists the types that may have more fields and methods. The keys of the map are the reasons for that.
 var wideTypes = map[string][]string{
 	"each field is one thing that a request, an answer or a record says, and stands for itself": {
 		"daemon/api.HostAnswer",

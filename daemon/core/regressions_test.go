@@ -13,8 +13,8 @@ import (
 
 // Each of these tests reproduces a bug that daemon/dst found, in as few steps as possible.
 
-// runningWorld returns a world in which one job runs. The function change may alter the job's
-// request.
+// runningWorld returns a world in which one job runs. The argument change may alter the
+// request of that job.
 func runningWorld(t *testing.T, gpus int, change func(*job.Request)) *world {
 	w := newWorld(gpus, t.Logf)
 	w.step(w.listed(), -1)

@@ -102,8 +102,8 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 
 // selectJobs returns the jobs in three groups: first those with a unit, by id, then the queue in
 // its order, then those that wait for something other than room, by id. A query by ids selects only
-// the jobs with these ids. For a query that asks for the first waiting jobs, beyond is the number
-// of waiting jobs that were left out.
+// the jobs with these ids. For a query that asks for the first waiting jobs, the result beyond is
+// the number of waiting jobs that were left out.
 func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {

@@ -86,8 +86,9 @@ func TestLargerShare(t *testing.T) {
 
 // Two users have shares of 1 and 3. If all their jobs came at once and have the same expected run
 // time, the second user gets three times as much GPU time. If each user always has ten jobs
-// waiting, and a new job comes for each job that starts, the second user gets less than that. A
-// user who gets less waits longer, until the ratio of the waits matches the ratio of the factors.
+// waiting, and a new job comes for each job that starts, the second user gets less than that.
+// The jobs of a user who gets less than the fair part wait longer, until the ratio of the waits
+// matches the ratio of the factors.
 // The first user then has 1.54 of its fair part and the second user 0.82 of its own. 2^(1.54 -
 // 0.82) is 1.6, and so is the ratio of their waits.
 func TestUnequalShares(t *testing.T) {

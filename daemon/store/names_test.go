@@ -185,8 +185,8 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	t.Logf("%d cuts", cuts)
 }
 
-// requireNewest starts as the daemon does. It checks that the start finds the newest state, or
-// begins an empty file and keeps all of the old files.
+// requireNewest opens the state file as the daemon does when it starts. It checks that the file has
+// the newest state, or that it is a new one and all old files are kept.
 func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 	t.Helper()
 	found := slices.Collect(maps.Values(filesBeside(t, path)))

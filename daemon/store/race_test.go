@@ -2,6 +2,6 @@
 
 package store
 
-// slower divides the number of faults that are tested under the race detector, which makes each
-// test slower. Fewer faults still run the same goroutines.
+// slower divides the number of tested faults, because the race detector makes each test slower. A
+// few faults are enough here: all of them run the same goroutines.
 const slower = 6

@@ -151,7 +151,7 @@ func TestInheritAddsNoPath(t *testing.T) {
 	expect(t, env, map[string]string{"PATH": "(unset)", "LANG": "(unset)", "LC_ALL": "(unset)"})
 }
 
-// Mode clean passes on the few variables of every login, and those that were requested.
+// A job in mode "clean" gets the few variables of every login, and those that were requested.
 func TestClean(t *testing.T) {
 	s := &Spec{Program: contract.Program{EnvMode: contract.EnvClean, Env: []string{"FOO=1", "XDG_RUNTIME_DIR=/asked/for", "PATH=/asked/bin"}}}
 	got := Environment(s, true, unitBase)

@@ -217,8 +217,8 @@ func (m *migration) cancelHere(ctx context.Context, mv *movedJob) error {
 	if _, err := api.ActOnJob(ctx, m.s.Here, api.RouteUpdate, id, job.Change{Comment: &comment}); err != nil {
 		m.s.Note("the comment of job %s does not say where it went: %v", mv.job.Called(), err)
 	}
-	// Unawaited refuses the cancellation if another job waits for this job. A new job may do so by
-	// now.
+	// With Unawaited, the scheduler refuses to cancel a job for which another job waits. Such a job
+	// may have been queued meanwhile.
 	_, err := api.ActOnJob(ctx, m.s.Here, api.RouteCancel, id, api.CancelRequest{Unawaited: true})
 	return err
 }

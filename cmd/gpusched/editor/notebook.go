@@ -135,7 +135,7 @@ type notebook struct {
 	group string   // the job's control group
 }
 
-// stopTime is the time that the server has to end by itself.
+// stopTime is how long the server may take to end by itself.
 const stopTime = 10 * time.Second
 
 // run runs the server. The token is in its environment, which other users can't read.

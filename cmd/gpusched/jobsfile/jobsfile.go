@@ -27,8 +27,8 @@ type Entry struct {
 	GPUs    string // number of GPUs; "" if not given
 	From    string // the GPUs that the job may use; "" means any
 
-	// Priority is the number in the file, if HasPriority is set. Lower numbers go first in Columns,
-	// higher numbers in Spec.
+	// Priority is the number in the file, if HasPriority is set. In a file of the format Columns, the
+	// entry with the lowest number goes first. In the format Spec, the one with the highest does.
 	Priority    int
 	HasPriority bool
 

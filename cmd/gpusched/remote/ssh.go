@@ -38,9 +38,9 @@ const (
 // the agent, which users may want for logins only. A port that is in use would end the connection,
 // and with an agent the other side could act as the user.
 //
-// If the user's settings share connections (ControlMaster), ssh gives the shared connection to a
-// process in the background. Otherwise the ssh that opened the connection would end only after all
-// others that use it.
+// If the user's settings share connections (ControlMaster), ControlPersist gives the shared
+// connection to a process in the background. If the ssh that opened the connection kept it, that
+// ssh would end only after all others that use the connection.
 func options(tty bool) []string {
 	list := []string{"-T"}
 	if tty {

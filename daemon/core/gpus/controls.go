@@ -49,8 +49,9 @@ func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	g.Fault = fault
 }
 
-// DrainAll stops all starts, or allows them again. A drain for a reboot and another drain exclude
-// each other: the reboot would end the other drain, and the other drain would call off the reboot.
+// DrainAll stops all starts, or allows them again. A drain for a reboot and an ordinary drain
+// exclude each other: the reboot would end the ordinary drain, and that drain would call off the
+// reboot.
 func (b *Book) DrainAll(by string, what *job.Command, now time.Time) *job.Refusal {
 	had := b.controls[job.EveryGPU]
 	if had.Paused && what.Kind == job.CommandDrain && (had.Reboot == nil) != (what.Reboot == nil) {

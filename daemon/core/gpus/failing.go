@@ -188,7 +188,7 @@ func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) (int, 
 }
 
 // isAcquitted reports whether a GPU would now become suspect for the first time, but was found well
-// by a test with CUDA. Such a GPU goes on. If the next job fails on it at once, it rests.
+// by a test with CUDA. Such a GPU stays in service. If the next job fails on it at once, it rests.
 func (b *inventory) isAcquitted(d *device, now time.Time) bool {
 	return d.failing.rests == 0 && proves(b) && !d.proof.at.Before(now) && d.proof.silent.IsZero() && !b.cudaFails(d)
 }
@@ -262,8 +262,8 @@ func (b *inventory) remarkOn(d *device, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// failOnlyOn returns the accounts whose jobs failed on a GPU, and on no other GPU lately. An
-// account also counts if its jobs do well on more of the other GPUs than they failed on.
+// failOnlyOn returns the accounts whose jobs failed on a GPU, and on no other GPU lately. It also
+// returns an account whose jobs failed on other GPUs, too, if they do well on more GPUs than those.
 func (b *inventory) failOnlyOn(gpu *device, f *failedJobs, now time.Time) (list []failer) {
 	for _, o := range f.of {
 		failed := func(d *device) bool {

@@ -104,7 +104,7 @@ func probes(t *testing.T, start string) int {
 
 // TestGPUsAreTestedAtTheStart: a daemon starts without a record of earlier tests. It tests each GPU
 // before the GPU's first job, and only once in a boot. A GPU on which CUDA fails is sick, and
-// health fails.
+// 'gpusched health' says so.
 func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	begin(t)
 	withCUDA(t)

@@ -265,8 +265,8 @@ func TestFullAtStart(t *testing.T) {
 }
 
 // TestBadSettings: with a mistake in the settings, every restart fails. systemd then starts a
-// daemon that reports the mistake. A reload that does not correct it fails too. Health is correct
-// as soon as a successful reload has ended.
+// daemon that reports the mistake. A reload that does not correct it fails too. As soon as a
+// successful reload has ended, 'gpusched health' no longer reports the mistake.
 func TestBadSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/91-bad.toml"

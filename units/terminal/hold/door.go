@@ -25,9 +25,9 @@ const doorSocket = 3
 const doorTime = 30 * time.Second
 
 // OpenDoor starts a door: a process that runs extra commands for a job without a terminal. It
-// returns once the door listens. The door learns from its own environment whether sandboxed
-// processes may connect, because the job's command may have removed the variable from its
-// environment.
+// returns once the door listens. A variable says whether sandboxed processes may connect. The door
+// reads it in its own environment, because the job's command may have removed the variable from the
+// command's environment.
 func OpenDoor(self, job, spec string, environ []string) int {
 	fd, err := terminal.Listen(job)
 	if err == nil {

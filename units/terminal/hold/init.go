@@ -103,11 +103,11 @@ func reap(pid int, stopping <-chan struct{}) int {
 	}
 }
 
-// pass passes signals on in the container. The command gets those that only the main process of the
-// unit gets. SIGTERM is not passed on, because it arrives at every process by itself, whether a
-// stop or somebody sends it. All other signals for the container arrive only through Podman,
-// because conmon, Podman's process in the unit, would die of them; pass sends these signals to
-// every process.
+// pass sends arriving signals to the processes of the container. It sends a signal that is meant
+// for the unit's main process to the command alone. SIGTERM is not passed on, because it arrives at
+// every process by itself, whether a stop or somebody sends it. All other signals for the container
+// arrive only through Podman, because conmon, Podman's process in the unit, would die of them; pass
+// sends these signals to every process.
 func pass(pid int, arriving <-chan os.Signal, aimed []string, stopping chan<- struct{}) {
 	for s := range arriving {
 		switch n := s.(syscall.Signal); {
