@@ -2,14 +2,12 @@ package jobenv
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -176,7 +174,8 @@ func (at *host) engine(allowed []contract.Engine, c *contract.Container) (contra
 
 // mayNotUseDocker reports whether the user lacks the right to use Docker, which its group has.
 func (at *host) mayNotUseDocker() bool {
-	return errors.Is(unix.Access(filepath.Join("/", at.Root, "/var/run/docker.sock"), unix.W_OK), unix.EACCES)
+	const toWrite = 2
+	return syscall.Access(filepath.Join("/", at.Root, "/var/run/docker.sock"), toWrite) == syscall.EACCES
 }
 
 // packagesOf names the packages of an engine.
