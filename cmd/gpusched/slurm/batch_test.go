@@ -58,6 +58,7 @@ func TestOptions(t *testing.T) {
 		"--begin=2027-01-20T12:34:00":        "--begin=2027-01-20T12:34:00",
 		"-H":                                 "--hold",
 		"-D /data":                           "--chdir=/data",
+		"--container-image=nvcr.io#a/b:1":    "--image=nvcr.io/a/b:1",
 		"--requeue --no-requeue":             "--no-requeue",
 		"--signal=USR1":                      "--signal=USR1@60s",
 		"--signal=B:USR1@120":                "--signal=main:USR1@120s",

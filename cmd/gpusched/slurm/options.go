@@ -66,6 +66,7 @@ var options = []option{
 	{"nice", 0, optional, (*Batch).readNice, "a lower priority"},
 	{"comment", 0, required, renamed("comment"), "a comment"},
 	{"export", 0, required, (*Batch).export, "the variables it gets"},
+	{"container-image", 0, required, (*Batch).image, "the image that it runs in (pyxis)"},
 	{"exclusive", 0, optional, (*Batch).exclusive, "no sharing of GPUs"},
 	{"nodes", 'N', required, oneOf("1", "1-1"), "1"},
 	{"ntasks", 'n', required, (*Batch).taskCount, "tasks, each with its own CPUs"},

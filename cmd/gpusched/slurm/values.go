@@ -364,6 +364,18 @@ func (b *Batch) export(_, value string) error {
 	return nil
 }
 
+// image reads the name of an image as pyxis does: a # ends the name of the registry.
+func (b *Batch) image(name, value string) error {
+	switch {
+	case b.ForSlurm:
+		b.addNative(name, value)
+		return nil
+	case strings.HasSuffix(value, ".sqsh"):
+		return fmt.Errorf("%q is an image for enroot, which jobs here can't run: name the image that it was made of", value)
+	}
+	return b.set("image", strings.Replace(value, "#", "/", 1))
+}
+
 func (b *Batch) exclusive(name, value string) error {
 	if b.ForSlurm {
 		b.addNative(name, value)
