@@ -278,16 +278,18 @@ func commaSeparated(fields []string) string {
 	return strings.Join(list, ",")
 }
 
-// meansSomething reports whether a variable has a meaning for Podman or one of its programs, or
-// whether Podman does not take its name literally.
+// meansSomething reports whether a variable has a meaning for Podman, for Docker or for one of their
+// programs, or whether they do not take its name literally. Variables with passwords or keys, such
+// as GOOGLE_API_KEY and DOCKER_PASSWORD, have none.
 func meansSomething(name string) bool {
 	switch name {
-	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "BASH_ENV", "ENV", "IFS", "PODMAN", "CONTAINERS_CONF", "REGISTRY_AUTH_FILE":
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "BASH_ENV", "ENV", "IFS", "PODMAN", "CONTAINERS_CONF", "REGISTRY_AUTH_FILE",
+		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR", "GNUPGHOME", "SSH_AUTH_SOCK":
 		return true
 	}
 	for _, prefix := range []string{
-		"LD_", "GLIBC_", "MALLOC_", "GO", "XDG_", "DBUS_", "CONTAINER", "_CONTAINER", "PODMAN_", "DOCKER_", "STORAGE_", "BUILDAH_",
-		"NETAVARK_", "CRUN_", "OCI_", "NOTIFY_", "LISTEN_", "TMP", "SSL_", "GPG", "SSH_", "CI_DESTRUCTION",
+		"LD_", "GLIBC_", "MALLOC_", "XDG_", "DBUS_", "CONTAINER", "_CONTAINER", "PODMAN_", "DOCKER_API", "DOCKER_CERT", "DOCKER_CON",
+		"DOCKER_DEFAULT", "DOCKER_HOST", "DOCKER_TLS", "STORAGE_", "BUILDAH_", "NETAVARK_", "CRUN_", "NOTIFY_", "LISTEN_", "TMP", "SSL_",
 	} {
 		if strings.HasPrefix(name, prefix) {
 			return true

@@ -92,7 +92,8 @@ func TestContainerCommands(t *testing.T) {
 // only those variables that Podman itself would heed.
 func TestContainerEnvironment(t *testing.T) {
 	s := containerSpec(func(s *Spec) {
-		s.Env = []string{"KEY=secret", "PATH=/mine", "LD_PRELOAD=/x.so", "A.B=c", "GPUSCHED_AIMED=9", "TZ=UTC"}
+		s.Env = []string{"KEY=secret", "PATH=/mine", "LD_PRELOAD=/x.so", "A.B=c", "GPUSCHED_AIMED=9", "TZ=UTC",
+			"GOOGLE_API_KEY=secret", "DOCKER_PASSWORD=secret", "SSH_PRIVATE_KEY=secret", "OCI_KEY=secret", "GPG_PASSPHRASE=secret"}
 		s.Aimed = []int{10, 15}
 	})
 	for _, engine := range []contract.Engine{contract.Podman, contract.Apptainer} {

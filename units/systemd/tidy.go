@@ -53,9 +53,10 @@ type tidy struct {
 // minutes. The machine's daemon calls it about every minute. It touches only files with names of
 // jobs' units, whichever daemon started the units. It also ends slices whose job has no unit.
 func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
-	if err := m.tidySlices(ctx); err != nil {
-		return err
-	}
+	return errors.Join(m.tidySlices(ctx), m.tidyFiles(ctx, now))
+}
+
+func (m *Manager) tidyFiles(ctx context.Context, now time.Time) error {
 	have, err := m.tidy.files()
 	if err != nil || len(have) == 0 {
 		return err
