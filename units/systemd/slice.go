@@ -241,11 +241,16 @@ func ofSlice(s *units.Status, slice string) {
 	}
 }
 
-// dockerEnded reports whether Docker's daemon has been stopped since the given time, which is in
-// microseconds of the monotonic clock. An upgrade of Docker restarts the daemon, and that ends its
-// containers. A container that Docker can still stop ends by SIGTERM or SIGKILL, and any other with
-// Docker's own exit status 125.
-func (l *link) dockerEnded(ctx context.Context, since uint64) bool {
+// dockerEnded reports whether Docker's daemon has been stopped between two times, which are in
+// microseconds of the monotonic clock: the begin and the end of a job's main process. An upgrade of
+// Docker restarts the daemon, and that ends its containers. A container that Docker can still stop
+// ends by SIGTERM or SIGKILL, and any other with Docker's own exit status 125. If the daemon dies,
+// systemd may notice that a little later than Docker's client does.
+func (l *link) dockerEnded(ctx context.Context, begin, end uint64) bool {
 	p, err := l.properties(ctx, objectPath("docker.service"), unitIface, "ActiveExitTimestampMonotonic")
-	return err == nil && get[uint64](p, "ActiveExitTimestampMonotonic") > since
+	at := get[uint64](p, "ActiveExitTimestampMonotonic")
+	return err == nil && at > begin && at < end+uint64(noticeTime/time.Microsecond)
 }
+
+// noticeTime is enough time for systemd to notice the end of a daemon.
+const noticeTime = 5 * time.Second

@@ -225,7 +225,7 @@ func TestContainersIn(t *testing.T) {
 	})
 }
 
-// A failure of a job in a slice is due to Docker if Docker was stopped since the job began.
+// A failure of a job in a slice is due to Docker if Docker was stopped while the job ran.
 func TestDockerEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int32
@@ -235,6 +235,7 @@ func TestDockerEnded(t *testing.T) {
 	}{
 		"restarted":            {125, slice1, 900, true},
 		"restarted before":     {125, slice1, 400, false},
+		"restarted later":      {125, slice1, 1_000 + uint64(noticeTime/time.Microsecond), false},
 		"never":                {125, slice1, 0, false},
 		"stopped":              {143, slice1, 900, true},
 		"completed":            {0, slice1, 900, false},
@@ -246,6 +247,7 @@ func TestDockerEnded(t *testing.T) {
 				case "GetAll":
 					return loadedUnit(units.ActiveFailed, units.SubFailed, map[string]any{
 						"Slice": c.slice, "ExecMainCode": units.CLDExited, "ExecMainStatus": c.status, "ExecMainStartTimestampMonotonic": uint64(500),
+						"ExecMainExitTimestampMonotonic": uint64(1_000),
 					}), nil
 				case "Get":
 					return []any{dbus.MakeVariant(c.left)}, nil

@@ -65,7 +65,7 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 	}
 	s := p.status(name)
 	if s.MainCode == units.CLDExited && s.MainStatus != 0 && isJobSlice(get[string](p, "Slice")) {
-		s.EngineEnded = l.dockerEnded(ctx, get[uint64](p, "ExecMainStartTimestampMonotonic"))
+		s.EngineEnded = l.dockerEnded(ctx, get[uint64](p, "ExecMainStartTimestampMonotonic"), get[uint64](p, "ExecMainExitTimestampMonotonic"))
 	}
 	return s, nil
 }
