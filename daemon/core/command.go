@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 func (c *Core) command(e Command, now time.Time) *job.Refusal {
@@ -96,7 +97,8 @@ func (c *Core) cancel(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	for _, r := range append(c.jobs.Tasks(l.ID), l) {
 		if task == nil || r.Task != nil && r.Task.Index == *task {
 			after := grace.Duration()
-			if r.Request.Screen { // SIGKILL would also end the process that removes the GNU screen session afterwards
+			// SIGKILL would also end the process that tidies up afterwards
+			if r.Request.Screen || r.Request.ContainerEngine == contract.Podman {
 				after = max(after, time.Second)
 			}
 			c.killSooner(r, now.Add(after))

@@ -1,10 +1,12 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,6 +36,9 @@ func (r *run) contain(s *Spec, filtered bool) *Failure {
 	}
 	if f := r.inherit(&under, env); f != nil {
 		return f
+	}
+	if b.runtime != "" {
+		b.keepForEnd(s, r.path)
 	}
 	if f := b.prepare(runChild); f != nil {
 		return f
@@ -160,21 +165,55 @@ func lastLine(printed string, status int) string {
 
 func statusError(status int) error { return errors.New("exit status " + strconv.Itoa(status)) }
 
-// endContainer removes what is left of a job's container. It runs as the job's user after the job's
-// last process. If Podman has ended by itself, it has removed the container.
+// keepForEnd keeps what endContainer needs, as the daemon removes the spec before it stops a unit.
+func (b *box) keepForEnd(s *Spec, path string) {
+	kept := &Spec{JobID: s.JobID, Attempt: s.Attempt, Program: contract.Program{Container: s.Container}}
+	if err := os.WriteFile(b.keptForEnd(path), Encode(kept), 0o600); err != nil {
+		os.Stderr.WriteString("gpusched: the job's container may be left after the job: " + err.Error() + "\n")
+	}
+}
+
+// keptForEnd returns the path of the file for the spec with this path.
+func (b *box) keptForEnd(path string) string { return filepath.Join(b.runtime, filepath.Base(path)) }
+
+// endContainer removes what is left of a job's container. It runs as the job's user after the end
+// of the job's main process.
 func endContainer(path string, environ []string) int {
-	s, err := Read(path)
-	if err != nil || s.Container.IsZero() || valueOf(environ, "EXIT_CODE") == "exited" && !s.hasHolder() {
-		return 0 // nobody would read an error
+	id, attempt, _ := parseFileName(filepath.Base(path))
+	s := &Spec{JobID: id, Attempt: attempt}
+	s.Container.Engine = contract.Docker // which needs only the container's name
+	if dir := runtimeDir(environ); dir != "" {
+		path, err := (&box{runtime: dir}).keptForEnd(path), error(nil)
+		if s, err = Read(path); err != nil {
+			return 0 // nobody would read an error
+		}
+		defer os.Remove(path)
 	}
 	b := newBox(s, s.RequireFilter, &surroundings{base: environ, free: func(int) bool { return true }})
 	switch b.Engine {
 	case contract.Podman:
-		_, _ = b.heal(runChild, "rm", "--force", "--time=0", "--ignore", b.name)
+		if !b.isThere() {
+			break
+		}
+		if status, err := b.heal(runChild, "rm", "--force", "--time=0", "--ignore", b.name); err != nil || status != 0 {
+			os.Stderr.WriteString("gpusched: the job's container could not be removed: " + cmp.Or(err, statusError(status)).Error() + "\n")
+		}
 	case contract.Docker:
 		_, _, _ = runChild(b.dockerCommand("rm", "--force", b.name), b.outside, true)
 	}
 	return 0
+}
+
+// isThere reports whether Podman's lists in the store of jobs may have the container. Usually Podman
+// has removed it, and need not be run again.
+func (b *box) isThere() bool {
+	lists, _ := filepath.Glob(filepath.Join(b.store(), "*-containers", "*.json"))
+	ofRun, _ := filepath.Glob(filepath.Join(b.runtime, "run", "*-containers", "*.json"))
+	lists = append(lists, ofRun...)
+	return b.Store == "" || slices.ContainsFunc(lists, func(list string) bool {
+		text, err := os.ReadFile(list)
+		return err != nil || strings.Contains(string(text), strconv.Quote(b.name))
+	})
 }
 
 // Inside returns a function for a job with a container, and nil for any other job. The function

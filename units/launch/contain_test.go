@@ -27,6 +27,9 @@ case "$said" in
 esac
 `
 
+// inMemory returns the directory of the user's containers.
+func inMemory(dir string) string { return filepath.Join(dir, contract.ContainersDir, "1") }
+
 // engines creates the stand-ins, with the files that change what they do.
 func engines(t *testing.T, files ...string) (dir string, inUnit func(*exec.Cmd)) {
 	dir = t.TempDir()
@@ -36,8 +39,11 @@ func engines(t *testing.T, files ...string) (dir string, inUnit func(*exec.Cmd))
 	for _, name := range files {
 		write(t, filepath.Join(dir, name), 0o644, "")
 	}
+	if err := os.MkdirAll(inMemory(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	return dir, func(cmd *exec.Cmd) {
-		cmd.Env = append(cmd.Env, "PATH="+dir+":/usr/bin:/bin", "RUNTIME_DIRECTORY=/run/gpujobs-containers/1", "DBUS_SESSION_BUS_ADDRESS=unix:/session")
+		cmd.Env = append(cmd.Env, "PATH="+dir+":/usr/bin:/bin", "RUNTIME_DIRECTORY="+inMemory(dir), "DBUS_SESSION_BUS_ADDRESS=unix:/session")
 	}
 }
 
@@ -52,7 +58,7 @@ func calls(t *testing.T, dir string) string {
 // The launcher becomes the engine, after it has mended what a kill left, and pulled an image that
 // is not there. The job ends with the engine's exit status.
 func TestContain(t *testing.T) {
-	const inside = "bus unix:path=/nonexistent, dir /run/gpujobs-containers/1, key secret\n"
+	const inside = "bus unix:path=/nonexistent, dir DIR, key secret\n"
 	const missing = "podman image exists img\npodman pull img\n"
 	for name, c := range map[string]struct {
 		engine               contract.Engine
@@ -77,7 +83,8 @@ func TestContain(t *testing.T) {
 		s.Dir, s.EnvMode, s.Env = "/", contract.EnvClean, []string{"KEY=secret"}
 		s.Container = contract.Container{Engine: c.engine, Image: "img"}
 		got := launch(t, "real", s, inUnit)
-		if calls := calls(t, dir); calls != c.calls || got.stdout != c.stdout || got.status != c.status {
+		printed := strings.ReplaceAll(got.stdout, inMemory(dir), "DIR")
+		if calls := calls(t, dir); calls != c.calls || printed != c.stdout || got.status != c.status {
 			t.Errorf("%s: %d, calls %q\nprinted %q, %q", name, got.status, calls, got.stdout, got.stderr)
 		}
 		if notes := strings.Join(got.notes, " "); !strings.Contains(notes, c.notes) {
@@ -95,28 +102,37 @@ func TestContain(t *testing.T) {
 	}
 }
 
-// After the job, its container is removed, unless Podman ended by itself and so has removed it.
+// After the job, its container is removed, unless Podman has removed it.
 func TestContainerEnd(t *testing.T) {
 	const remove = "podman rm gpujob-42-1\n"
 	for name, c := range map[string]struct {
-		how   string
-		tty   bool
+		list  string
 		files []string
 		want  string
 	}{
-		"by itself": {"exited", false, nil, ""},
-		"killed":    {"killed", false, nil, remove},
-		"terminal":  {"exited", true, nil, remove},
-		"stuck":     {"killed", false, []string{"stuck"}, remove + "podman system migrate\n" + remove},
+		"gone":  {`[{"names":["gpujob-42-11"]}]`, nil, ""},
+		"there": {`[{"names":["gpujob-42-1"]}]`, nil, remove},
+		"stuck": {`[{"names":["gpujob-42-1"]}]`, []string{"stuck"}, remove + "podman system migrate\n" + remove},
 	} {
 		dir, inUnit := engines(t, c.files...)
 		s := command(t, "cmd")
-		s.JobID, s.Attempt, s.TTY = 42, 1, c.tty
-		s.Container = contract.Container{Engine: contract.Podman, Image: "img"}
-		got := launchPath(t, "real", mustWrite(t, specDir(t), 42, s), inUnit, func(cmd *exec.Cmd) {
+		s.JobID, s.Attempt = 42, 1
+		s.Container = contract.Container{Engine: contract.Podman, Image: "img", Driver: "vfs", Store: dir}
+		if err := os.MkdirAll(filepath.Join(dir, contract.StoreDir, "vfs-containers"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, contract.StoreDir, "vfs-containers", "containers.json"), 0o644, c.list)
+		path := mustWrite(t, specDir(t), 42, s)
+		(&box{runtime: inMemory(dir)}).keepForEnd(s, path)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		got := launchPath(t, "real", path, inUnit, func(cmd *exec.Cmd) {
 			cmd.Args = slices.Insert(cmd.Args, 1, contract.ContainerEndFlag)
-			cmd.Env = append(cmd.Env, "EXIT_CODE="+c.how)
 		})
+		if left, _ := os.ReadDir(inMemory(dir)); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
 		if calls := calls(t, dir); got.status != 0 || calls != c.want {
 			t.Errorf("%s: %d, %q, %q", name, got.status, calls, got.stderr)
 		}

@@ -226,7 +226,7 @@ func (b *box) enter(tty bool, term string) (argv, env []string) {
 func (b *box) podman(words ...string) []string {
 	argv := []string{"podman"}
 	if b.Store != "" {
-		argv = append(argv, "--root="+path.Join(b.Store, contract.StoreDir), "--storage-opt="+b.Driver+".imagestore="+b.Store)
+		argv = append(argv, "--root="+b.store(), "--storage-opt="+b.Driver+".imagestore="+b.Store)
 	}
 	if b.Driver != "" {
 		argv = append(argv, "--storage-driver="+b.Driver)
@@ -237,6 +237,9 @@ func (b *box) podman(words ...string) []string {
 	argv = append(argv, "--events-backend=none", "--log-level=error", "--cgroup-manager=cgroupfs", "--runtime=crun")
 	return append(argv, words...)
 }
+
+// store returns the directory of the containers of jobs.
+func (b *box) store() string { return path.Join(b.Store, contract.StoreDir) }
 
 // devices returns the names of the job's GPUs in CDI files. If the files do not name GPUs by UUID,
 // the container gets the nodes of all GPUs, and the device filter refuses those of other jobs.

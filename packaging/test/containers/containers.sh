@@ -13,6 +13,7 @@ set -eu
 tree() {
 	[ ! -e /var/cache/box.tar ] || return 0
 	root=$(mktemp -d)
+	chmod 755 "$root" # the user of a container may not be its owner
 	mkdir -p "$root/bin" "$root/etc" "$root/root"
 	install -d -m 1777 "$root/tmp"
 	cp /bin/busybox "$root/bin/"

@@ -17,6 +17,11 @@
 // then runs gpusched-job there, as the user, under the job's filter and limits, and that process
 // starts the door.
 //
+// If the command runs in a container of Podman, two more processes of this package are on the way
+// from systemd to the command: Engine, which waits for Podman, and in the container Init. They see
+// to it that signals arrive once: SIGTERM, which systemd sends to every process, and other signals,
+// which only the unit's main process gets. Extra commands enter the container.
+//
 // Invariants, cited by tests:
 //
 //  1. Only the job's user and root may connect, as the kernel identifies them. Nothing is read from
