@@ -235,6 +235,13 @@ func TestKeptForSlurm(t *testing.T) {
 	if got := strings.Join(append(words, b.Native()...), " "); err != nil || got != "--gpus=4 --mem-per-gpu=3145728K --cpus-per-gpu=2" {
 		t.Errorf("%s %v", got, err)
 	}
+	b = &Batch{ForSlurm: true}
+	if err := b.Add([]string{"--container-image=a#b"}); err != nil || strings.Join(b.Native(), " ") != "--container-image=a#b" {
+		t.Errorf("%q %v", b.Native(), err)
+	}
+	if new(Batch).Add([]string{"--container-image=a.sqsh"}) == nil {
+		t.Error("an image for enroot is accepted")
+	}
 	for _, line := range []string{"--wrap=ls", "--wait", "--frobnicate", "--uid=0"} {
 		if (&Batch{ForSlurm: true}).Add([]string{line}) == nil {
 			t.Errorf("%s is accepted", line)

@@ -73,3 +73,30 @@ func TestInContainerPull(t *testing.T) {
 		t.Errorf("%+v\n%s\n%s", j.Result, shown, printed)
 	}
 }
+
+// TestInContainerKinds: jobs that are queued in other ways run in an image, too: a script with
+// options, lines of a file, a job that is queued again, and a shell.
+func TestInContainerKinds(t *testing.T) {
+	beginContainer(t, "podman")
+	sh(t, "alice", `cd; printf '#!/bin/sh\n#GPUSCHED -g 1 --image box --mount /srv:/data:ro\ncat /etc/image; id -u; touch /data/x\n' >job.sh
+printf -- '-g 1 --image box -- cat /etc/image\n' >lines`)
+	id := submit(t, "alice", "job.sh")
+	if j := wait(t, id); j.State != "failed" {
+		t.Errorf("%+v", j.Result)
+	}
+	again := strings.Fields(sh(t, "alice", fmt.Sprintf("gpusched resubmit -o ids %d; gpusched submit -o ids --file lines", id)))
+	for i, want := range []string{"box\n0\ntouch: /data/x: Read-only file system", "box"} {
+		var next int64
+		if _, err := fmt.Sscan(again[i], &next); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, next)
+		if got := sh(t, "alice", fmt.Sprintf("gpusched logs %d", next)); !strings.HasPrefix(got, want) {
+			t.Errorf("job %d prints %q, want %q", next, got, want)
+		}
+	}
+	r := try(t, "alice", `(sleep 2; printf 'cat /etc/image; exit 3\r'; sleep 20) | script -qec 'gpusched shell -g 1 --image box' /dev/null`)
+	if r.Code != 3 || !strings.Contains(r.Stdout, "\nbox\r") {
+		t.Errorf("the shell ends with %d: %q", r.Code, r.Stdout)
+	}
+}
