@@ -29,7 +29,7 @@ func mustBeGone(t *testing.T, commandLine string) {
 
 // TestInContainerDocker: a container of Docker is below its job's slice, whose device filter binds
 // it: the job's own GPU opens, also after a reload of systemd, and the others do not, also for root
-// in the container. GPU use counts to the job. exec enters the container, and a suspension freezes
+// in the container, or with --privileged. GPU use counts to the job. exec enters the container, and a suspension freezes
 // it. A cancelled job leaves nothing.
 func TestInContainerDocker(t *testing.T) {
 	beginContainer(t, "docker")
@@ -77,7 +77,9 @@ func TestInContainerDocker(t *testing.T) {
 	}
 	cancel(t, "alice", id)
 	mustBeGone(t, "sleep 1711")
-	mustEnd(t, wait(t, submit(t, "alice", "-g 1 --image box -- sh -c 'exit 7'")), "failed", "exit code 7")
+	id = submit(t, "alice", "-g 1 --gpu-ids 0 --image-arg=--privileged --image box -- sh -c '"+tryGPUs+"; exit 7'")
+	mustEnd(t, wait(t, id), "failed", "exit code 7")
+	mustOpen(t, output(t, "alice", id), "open refused refused refused")
 }
 
 // TestInContainerDockerKilled: whatever is killed in a job with Docker, its container ends with it:
