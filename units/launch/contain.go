@@ -37,12 +37,17 @@ func (r *run) contain(s *Spec, filtered bool) *Failure {
 	if f := r.inherit(&under, env); f != nil {
 		return f
 	}
+	kept := -1
 	if b.runtime != "" {
-		b.keepForEnd(s, r.path)
+		kept = b.keepForEnd(s, r.path)
 	}
 	if f := b.prepare(runChild); f != nil {
 		return f
 	}
+	if b.Engine == contract.Podman {
+		b.sweep(runChild, r.path)
+	}
+	_, _ = unix.FcntlInt(uintptr(kept), unix.F_SETFD, 0) // the main process keeps it open
 	return r.become(&under, env, filtered)
 }
 
@@ -166,10 +171,43 @@ func lastLine(printed string, status int) string {
 func statusError(status int) error { return errors.New("exit status " + strconv.Itoa(status)) }
 
 // keepForEnd keeps what endContainer needs, as the daemon removes the spec before it stops a unit.
-func (b *box) keepForEnd(s *Spec, path string) {
+// The file stays open and locked as long as the main process of the unit runs.
+func (b *box) keepForEnd(s *Spec, path string) (fd int) {
 	kept := &Spec{JobID: s.JobID, Attempt: s.Attempt, Program: contract.Program{Container: s.Container}}
-	if err := os.WriteFile(b.keptForEnd(path), Encode(kept), 0o600); err != nil {
+	fd, err := unix.Open(b.keptForEnd(path), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX)
+	}
+	if err == nil {
+		_, err = unix.Write(fd, Encode(kept))
+	}
+	if err != nil {
 		os.Stderr.WriteString("gpusched: the job's container may be left after the job: " + err.Error() + "\n")
+	}
+	return fd
+}
+
+// sweep removes the containers of jobs that have ended without endContainer: if somebody kills all
+// processes of a unit, systemd may run nothing afterwards.
+func (b *box) sweep(run runner, path string) {
+	names, _ := systemNodes().list(b.runtime)
+	for _, name := range names {
+		id, attempt, ok := parseFileName(name)
+		if !ok || name == filepath.Base(path) {
+			continue
+		}
+		file := filepath.Join(b.runtime, name)
+		fd, err := unix.Open(file, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			if _, err := Read(file); err == nil {
+				_, _ = b.heal(run, "rm", "--force", "--time=0", "--ignore", containerName(&Spec{JobID: id, Attempt: attempt}))
+				_ = os.Remove(file)
+			}
+		}
+		unix.Close(fd)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -136,6 +138,38 @@ func TestContainerEnd(t *testing.T) {
 		if calls := calls(t, dir); got.status != 0 || calls != c.want {
 			t.Errorf("%s: %d, %q, %q", name, got.status, calls, got.stderr)
 		}
+	}
+}
+
+// The next start removes the containers that killed jobs left, but none of a job that runs.
+func TestContainersAreSwept(t *testing.T) {
+	dir, inUnit := engines(t, "image")
+	s := command(t, "cmd")
+	s.JobID, s.Attempt = 42, 1
+	s.Dir, s.EnvMode = "/", contract.EnvClean
+	s.Container = contract.Container{Engine: contract.Podman, Image: "img"}
+	b := &box{runtime: inMemory(dir)}
+	for _, id := range []int64{7, 8} {
+		dead := *s
+		dead.JobID = id
+		write(t, b.keptForEnd(Path("", id, 1)), 0o600, string(Encode(&dead)))
+	}
+	write(t, b.keptForEnd(Path("", 9, 1)), 0o600, "") // of a launcher that has just begun
+	alive, err := os.Open(b.keptForEnd(Path("", 8, 1)))
+	if err == nil {
+		err = unix.Flock(int(alive.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	launch(t, "real", s, inUnit)
+	if got, want := calls(t, dir), "podman image exists img\npodman rm gpujob-7-1\npodman run img cmd\n"; got != want {
+		t.Errorf("calls %q", got)
+	}
+	left, _ := filepath.Glob(inMemory(dir) + "/*.1")
+	if len(left) != 3 {
+		t.Errorf("%q are left", left)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestInContainerPodmanTerminal(t *testing.T) {
 func TestInContainerPodmanPull(t *testing.T) {
 	beginContainer(t, "podman")
 	id := submit(t, "alice", "--image localhost:1/none:1 -- true")
-	mustEnd(t, wait(t, id), "failed", "could not start: its set-up failed (see its output)")
+	mustEnd(t, wait(t, id), "failed", "could not start: its image could not be pulled, or the engine that runs its container does not work (see its output)")
 	out := output(t, "alice", id)
 	for _, want := range []string{"the image localhost:1/none:1 is not here yet: podman pull", "connection refused", `its image "localhost:1/none:1" could not be pulled`} {
 		if !strings.Contains(out, want) {

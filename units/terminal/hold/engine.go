@@ -20,6 +20,7 @@ import (
 // passes them on. It also passes on all other signals for the container as a whole. SIGTERM is not
 // one of these, because it arrives at every process of a job that is stopped.
 func Engine(argv, environ []string, signals string) int {
+	keepOpen()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	arriving := make(chan os.Signal, 16)
 	signal.Notify(arriving)
@@ -54,6 +55,14 @@ func Engine(argv, environ []string, signals string) int {
 		}
 	}
 	return status
+}
+
+// keepOpen keeps an inherited file, which tells others that the job runs, from the processes that
+// this one starts.
+func keepOpen() {
+	for fd := 3; fd < 16; fd++ {
+		unix.CloseOnExec(fd)
+	}
 }
 
 // isRelayed reports whether a signal that arrives is one for a container as a whole. Any other

@@ -54,6 +54,9 @@ func Main(argv, prefix, environ []string, session, signals string, inside Entran
 		begun: make(chan struct{}), admits: isAdmitted, job: job, name: name,
 		sandboxed: takesSandboxed(environ), inside: inside,
 	}
+	if inside != nil {
+		keepOpen()
+	}
 	fd, err := terminal.Listen(name)
 	if err != nil {
 		os.Stderr.WriteString("gpusched: nobody can attach to this job: " + err.Error() + "\n")
