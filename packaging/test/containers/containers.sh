@@ -30,6 +30,7 @@ tree() {
 # memory DIRECTORY [OPTION] mounts a tmpfs there. The disk of a box is an overlay, on which the
 # engines cannot use overlays, as they do elsewhere.
 memory() {
+	[ "$(stat -f -c %T /)" = overlayfs ] || return 0
 	mountpoint -q "$1" || { mkdir -p "$1" && mount -t tmpfs -o "${2-mode=711}" tmpfs "$1"; }
 }
 

@@ -207,10 +207,10 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 		return nil, err
 	}
 	out, more := &machine{deb: pkg, slow: 1}, []string(nil)
-	if kind == vm.Emulated {
-		out.slow = 10
-	}
-	if hasSlurm(kind) {
+	switch {
+	case kind == vm.Emulated: // another would take minutes to boot
+		out.slow, more = 10, vm.AllPackages(vm.Suite(*suite))
+	case hasSlurm(kind):
 		more = vm.SlurmPackages()
 	}
 	out.Machine, err = boot(ctx, kind, pkg, more)

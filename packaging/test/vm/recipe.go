@@ -87,6 +87,12 @@ func ContainerPackages(suite Suite) []string {
 	return packages
 }
 
+// AllPackages returns the packages of SlurmPackages and ContainerPackages, and what Docker needs on a
+// kernel with AppArmor, as the emulated machine's.
+func AllPackages(suite Suite) []string {
+	return slices.Concat(SlurmPackages(), ContainerPackages(suite), []string{"apparmor"})
+}
+
 // customiseArgs is a line of image/customise.sh. More lines can be inserted after it.
 const customiseArgs = "root=$1 kind=$2\n"
 

@@ -31,7 +31,7 @@ func options(t testing.TB, kind Kind) Options {
 // package request them too, so that they share one image with the suite.
 func packages(kind Kind) []string {
 	if kind == Emulated {
-		return SlurmPackages()
+		return AllPackages(Bookworm)
 	}
 	return nil
 }
