@@ -64,6 +64,9 @@ func checkImageArgs(args []string, p *Problems) {
 			return
 		}
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if arg[1] != '-' && strings.Contains(name, "d") && strings.Trim(name, "dit") == "" { // such as -itd
+			name = "d"
+		}
 		if slices.Contains(ownImageArgs, name) {
 			p.add("usage/image-arg-own", name)
 			return

@@ -36,6 +36,7 @@ func TestCheckContainer(t *testing.T) {
 		{"many options", "usage/image-arg 64", func(c *contract.Container, _ *Payload) { c.Args = slices.Repeat(c.Args, 65) }},
 		{"out of the unit", "usage/image-arg-own cgroup-parent", func(c *contract.Container, _ *Payload) { c.Args = []string{"--cgroup-parent=x.slice"} }},
 		{"in the background", "usage/image-arg-own d", func(c *contract.Container, _ *Payload) { c.Args = []string{"--ipc=host", "-d"} }},
+		{"in the background too", "usage/image-arg-own d", func(c *contract.Container, _ *Payload) { c.Args = []string{"-itd"} }},
 		{"NUL in an option", "usage/arg-nul\nusage/image-arg 64", func(c *contract.Container, _ *Payload) { c.Args = []string{"--a\x00"} }},
 		{"another storage", "usage/image-store", func(c *contract.Container, _ *Payload) { c.Store = "/s,ro" }},
 		{"another driver", "usage/image-store", func(c *contract.Container, _ *Payload) { c.Driver = "overlay,x=1" }},

@@ -49,8 +49,11 @@ type Mount struct {
 const ContainersDir = "gpujobs-containers"
 
 // StoreDir is the directory, within that of the user's images, in which Podman keeps the containers
-// of jobs.
-const StoreDir = "gpusched"
+// of jobs. OwnStoreDir is that of a scheduler of the user's own.
+const (
+	StoreDir    = "gpusched"
+	OwnStoreDir = "gpusched-own"
+)
 
 // ContainerEndFlag makes gpusched-job remove what is left of a job's container; the path of the
 // spec follows. InsideFlag precedes HoldFlag in a job whose command runs in a container; it is

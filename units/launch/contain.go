@@ -140,8 +140,11 @@ func (b *box) outsideOfPull() []string {
 
 // heal runs a command of Podman. If a killed job has left Podman in a state in which it refuses
 // every command, heal ends that state and runs the command again. No other container of the user's
-// jobs runs in that state. An exit status up to 1 is an answer; a greater one is an error.
+// jobs runs in that state, and the lock keeps it so: 'podman system migrate' would end a container
+// that another job has started meanwhile. An exit status up to 1 is an answer; a greater one is an
+// error.
 func (b *box) heal(run runner, words ...string) (status int, err error) {
+	defer b.lock()()
 	for try := 0; ; try++ {
 		status, printed, err := run(b.podman(words...), b.outside, true)
 		switch {
@@ -153,6 +156,16 @@ func (b *box) heal(run runner, words ...string) (status int, err error) {
 			_, _, _ = run(b.podman("system", "migrate"), b.outside, true) // its exit status says little
 		}
 	}
+}
+
+// lock makes other jobs of the user wait until the function that it returns is called.
+func (b *box) lock() (unlock func()) {
+	fd, err := unix.Open(b.runtime, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return func() {}
+	}
+	_ = unix.Flock(fd, unix.LOCK_EX)
+	return func() { unix.Close(fd) }
 }
 
 // isStuck reports whether Podman refuses every command because the process that keeps the user's

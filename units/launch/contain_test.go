@@ -120,12 +120,14 @@ func TestContainerEnd(t *testing.T) {
 		s := command(t, "cmd")
 		s.JobID, s.Attempt = 42, 1
 		s.Container = contract.Container{Engine: contract.Podman, Image: "img", Driver: "vfs", Store: dir}
-		if err := os.MkdirAll(filepath.Join(dir, contract.StoreDir, "vfs-containers"), 0o755); err != nil {
+		b := &box{Container: s.Container, runtime: inMemory(dir)}
+		lists := filepath.Join(b.store(), "vfs-containers")
+		if err := os.MkdirAll(lists, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, contract.StoreDir, "vfs-containers", "containers.json"), 0o644, c.list)
+		write(t, filepath.Join(lists, "containers.json"), 0o644, c.list)
 		path := mustWrite(t, specDir(t), 42, s)
-		(&box{runtime: inMemory(dir)}).keepForEnd(s, path)
+		b.keepForEnd(s, path)
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}

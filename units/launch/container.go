@@ -238,8 +238,16 @@ func (b *box) podman(words ...string) []string {
 	return append(argv, words...)
 }
 
-// store returns the directory of the containers of jobs.
-func (b *box) store() string { return path.Join(b.Store, contract.StoreDir) }
+// store returns the directory of the containers of jobs. Podman notes there where its runtime
+// directory is, and refuses any other. So a scheduler of the user's own, whose runtime directory is
+// in the user's session, has another store.
+func (b *box) store() string {
+	dir := contract.StoreDir
+	if b.runtime != "" && !strings.HasPrefix(b.runtime, "/run/"+contract.ContainersDir+"/") {
+		dir = contract.OwnStoreDir
+	}
+	return path.Join(b.Store, dir)
+}
 
 // devices returns the names of the job's GPUs in CDI files. If the files do not name GPUs by UUID,
 // the container gets the nodes of all GPUs, and the device filter refuses those of other jobs.

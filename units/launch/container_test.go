@@ -85,6 +85,11 @@ func TestContainerCommands(t *testing.T) {
 		}
 		expect(t, env, map[string]string{"XDG_RUNTIME_DIR": "/run/gpujobs-containers/1000"})
 	}
+	own := boxOf(containerSpec(nil))
+	own.runtime = "/run/user/1000/gpujobs-containers/1000"
+	if got, want := own.store(), boxOf(containerSpec(nil)).store()+"-own"; got != want {
+		t.Errorf("the user's own scheduler has the store %s, not %s", got, want)
+	}
 }
 
 // The image's own environment stays, except for the scheduler's variables, some about the user, and
