@@ -107,7 +107,7 @@ func (t *tools) mayAct(ctx context.Context, id string) error {
 	return err
 }
 
-// eachOut lists the jobs whose request succeeded, and an error for each other job.
+// eachOut lists the jobs whose request succeeded, and an error for each of the remaining jobs.
 type eachOut struct {
 	Jobs   []api.Job `json:"jobs"`
 	Errors []string  `json:"errors,omitempty"`

@@ -2,8 +2,8 @@
 // user who runs the command. It speaks the Model Context Protocol over standard input and output.
 // 'gpusched mcp' starts it.
 //
-// The command has no rights of its own. To read, and for actions that need only a job's number, it
-// sends requests to the scheduler's socket as the user. To submit or change a job or show its
+// The command has no rights of its own. To read, and to act on a job by its number alone, it sends
+// requests to the scheduler's socket as the user. To submit a job, to change it or to show its
 // output, it runs gpusched as if the user had typed the command, but without a shell. Checks,
 // warnings and audit lines are therefore the same as for people.
 //

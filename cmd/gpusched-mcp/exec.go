@@ -22,8 +22,8 @@ const (
 )
 
 // runIn runs gpusched in a directory as the user would, but without a shell or a terminal. The
-// result message is the text from its standard error: the error of a failed run, or the warnings of
-// a successful run.
+// second result is the text that gpusched printed on standard error: the error of a failed run, or
+// the warnings of a successful run.
 func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []byte, message string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()

@@ -50,8 +50,8 @@ var (
 
 const optionsText = "The options of the command line. Values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
 
-// schemaOf returns a schema with the given properties and with a property "options", which has
-// these options.
+// schemaOf returns a schema with the given properties and with a property "options", which contains
+// the listed options.
 func schemaOf(list []option, properties map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
 	options := map[string]*jsonschema.Schema{}
 	for _, o := range list {

@@ -30,8 +30,8 @@ type patientConn struct {
 	owed map[jsonrpc.ID]bool
 }
 
-// At the end of the input the connection waits up to
-// answerTime for answers, and checks every answerPoll.
+// At the end of the input, the connection waits up to answerTime for the answers. Once per
+// answerPoll it checks whether all requests are answered.
 const (
 	answerTime = time.Minute
 	answerPoll = 5 * time.Millisecond

@@ -67,8 +67,8 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 	return out, nil
 }
 
-// waitUntil waits until the job has ended, but not longer than until the time end. It reports
-// whether the job has ended.
+// waitUntil waits until the job has ended or the time limit has passed. It reports whether the job
+// has ended.
 func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over bool, err error) {
 	left := time.Until(end)
 	if left <= 0 {

@@ -16,12 +16,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// gpusDir is the directory that dcgm-exporter reads. dcgm-exporter takes every file in it for a
-// GPU's file. A new file is therefore written elsewhere and then moved in.
+// gpusDir is the directory that dcgm-exporter reads. dcgm-exporter treats every file in this
+// directory as a GPU's file. A new file is therefore written elsewhere and then moved here.
 const gpusDir = "gpus"
 
-// A mapping is a directory with one file per GPU. A file is named after the GPU's index, which
-// dcgm-exporter uses too, and has one line per job.
+// A mapping is a directory with one file per GPU. A file is named after the GPU's index;
+// dcgm-exporter uses the same indexes. The file has one line per job.
 type mapping struct {
 	dir     *os.Root
 	written map[string][]byte

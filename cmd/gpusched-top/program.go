@@ -28,7 +28,8 @@ func (p *program) Init() tea.Cmd { return tea.Batch(now, tick()) }
 
 func now() tea.Msg { return screen.Tick{Now: time.Now()} }
 
-// tick fires at full seconds. Otherwise a displayed number of seconds would sometimes skip a value.
+// tick fires at full seconds. At other times, a displayed number of seconds would sometimes skip a
+// value.
 func tick() tea.Cmd {
 	return tea.Every(time.Second, func(at time.Time) tea.Msg { return ticked{at} })
 }

@@ -30,7 +30,8 @@ func (f failingScheduler) DoMany(ctx context.Context, who job.Actor, list []job.
 	return f.after, errors.New("out of order")
 }
 
-// When cancelling several tasks fails midway, the message counts the tasks that were cancelled.
+// If the cancellation of several tasks fails midway, the message counts the tasks that were
+// cancelled.
 func TestCancelThatFailsMidway(t *testing.T) {
 	for done, want := range []string{"3 tasks were not cancelled:", "1 of 3 tasks were cancelled:", "2 of 3 tasks were cancelled:"} {
 		b := &servertest.Backend{}

@@ -57,7 +57,7 @@ func (a *archive) lastDays(ctx context.Context, days int) (pastDays, error) {
 	if !p.asked.IsZero() && time.Since(p.asked) < keep {
 		return p, nil
 	}
-	// The request goes on if its viewer leaves: the next viewer uses the answer.
+	// The request continues after its viewer has left: the next viewer uses the answer.
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), historyTime)
 	defer cancel()
 	fresh, err := a.ask(limited, days)

@@ -49,7 +49,7 @@ type site struct {
 	begun   time.Time
 
 	mu   sync.Mutex // guards the fields below
-	of   state      // state from which the sections in the field made were rendered
+	of   state      // state that the sections below show
 	made map[string]template.HTML
 }
 

@@ -44,8 +44,8 @@ func (s *streams) addStream(closeStream func()) (leave func()) {
 	}
 }
 
-// serveLive streams the sections of each new state. It skips sections that equal the last ones
-// sent.
+// serveLive streams the sections of each new state. It skips sections that have not changed since
+// they were last sent.
 func (s *site) serveLive(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// No class of a table may also be the class that colours a bar of the plan. Otherwise the table
-// would get that colour.
+// No class of a table may also be a class that colours a bar of the plan: it would give the table
+// that colour.
 func TestTablesAreNotPainted(t *testing.T) {
 	style, err := os.ReadFile("static/style.css")
 	if err != nil {

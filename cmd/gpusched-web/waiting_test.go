@@ -97,7 +97,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 }
 
 // Invariant 5: a connection takes one place, even if it sends many requests that have no handler.
-// If there are too many connections, one that is between two requests is closed rather than a new
+// If there are too many connections, a connection between two requests is closed, and not a new
 // one.
 func TestOneConnectionHasOnePlace(t *testing.T) {
 	address := servePage(t)

@@ -1,5 +1,5 @@
 // A command lives for milliseconds. So the runtime need not watch for changes of CPU quotas, nor
-// name its memory regions. (The runtime still reads the mount table once: Go 1.26.)
+// name its memory regions. (Go 1.26 still reads the mount table once for the quotas.)
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0

@@ -214,8 +214,8 @@ func knownUsers(ctx context.Context, s *engines.Shell) (names []string) {
 	return names
 }
 
-// membersOf returns the members of each group among the users. It lacks members for whom the name
-// service does not answer in time.
+// membersOf returns, for each group, the given users who are its members. It leaves out members for
+// whom the name service does not answer in time.
 func membersOf(ctx context.Context, groups, users []string) map[string][]string {
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()

@@ -42,8 +42,8 @@ func (m *migration) listLive(ctx context.Context) (liveJobs, error) {
 	return live, err
 }
 
-// checkWaiters returns an error if another job waits for this job. It skips the jobs in the map
-// ignored. If this job were cancelled, a job that waits for it would end or start too early.
+// checkWaiters returns an error if another job waits for this job. Ignored jobs do not count. If
+// this job were cancelled, a job that waits for it would end or start too early.
 func (l *liveJobs) checkWaiters(id job.ID, ignored map[job.ID]bool, uid int) error {
 	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !ignored[w.id] })
 	if i < 0 {
@@ -57,8 +57,8 @@ func (l *liveJobs) checkWaiters(id job.ID, ignored map[job.ID]bool, uid int) err
 	return engines.Refuse(api.CodeConflict, hint, "job %d, which waits for it, stays", w.id)
 }
 
-// dropTied drops the jobs that cannot be moved: jobs that wait for a job that stays, and jobs for
-// which such a job waits.
+// dropTied drops the jobs that cannot be moved because another job stays: jobs that wait for the
+// other job, and jobs for which it waits.
 func (m *migration) dropTied(ctx context.Context, list []*movedJob) []*movedJob {
 	chosen := map[job.ID]bool{}
 	for _, mv := range list {

@@ -25,7 +25,7 @@ type moveLine struct {
 	Key    string    `json:"key"` // the job's machine, id and time of submission
 	Job    job.ID    `json:"job"`
 	Held   bool      `json:"held,omitempty"`   // its owner had already held the job
-	At     time.Time `json:"at,omitzero"`      // time just before sbatch ran; zero if Slurm has not got the job
+	At     time.Time `json:"at,omitzero"`      // time just before sbatch ran; zero if the job is not in Slurm
 	Conf   string    `json:"conf,omitempty"`   // SLURM_CONF at that time, which selects the cluster
 	Slurm  job.ID    `json:"slurm,omitempty"`  // id in Slurm; 0 if it is not known that the job was submitted
 	Closed bool      `json:"closed,omitempty"` // the move was undone, so earlier records no longer count
@@ -101,7 +101,7 @@ func (l *moveLog) put(line moveLine) {
 }
 
 // note appends a record and syncs it to disk. If only a part of the record is written, note removes
-// the part; otherwise a later record would be lost.
+// the part, which would make the next record unreadable.
 func (l *moveLog) note(line moveLine) error {
 	text, err := json.Marshal(line)
 	if err != nil {

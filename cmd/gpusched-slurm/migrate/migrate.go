@@ -41,8 +41,8 @@ const movedTag = "moved"
 
 // Run moves waiting jobs to Slurm. It holds each job here, submits it there once, and cancels it
 // here. It can be killed at any point and run again: its log here and the tags of the jobs there
-// record the progress of each job. It reports each job that it does not move, and returns the code
-// of the first.
+// record the progress of each job. It reports each job that it does not move, and returns the error
+// code of the first such job.
 func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Code, err error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -95,8 +95,8 @@ func TestMovesAreNoted(t *testing.T) {
 	}
 }
 
-// An sbatch survives a killed gpusched. Meanwhile no other gpusched can start: it could not yet
-// find the job that sbatch submits.
+// If gpusched is killed, its sbatch continues. Until that sbatch has ended, no other gpusched can
+// open the log: it could not yet find the job that sbatch submits.
 func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	dir := t.TempDir()
 	l, err := movesOf(t, dir)

@@ -20,8 +20,8 @@ import (
 const undoTime = time.Minute
 
 // moveAll first holds all jobs here, then submits them in order, and cancels them here. It cancels
-// the last job first, so that a job is gone before the jobs that it depends on. If it is
-// interrupted, jobs that Slurm has not got wait here as before.
+// the last job first, so that a job is gone before the jobs that it depends on. If moveAll is
+// interrupted, the jobs that are not in Slurm wait here as before.
 func (m *migration) moveAll(ctx context.Context, list []*movedJob) error {
 	undo, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -109,8 +109,8 @@ func (m *migration) findEarlier(ctx context.Context, line moveLine) (job.ID, err
 	return id, err
 }
 
-// submitNew submits a job that Slurm has not got. It
-// records the start of sbatch before sbatch starts.
+// submitNew submits a job that is not in Slurm. It records the start of sbatch before sbatch
+// starts.
 func (m *migration) submitNew(ctx context.Context, mv *movedJob, line moveLine) error {
 	req := mv.req
 	req.Request.After = nil
@@ -187,7 +187,7 @@ func (m *migration) rollback(ctx context.Context, line moveLine) error {
 
 // cancelAllHere cancels, on this machine, the jobs that Slurm has, the last job first. It keeps a
 // job if another job on this machine still waits for it: the cancellation would end or start the
-// other job. Such a job was refused by Slurm, or it is new.
+// other job. Slurm refused the other job, or the other job is new.
 func (m *migration) cancelAllHere(ctx context.Context, done []*movedJob) {
 	if len(done) == 0 {
 		return
@@ -210,7 +210,7 @@ func (m *migration) cancelAllHere(ctx context.Context, done []*movedJob) {
 	}
 }
 
-// cancelHere cancels a job here. The job's comment then says where it has gone.
+// cancelHere cancels a job here. The job's comment then says where the job is now.
 func (m *migration) cancelHere(ctx context.Context, mv *movedJob) error {
 	id := mv.job.ID.String()
 	comment := movedComment(m.log.lines[mv.key].Slurm, mv.job.Comment)

@@ -173,8 +173,8 @@ func isQueued(j *api.Job) bool  { return j.State == job.Queued }
 func isUnended(j *api.Job) bool { return !j.State.Terminal() }
 func isRunning(j *api.Job) bool { return j.State == job.Running }
 
-// update changes a waiting job, or the time limit of
-// a running job, as far as Slurm allows the user.
+// update changes a waiting job, or the time limit of a running job. Slurm decides what the user may
+// change.
 func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
 	rows, err := e.rowsOf(ctx, jobColumns, "--states=all", "--jobs="+id)
 	if err != nil {
@@ -204,7 +204,7 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 }
 
 // readQOS sets the job's quality of service, if it has one. It also sets the default quality of
-// service of its user's jobs.
+// service of the user's jobs.
 func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) error {
 	format := "--Format=QOS:" + separator + ",UserName:" + separator + ",Account:" + separator
 	out, err := e.slurm.Ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
@@ -222,7 +222,7 @@ func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) er
 	out, err = e.slurm.Ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
 		"user="+strings.TrimSpace(words[1]), "account="+strings.TrimSpace(words[2]), "format=DefaultQOS,QOS")
 	if err != nil {
-		return nil // without an answer of the accounting, the default stays unknown
+		return nil // without an answer from the accounting, the default stays unknown
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	usual, all, _ := strings.Cut(line, "|")

@@ -52,8 +52,9 @@ func (e *Engine) addDetails(ctx context.Context, id string, j *api.Job) {
 // scontrol. The previous value ends where a name begins.
 var factName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` [A-Z][A-Za-z:/_]*=`) })
 
-// fact returns a value from a line of scontrol's, or "". If a name occurs several times, the last
-// value counts: in a job's line, the texts of the user come before the facts that are read here.
+// fact returns a value from a line that scontrol printed, or "". If a name occurs several times,
+// the last value counts: in a job's line, the texts of the user come before the facts that are read
+// here.
 func fact(line, name string) string { return factAt(line, name, strings.LastIndex(line, " "+name+"=")) }
 
 // firstFact is like fact, but returns the first value. It reads lines about nodes, for instance, in
@@ -144,8 +145,8 @@ func afterName(text string, j *api.Job) (rest string, ok bool) {
 	return " " + text, ok
 }
 
-// recordsByID returns, by job id, the places in an answer
-// about many jobs at which the record of a job may begin.
+// recordsByID returns the parts of an answer about many jobs, by job id. Each part begins where the
+// record of that job may begin.
 func recordsByID(text string) map[string][]string {
 	found := map[string][]string{}
 	for from := 0; from < len(text); {

@@ -29,7 +29,7 @@ type Engine struct {
 }
 
 // New returns an Engine for the user uid, with the Slurm that an environment selects. If a part of
-// a request has another meaning on Slurm, the function note is called with a sentence about this.
+// a request has another meaning on Slurm, the engine calls note with a sentence about this.
 func New(environ []string, uid int, note func(string)) *Engine {
 	return &Engine{slurm: slurmexec.New(environ), uid: uid, note: note}
 }

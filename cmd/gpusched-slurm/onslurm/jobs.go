@@ -120,8 +120,8 @@ func (r *row) setFromComment(j *api.Job) {
 	}
 }
 
-// setTimes sets the times that exist in the job's state.
-// For a waiting job, StartTime is Slurm's estimate.
+// setTimes sets the times that a job in this state has. For a waiting job, StartTime is Slurm's
+// estimate.
 func (r *row) setTimes(j *api.Job) {
 	start, end := r.time(colStartTime), r.time(colEndTime)
 	switch {

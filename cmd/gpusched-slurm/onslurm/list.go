@@ -103,7 +103,7 @@ func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 	return reply, nil
 }
 
-// othersOnGPUs returns the jobs on GPUs that the query itself does not select.
+// othersOnGPUs returns the jobs that have GPUs but that the query itself does not select.
 func (e *Engine) othersOnGPUs(ctx context.Context, asked []api.Job, q *api.ListQuery) (others []api.Job) {
 	if q.UID == nil && q.User == "" && q.Name == "" && q.Like == "" && q.IDs == "" && q.Array == 0 &&
 		len(q.States) == 0 && len(q.Tags) == 0 {
@@ -124,7 +124,8 @@ func (e *Engine) othersOnGPUs(ctx context.Context, asked []api.Job, q *api.ListQ
 const onGPUs = "--states=running,suspended,completing"
 
 // selected returns the jobs of a query in order. The result may contain other jobs; the caller
-// drops them with isSelected. Waiting jobs beyond q.Waiting are only counted, in omitted.
+// drops them with isSelected. If more than q.Waiting jobs wait, the others are only counted; the
+// second result is their number.
 func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job, omitted int, err error) {
 	if q.IDs != "" {
 		list, err = e.byNames(ctx, strings.Split(q.IDs, ","))
@@ -207,8 +208,8 @@ func (e *Engine) countRecent(list []api.Job) *api.Recent {
 	return r
 }
 
-// lines returns one line for each job that matches. The line has the job's name or, in the form for
-// owners, its name and owner. In that form, waiting jobs come before running jobs.
+// lines returns one line for each job that matches. The line has the job's name. If q.Form is
+// FormOwners, it also has the owner, and waiting jobs come before running jobs.
 func (e *Engine) lines(ctx context.Context, q api.ListQuery) (lines []byte, err error) {
 	q.Names = true
 	reply, err := e.list(ctx, q)

@@ -35,8 +35,8 @@ func Refused(err error) bool {
 // has the first. An sbatch may take that long, and the clocks of the machines differ a little.
 const minSubmitGap = 10 * time.Minute
 
-// Moved finds the user's job that has a tag and was submitted no earlier than start. The result id
-// is 0 if there is none. The result certain is false if Slurm may have forgotten the job. The
+// Moved finds the user's job that has a tag and was submitted no earlier than start. The first
+// result is 0 if there is none. The second result is false if Slurm may have forgotten the job. The
 // controller forgets a job MinJobAge after its end. The accounting, if any, proves nothing unless
 // it has a job that was submitted later. The tag's value consists of letters, digits, dots and
 // hyphens.

@@ -59,7 +59,7 @@ sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 	return New([]string{"PATH=" + dir + ":/usr/bin:/bin"}, 1001, func(string) {})
 }
 
-// Moved is certain that a job does not exist while the controller forgets nothing, and once the
+// Moved is certain about a missing job in two cases: the controller forgets nothing, or the
 // accounting has a job that was submitted well after the moved job. An accounting that merely
 // answers proves nothing.
 func TestMovedIsSure(t *testing.T) {

@@ -84,7 +84,7 @@ func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, 
 	return found, nil
 }
 
-// indexByName returns the jobs with these ids. The argument list must contain all tasks of their
+// indexByName returns the jobs with these ids. The first argument must contain all tasks of their
 // arrays.
 func indexByName(list []api.Job, ids []string) map[string]api.Job {
 	found, tasks := map[string]api.Job{}, map[job.ID][]api.Job{}

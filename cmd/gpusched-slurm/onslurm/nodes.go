@@ -244,9 +244,9 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, absent int) []api.G
 	return gpus
 }
 
-// maxSingleQueries limits how many jobs locate asks about separately: jobs whose records are
-// ambiguous among the records of all jobs or, if there are many jobs (manyJobs), all jobs with
-// GPUs.
+// maxSingleQueries is the maximum number of jobs about which locate asks separately. These are the
+// jobs whose records are ambiguous in Slurm's answer about all jobs or, if there are many jobs
+// (manyJobs), all jobs with GPUs.
 const maxSingleQueries = 20
 
 // showRecord asks Slurm for the record of a single job.

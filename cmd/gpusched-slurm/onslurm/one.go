@@ -80,9 +80,8 @@ func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
 	return nil
 }
 
-// checkDependencies returns an error if a job waits for something that
-// cannot happen. Slurm would start such a job at once, because Slurm
-// treats a job that it does not have, or no longer has, as completed.
+// checkDependencies returns an error if a job waits for something that cannot happen. Slurm would
+// start such a job at once, because for Slurm an unknown or forgotten job counts as completed.
 func (e *Engine) checkDependencies(ctx context.Context, after []job.Dependency) error {
 	var ids []string
 	for _, d := range after {

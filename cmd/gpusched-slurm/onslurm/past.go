@@ -127,7 +127,7 @@ var endedStates = []string{
 // localTime formats a time as Slurm's programs expect it.
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02T15:04:05") }
 
-// history returns all ended jobs that match in one answer. They come from the accounting or, if
+// history returns, in one answer, all ended jobs that match. They come from the accounting or, if
 // there is none, from the controller, which has forgotten older jobs.
 func (e *Engine) history(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
 	reply := api.HistoryReply{Schema: api.Schema, Jobs: []api.PastJob{}}

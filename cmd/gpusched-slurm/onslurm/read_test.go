@@ -245,7 +245,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	j = api.Job{State: job.Queued}
-	setForecast(&j, recordedOutput(t, "22.05", "testonly.txt")) // the year 4068 means that Slurm does not know
+	setForecast(&j, recordedOutput(t, "22.05", "testonly.txt")) // the year 4068 means that Slurm does not know the start
 	if j.State != job.Queued || !j.ExpectedStart.IsZero() || j.Why == "" {
 		t.Errorf("%+v", j)
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
-// siteMaxAge is how long the cached site is used. To
-// ask for the site takes longer than a submission.
+// siteMaxAge is how long the cached site is used. Asking Slurm for the site takes longer than a
+// submission.
 const siteMaxAge = 10 * time.Minute
 
-// site returns what is known about the Slurm. It asks Slurm if the parameter anew is set or there
-// is no cache, and otherwise uses the cache. The result fresh is true if it asked Slurm.
+// site returns what is known about the Slurm. It asks Slurm if anew is set or there is no cache,
+// and otherwise uses the cache. The second result reports whether it asked Slurm.
 func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool, err error) {
 	path := e.siteFile()
 	if !anew && readSite(path, e.uid, &s) {

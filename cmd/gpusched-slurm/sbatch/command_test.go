@@ -27,7 +27,7 @@ func request(argv ...string) api.SubmitRequest {
 
 func yes(b bool) *bool { return &b }
 
-// Each option becomes these arguments of sbatch, in addition to those that every job has.
+// Each option becomes the expected arguments of sbatch, in addition to those that every job has.
 func TestOptions(t *testing.T) {
 	span := func(d time.Duration) *job.Span { s := job.Span(d); return &s }
 	always := "--parsable --job-name=train --nodes=1 --ntasks=1 --chdir=/work --export=ALL "
@@ -269,7 +269,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Each change becomes these arguments of scontrol.
+// Each change becomes the expected arguments of scontrol.
 func TestUpdate(t *testing.T) {
 	text, zero, n, limit := "new", time.Time{}, 3, job.Span(90*time.Minute)
 	gpus, mem, half, low := 2000, int64(1<<30), 500, job.Priority{Class: job.Low}

@@ -6,8 +6,8 @@
 //
 // # Invariants
 //
-//  1. Each option is carried out, or the whole request is refused with the change that is needed.
-//     Nothing is left out unless Submission.Notes mentions it.
+//  1. Each option is carried out, or the whole request is refused, and the error names the change
+//     that is needed. Nothing is left out unless Submission.Notes mentions it.
 //  2. Whatever bytes a request contains, they become arguments of one program or quoted words of
 //     the script. Neither a shell nor sbatch interprets them.
 //  3. The script begins with its first command. None of its lines is an option for sbatch.

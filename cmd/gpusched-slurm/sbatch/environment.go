@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Environ returns the part of the caller's environment that sbatch and srun need to find things.
-// The job gets this whole part (--export=ALL): with less, Slurm 22.05 would start a login shell for
-// each job and wait for it. The job's own variables are in the script. Variables that are options
-// of sbatch are not passed on: SBATCH_WAIT or SBATCH_ARRAY_INX would change the request.
+// Environ returns the part of the caller's environment that sbatch and srun need. The job gets this
+// whole part (--export=ALL): with less, Slurm 22.05 would start a login shell for each job and wait
+// for it. The job's own variables are in the script. Variables that are options of sbatch are not
+// passed on: SBATCH_WAIT or SBATCH_ARRAY_INX would change the request.
 func Environ(environ []string) []string {
 	var list []string
 	for _, kv := range environ {

@@ -58,7 +58,7 @@ func typed(kind string) string {
 	return kind + ":"
 }
 
-// gpuType returns the gres type that the request names, or the node feature that stands for it.
+// gpuType returns the gres type that the request names, or the node feature that means this type.
 func (m *mapping) gpuType() (kind, feature string) {
 	asked := m.r.GPUType
 	if asked == "" {
@@ -120,8 +120,8 @@ func (m *mapping) addPart(kind string) {
 }
 
 // memConstraint returns a constraint that selects nodes whose GPUs have enough memory. A part of a
-// GPU gets the same part of its memory. If shards stand for memory, all shards of a job must be on
-// one GPU; Slurm does not check this.
+// GPU gets the same part of its memory. If shards are amounts of memory, all shards of a job must
+// be on one GPU; Slurm does not check this.
 func (m *mapping) memConstraint(kind string) string {
 	need := m.r.GPUMemBytes
 	if need <= 0 {

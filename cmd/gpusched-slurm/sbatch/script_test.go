@@ -329,7 +329,7 @@ func TestRetries(t *testing.T) {
 		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
 			t.Errorf("%s: the command ends with 0 while a signal is passed on: %+v", sh, o)
 		}
-		r.Argv[2] = "kill -KILL $$" // as /bin/sh, in its POSIX mode, bash prints a message about the signal
+		r.Argv[2] = "kill -KILL $$" // bash in POSIX mode prints a message about the signal
 		if o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2", "POSIXLY_CORRECT=1"); o.status != 137 || strings.Contains(o.stderr, "wait") {
 			t.Errorf("%s: killed: %+v", sh, o)
 		}

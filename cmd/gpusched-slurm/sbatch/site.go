@@ -41,10 +41,10 @@ type Site struct {
 	// Home replaces ~ in the path of a log.
 	Home string
 
-	// Options are further sbatch options from the user's environment and from a
-	// job script (slurm.Batch.Native). Each is one word, such as
-	// --partition=gpu. The request's own options follow and override them. The
-	// options for one task on one node, which no request contains, come before.
+	// Options are further sbatch options from the user's environment and from a job script
+	// (slurm.Batch.Native). Each is one word, such as --partition=gpu. The request's own options
+	// follow and override them. The options for one task on one node, which no request contains,
+	// come before all of these.
 	Options []string
 }
 

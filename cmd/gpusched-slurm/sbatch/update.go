@@ -99,7 +99,7 @@ func (u *change) needs(c *job.Change) {
 	}
 }
 
-// ofPart reports whether the job has a part of a GPU, or would have after the update.
+// ofPart reports whether the job has a part of a GPU, or would have one after the update.
 func (u *change) ofPart() bool {
 	return u.asked.GPUMilli != nil && (*u.asked.GPUMilli%job.WholeGPU != 0 || u.now.GPUMilli > 0)
 }

@@ -26,7 +26,7 @@ type script struct {
 	notes []string
 }
 
-// put adds a call of sacctmgr to the script. If the call is to create something that exists
+// put adds a call of sacctmgr to the script. If the call would create something that exists
 // already, sacctmgr returns status 1, and the script ignores that.
 func (w *script) put(format string, args ...any) {
 	fmt.Fprintf(w, "sacctmgr -i add "+format+" || true\n", args...)

@@ -31,7 +31,7 @@ type Node struct {
 	GPUs   []GPU  `json:"gpus,omitempty"` // ordered by minor number
 }
 
-// A Layout is a machine's CPU topology. If the cores differ, only CPUs is known.
+// A Layout is a machine's CPU topology. If the cores differ, only the field CPUs is set.
 type Layout struct {
 	CPUs    int `json:"cpus"`
 	Sockets int `json:"sockets,omitempty"`
@@ -70,8 +70,8 @@ func (s Site) Files() (files []File, notes []string, err error) {
 	}, notes, nil
 }
 
-// This table lists the settings that the files contain. A name that ends with a dot stands for a
-// whole section.
+// This table lists the settings that the files contain. A name that ends with a dot means a whole
+// section.
 var exported = strings.Fields(`quota. class. scheduling.policy scheduling.half_life scheduling.guard_after scheduling.slice
 	jobs.default_mem jobs.default_time jobs.max_time jobs.default_grace jobs.default_cpus jobs.max_running jobs.max_queued
 	jobs.requeue jobs.allow_raised_priority gpus.only gpus.smallest_part gpus.parts_on daemon.host_mem_reserve`)

@@ -36,7 +36,7 @@ func twoMachines() Site {
 	}
 }
 
-// Invariant 3: the files are always the same, and contain these lines.
+// Invariant 3: the files are always the same, and contain the expected lines.
 func TestFiles(t *testing.T) {
 	files, notes, err := twoMachines().Files()
 	if err != nil {

@@ -215,7 +215,7 @@ const (
 	freeBlock    = "░"
 )
 
-// memoryBar draws the memory that jobs use, that foreign processes use, and that neither uses.
+// memoryBar draws the memory that jobs use, the memory that foreign processes use, and the rest.
 // Every part in use gets at least one column while columns are left.
 func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 	if g.MemTotalBytes == 0 {

@@ -23,9 +23,9 @@ func fetches(effects []any) (list []Fetch) {
 	return list
 }
 
-// The screen polls every two seconds, with one request at a time. If the answer costs the scheduler
-// much, the screen requests the jobs less often. While changes are announced, it requests the jobs
-// after a change, at most every second, and also at long intervals.
+// The screen polls every two seconds, with one request at a time. If the scheduler needs much time
+// for an answer, the screen requests the jobs less often. While changes are announced, it requests
+// the jobs after a change, at most every second, and also at long intervals.
 func TestPollingIntervals(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -91,7 +91,7 @@ func queue(f Fetch, total int) Picture {
 }
 
 // Of 10 000 waiting jobs, only those on the screen and some more are fetched. If the jobs are
-// searched or sorted, all are fetched.
+// filtered or sorted, all are fetched.
 func TestFetchesWhatIsShown(t *testing.T) {
 	m := New(Setting{UID: alice})
 	m.Update(Size{80, 24})

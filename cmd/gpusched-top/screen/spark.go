@@ -54,8 +54,8 @@ func (m *Model) remember(reply *api.GPUsReply) {
 var levels = []rune("▁▂▃▄▅▆▇█")
 
 // sparkline draws the last minute in the given number of columns. A column shows the highest sample
-// of its part of the minute. Without a sample, the column shows the sample before it, or a space if
-// that sample is too old. In ASCII, the digit 7 means 70 to 79 %.
+// of its part of the minute. If that part has no sample, the column shows the last earlier sample,
+// or a space if that sample is too old. In ASCII, the digit 7 means 70 to 79 %.
 func sparkline(points []point, now time.Time, width int, ascii bool) string {
 	var b strings.Builder
 	step := span / time.Duration(max(1, width))

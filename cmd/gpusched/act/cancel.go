@@ -76,8 +76,8 @@ func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 	return "is being ended"
 }
 
-// targets returns the names of the jobs to cancel. If they are selected by user, it first asks the
-// user for confirmation.
+// targets returns the names of the jobs to cancel. If the jobs are selected by their user,
+// targets first asks for confirmation.
 func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 	if a.As.Only != nil {
 		ids, err := c.filtered(ctx, a)
@@ -103,7 +103,7 @@ func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 }
 
 // tasksLastFirst reverses the order of tasks that follow each other and belong to the same array.
-// Otherwise the cancellation of one task could start the next task.
+// In the original order, the cancellation of one task could start the next task.
 func tasksLastFirst(ids []string) {
 	for from := 0; from < len(ids); {
 		array, _, isTask := strings.Cut(ids[from], "_")
@@ -117,7 +117,8 @@ func tasksLastFirst(ids []string) {
 }
 
 // filtered returns the jobs that match the filters of another tool. It chooses among the named
-// jobs, or among all jobs. As with scancel, an empty result is not an error.
+// jobs, or, if none are named, among the jobs of one user or of all users. As with scancel, an
+// empty result is not an error.
 func (c *CancelCmd) filtered(ctx context.Context, a *cli.App) (names []string, err error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {

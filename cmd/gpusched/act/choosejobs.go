@@ -112,8 +112,7 @@ func (c *manyFlags) actOnChosen(ctx context.Context, a *cli.App, k action, said 
 	return named.actOnJobs(ctx, a, api.ManyRequest{Command: k.command}, said)
 }
 
-// isWaiting reports whether a job is queued and not held. The function runs reports whether a job
-// is running and not suspended.
+// isWaiting reports whether a job is queued and not held.
 func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
 
 func runs(j api.Job) bool { return j.State == job.Running && j.SuspendedAt.IsZero() }

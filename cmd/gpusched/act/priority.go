@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// SubmitCapped submits a job with its requested priority. If the user may not have that priority,
-// it submits the job with the priority in the argument low.
+// SubmitCapped submits a job with its requested priority. If the user has no right to that
+// priority, it submits the job with a lower priority, its last argument.
 func SubmitCapped(
 	ctx context.Context, a *cli.App, by api.Engine, req api.SubmitRequest, low job.Priority,
 ) (api.SubmitReply, error) {

@@ -241,8 +241,8 @@ var (
 
 // UntilAnswered repeats a request while its answers are cut off. That is safe, since the machine
 // carries out a repeated request only once. Once an answer was cut off, UntilAnswered also repeats
-// the request while the scheduler does not answer. If the result cut is true, nobody knows whether
-// the request was carried out.
+// the request while the scheduler does not answer. The second result is true if nobody knows
+// whether the request was carried out.
 func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
 	var lost time.Time // when the connection was lost
 	for {

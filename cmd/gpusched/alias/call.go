@@ -24,8 +24,8 @@ type Call struct {
 	Table func(jobs []api.Job, now time.Time) []string
 	// Check returns an error if the other tool would have forgotten the jobs. nil means no check.
 	Check func(jobs []api.Job, now time.Time) error
-	// Only reports whether a job matches the filters. It is applied to the named jobs or, if none
-	// are named, to all jobs. nil means that every job matches.
+	// This function reports whether a job matches the filters. It is applied to the named jobs or,
+	// if none are named, to all jobs. nil means that every job matches.
 	Only func(api.Job) bool
 	// AllUsers adds the jobs that belong to other users and that the caller may cancel.
 	AllUsers bool

@@ -89,7 +89,7 @@ func (t tool) unknownOption(name string) error {
 	return fmt.Errorf("%s has no option %s here", t.name, name)
 }
 
-// parse reads the options and returns the other words. If the argument command is true, parse stops
+// parse reads the options and returns the other words. The last argument says whether parse stops
 // at the first word that is not an option.
 func (t tool) parse(c *Call, words []string, command bool) (rest []string, err error) {
 	for len(words) > 0 {

@@ -120,8 +120,8 @@ func readTsp(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// A Lane is a queue whose jobs start in the order of submission. At most as many jobs run at once
-// as the lane has slots, by default one.
+// A Lane is a queue whose jobs start in the order of submission. The number of slots limits how
+// many jobs run at once. It is 1 by default.
 type Lane struct {
 	Take int // the number of slots that the job takes; 0 means that the call is about the slots, not a job
 

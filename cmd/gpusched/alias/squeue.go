@@ -125,7 +125,8 @@ func (v *squeueView) wantsEnded() bool {
 	})
 }
 
-// shows reports whether a job is shown: the filters match it, and Slurm would still remember it.
+// shows reports whether a job is shown. A shown job matches the filters, and Slurm would still
+// remember it.
 func (v *squeueView) shows(j api.Job, now time.Time) bool {
 	return !shownByTasks(j) && (!j.State.Terminal() || v.wantsEnded()) && !isForgotten(j, now) &&
 		v.matches(j) && In(v.states, j)

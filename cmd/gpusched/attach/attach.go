@@ -54,7 +54,8 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return at.inTerminal(ctx, s)
 }
 
-// screenLines is the number of earlier output lines that attach shows if a job has no terminal.
+// screenLines is the number of earlier output lines that 'gpusched attach' shows if a job has no
+// terminal.
 const screenLines = 50
 
 // connectLauncher connects to the launcher that holds a job's terminal. To run a command in a job,
@@ -115,8 +116,8 @@ func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 	}
 }
 
-// inSession stays in the terminal for one attempt. The result requeued says whether the job will
-// start again.
+// inSession stays in the terminal for one attempt. The first result says whether the job will start
+// again.
 func (at *attendance) inSession(ctx context.Context, s *session) (requeued bool, err error) {
 	status, err := s.run(ctx)
 	a, name := at.a, cli.NameOfJob(at.job)

@@ -30,8 +30,8 @@ type ownStarts struct {
 }
 
 // isOurs reports whether an entry belongs to the job. It asks the scheduler only about an attempt
-// that seems to be older than the job. An attempt can seem so if the clock was set back after the
-// submission.
+// that seems to be older than the job. An attempt can seem older if the clock was set back after
+// the submission.
 func (s *ownStarts) isOurs(ctx context.Context, e logs.Entry) bool {
 	placed, err := strconv.ParseInt(e.Placed, 10, 64)
 	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {

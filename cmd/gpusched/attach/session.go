@@ -131,9 +131,9 @@ func (s *session) writer(f *os.File) io.Writer {
 // lastReports is how long a terminal may go on sending reports that nobody typed.
 const lastReports = 50 * time.Millisecond
 
-// enterRaw puts the terminal into raw mode. The result restore is a function that restores the old
-// mode. The function also drops unread input, which was meant for the job or reported by the
-// terminal, so that the shell does not get it.
+// enterRaw puts the terminal into raw mode. It returns a function that restores the old mode. That
+// function also drops unread input, which was meant for the job or reported by the terminal, so
+// that the shell does not get it.
 func enterRaw(modes *term.Modes) (restore func(), err error) {
 	in := int(os.Stdin.Fd())
 	old, err := xterm.MakeRaw(in)

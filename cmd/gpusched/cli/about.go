@@ -15,7 +15,7 @@ type About struct {
 	Jobs  Hosts        // how the command works if the ids name several machines; only for commands that take ids
 	Slurm *engines.Gap // ForSlurm, or the reason why the command does not work on Slurm
 
-	OwnInput bool // the command reads standard input; on another machine, it goes on after the input's end
+	OwnInput bool // the command reads standard input; on another machine, it continues after the input's end
 
 	Usual    bool                  // listed in 'gpusched --help'
 	Options  string                // the options in its --help, separated by blanks; "": as many as fit

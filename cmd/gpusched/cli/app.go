@@ -73,11 +73,11 @@ type Manner struct {
 	// Strict suppresses messages that the other tool does not print, since programs read the
 	// output.
 	Strict bool
-	// Only reports whether a job matches the tool's filters. It does not apply the filters by
-	// state. nil means that every job matches.
+	// This function reports whether a job matches the tool's filters. It does not apply the filters
+	// by state. nil means that every job matches.
 	Only   func(api.Job) bool
 	States []string
-	All    bool      // the function Only chooses among the jobs of all users
+	All    bool      // the filters choose among the jobs of all users
 	Keeps  bool      // the job runs a copy of its script
 	Turns  turnQueue // the tool's queue that new jobs enter; nil: none
 }
@@ -190,8 +190,8 @@ func NotFoundf(format string, args ...any) *api.Error {
 var Version, Commit string
 
 // Getenv is like os.Getenv, except that HOME is always an absolute path. If HOME is not absolute,
-// Getenv returns the home of the account, or else "/". Otherwise files of the home would be looked
-// up in the current directory, which may belong to another user.
+// Getenv returns the home of the account, or else "/". With a relative HOME, files of the home
+// would be looked up in the current directory, which may belong to another user.
 func Getenv(name string) string {
 	value := os.Getenv(name)
 	if name != "HOME" || filepath.IsAbs(value) {

@@ -59,7 +59,7 @@ func allocatedOf(g api.GPU) string {
 	return strconv.Itoa((job.WholeGPU-g.FreeMilli)*100/job.WholeGPU) + "%"
 }
 
-// inUse is the state shown for a GPU without jobs that other processes use.
+// inUse is the state shown for a GPU that other processes use although it has no jobs.
 const inUse = "in use"
 
 // gpuWord returns the state of a GPU for people. A GPU without jobs is not shown as free while

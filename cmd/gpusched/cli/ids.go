@@ -261,7 +261,7 @@ func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 }
 
 // recent returns the caller's submissions in the order of their numbers. It looks at no more than
-// maxEnded ended jobs. The result complete says whether it has found all submissions.
+// maxEnded ended jobs. The second result says whether it has found all submissions.
 func (a *App) recent(ctx context.Context, maxEnded int) (ids []job.ID, complete bool, err error) {
 	jobs, err := a.Mine(ctx, api.ListQuery{Ended: maxEnded})
 	return submissions(jobs), len(jobs) < maxEnded, err

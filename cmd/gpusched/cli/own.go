@@ -28,8 +28,8 @@ func ownSocket(getenv func(string) string, uid int) string {
 const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
 // ClientFor returns a client of the scheduler that the environment names, or else of the machine's
-// scheduler. If no path in the argument machine exists, the machine has no scheduler. In that case
-// ClientFor returns a client of the user's own scheduler, if that scheduler has a socket.
+// scheduler. The last arguments are paths. If none of them exists, the machine has no scheduler. In
+// that case ClientFor returns a client of the user's own scheduler, if that scheduler has a socket.
 func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
 	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {

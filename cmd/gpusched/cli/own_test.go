@@ -102,8 +102,8 @@ func TestAttemptsOfAUsersSystemdAreFoundByTime(t *testing.T) {
 	}
 }
 
-// For a job of a user's own scheduler, show names the systemd that runs its unit and the limits
-// that are not enforced.
+// For a job of a user's own scheduler, 'gpusched show' names the systemd that runs the job's unit,
+// and the limits that are not enforced.
 func TestShowNamesUnenforcedLimits(t *testing.T) {
 	j := api.Job{Unit: "gpujob-3.service", Manager: api.UserManager, NotEnforced: []string{"devices", "mem", "cpus", "tasks", "of a later release"}}
 	if got := NotEnforced(j); len(got) < 100 || NotEnforced(api.Job{}) != "" {

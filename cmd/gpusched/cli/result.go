@@ -39,7 +39,7 @@ func (a *App) ResultOf(j api.Job) string {
 	return string(j.State)
 }
 
-// StatusOf returns the first exit status among the jobs that is not 0.
+// StatusOf returns the exit status of the first job whose exit status is not 0.
 func StatusOf(jobs []api.Job) error {
 	for _, j := range jobs {
 		if j.Result != nil && j.Result.Code != 0 {

@@ -75,8 +75,8 @@ func parseGPUMem(word string) (int64, error) {
 	return n, err
 }
 
-// store parses a word with the function parse and stores the result in the argument target. If that
-// is a pointer, it stays nil while the option is not given.
+// store parses a word with parse and stores the value in target. If target is a pointer, it stays
+// nil while the option is not given.
 func store[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
 	v, err := parse(word)
 	if err != nil {

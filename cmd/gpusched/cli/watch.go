@@ -44,7 +44,7 @@ func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func(
 	return a.watch(ctx, f.Interval, show)
 }
 
-// watch repeatedly draws the output of the function show, until ctx is done. Then it restores the
+// watch repeatedly calls a function and draws its output, until ctx is done. Then it restores the
 // terminal.
 func (a *App) watch(ctx context.Context, every time.Duration, show func() error) error {
 	resized := make(chan os.Signal, 1)
@@ -107,7 +107,7 @@ func (w *repeater) title(a *App) string {
 	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.downSince.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
-// capture returns the output of the function show, including stderr, which would otherwise spoil
+// capture calls a function and returns its output, including stderr, which would otherwise spoil
 // the screen.
 func (a *App) capture(show func() error) (string, error) {
 	var text bytes.Buffer

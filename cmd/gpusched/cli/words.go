@@ -18,8 +18,8 @@ var errUnclosed = errors.New("a quotation mark is not closed")
 // '…' and "…" keep blanks, and \ escapes a character. A word that begins with # starts a comment.
 func SplitWords(line string) (list []string, err error) { return SplitEscaped(line, "\"\\$`") }
 
-// SplitEscaped is like SplitWords, but the argument escaped lists the characters that a backslash
-// escapes inside double quotes. If escaped is "", a backslash escapes every character, as in Slurm.
+// SplitEscaped is like SplitWords, but the caller lists the characters that a backslash escapes
+// inside double quotes. If the list is "", a backslash escapes every character, as in Slurm.
 func SplitEscaped(line, escaped string) (list []string, err error) {
 	escapes := func(c byte) bool { return escaped == "" || strings.IndexByte(escaped, c) >= 0 }
 	var word []byte

@@ -30,12 +30,12 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	return runWords(ctx, &here, t.Words)
 }
 
-// endWithCaller ends this process when the gpusched that asked has ended. Jobs go on.
+// endWithCaller ends this process when the gpusched that sent the command has ended. Jobs continue.
 func endWithCaller() { os.Exit(cli.StatusInterrupted) }
 
 // answerFor returns a hidden command that runs another machine's command line here. The hidden
-// command uses that machine's terminal or input. If the argument labelled is true, each output line
-// begins with the job's name.
+// command uses that machine's terminal or input. The argument says whether each output line begins
+// with the job's name.
 func answerFor(labelled bool) func(ctx context.Context, a *cli.App, args []string) error {
 	return func(ctx context.Context, a *cli.App, args []string) error { return answer(ctx, a, args, labelled) }
 }

@@ -19,7 +19,7 @@ func TestJobsChooseTheEngine(t *testing.T) {
 		"cancel --on slurm 4 slurm:5":                 cli.EngineSlurm,
 		"show slurm:5_1":                              cli.EngineSlurm,
 		"exec slurm:5 -- ls":                          cli.EngineSlurm,
-		"cancel slurm:4,5":                            cli.EngineSlurm, // just as a:4,5 names two jobs of a
+		"cancel slurm:4,5":                            cli.EngineSlurm, // just as a:4,5 names two jobs of machine a
 		"cancel slurm:4,slurm:5 slurm:6-8":            cli.EngineSlurm,
 		"cancel slurm:7_[1,3]":                        cli.EngineSlurm,
 		"cancel 4,slurm:5":                            "",

@@ -25,7 +25,7 @@ import (
 var onMachine = map[string]bool{"attach": true, "doctor": true, "exec": true, "jupyter": true, "mcp": true, "proxy": true, "shell": true, "top": true, "watch": true}
 
 // An example that contains one of these texts is not run. It needs another program or machine, or
-// it goes on until it is interrupted.
+// it runs until it is interrupted.
 var elsewhere = []string{"--tty", "events -f", `logs -f "$id"`, "slurm", "ssh ", "systemctl enable", "screen -r", "journalctl "}
 
 // TestExamplesRun runs the examples of each command's page in a shell. The server knows the jobs

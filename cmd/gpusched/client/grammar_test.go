@@ -32,7 +32,7 @@ func model(t *testing.T) *kong.Application {
 
 var bracketed = regexp.MustCompile(`\[[a-z]+\]`)
 
-// Every text file belongs to a command. Otherwise its name is wrong.
+// Every text file belongs to a command. A file that belongs to none has a wrong name.
 func TestEveryTextBelongsToACommand(t *testing.T) {
 	files, err := filepath.Glob("../manual/text/*.txt")
 	if err != nil || len(files) < 20 {
@@ -212,8 +212,8 @@ func TestHabitsLeadToCommands(t *testing.T) {
 	}
 }
 
-// Options of other tools' history commands lead to options of gpusched's history. The command
-// report has flags that history lacks.
+// Options of other tools' history commands lead to options of gpusched's history. 'gpusched report'
+// has flags that 'gpusched history' does not have.
 func TestHabitsOfHistoryAndReport(t *testing.T) {
 	history, report := parse.ChildNamed(model(t).Node, "history"), parse.ChildNamed(model(t).Node, "report")
 	for _, habit := range manual.OptionsOfPast.List() {
@@ -238,7 +238,8 @@ func TestHabitsLeadToOptions(t *testing.T) {
 		if of != "" && !slices.Contains(manual.OtherOptions, of) {
 			t.Errorf("the manual does not have what other tools call the options of %s", n.Name)
 		}
-		// history and report share a table (see above); run and shell lack some of submit's options
+		// history and report share a table (see above); run and shell do not have all options of
+		// submit
 		if of != "" && of != manual.OptionsOfPast && (of != manual.OptionsOfNewJobs || n.Name == "submit") {
 			leadToOptions(t, n, of)
 		}

@@ -74,7 +74,7 @@ func newMoveRig(t *testing.T) *moveRig {
 	return r
 }
 
-// add adds a waiting job. The argument dependsOn lists the jobs that it depends on.
+// add adds a waiting job that depends on the jobs in the last arguments.
 func (r *moveRig) add(id job.ID, uid int, dependsOn ...job.ID) *job.JobView {
 	v := job.JobView{Job: job.Job{ID: id, Owner: job.Owner{UID: uid, User: map[bool]string{true: "me", false: "bob"}[uid == os.Getuid()]},
 		Label: job.Label{Name: "n"}, State: job.Queued, SubmittedAt: time.Unix(1_700_000_000, 0)}}

@@ -63,7 +63,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	}))
 }
 
-// flush writes out buffered output. It returns the argument code, or another status if the write
+// flush writes out buffered output. It returns the given status, or another status if the write
 // fails.
 func flush(a *cli.App, code int) int {
 	if err := a.Out.W.Flush(); err != nil && code == 0 {

@@ -76,7 +76,7 @@ func TestAnInterruptedFileSaysWhatIsQueued(t *testing.T) {
 	}
 }
 
-// submit -q asks for no forecast, since it prints only the job's number.
+// 'gpusched submit -q' asks for no forecast, since it prints only the job's number.
 func TestAQuietSubmitAsksForNoForecast(t *testing.T) {
 	for form, brief := range map[string]bool{"-q": true, "": false, "--json": false, "-q --json": false} {
 		var asked []string

@@ -6,8 +6,8 @@
 // inside the job as exec would, for this one connection: standard input and output are the
 // connection. Everything runs as the user.
 //
-// For jupyter, a program of ours in the job runs Jupyter, tells the user its port and its token by a
-// file, and ends it when it is not used.
+// For jupyter, a program of ours in the job runs Jupyter. It passes the port and the token of
+// Jupyter to the user in a file, and ends Jupyter when nobody uses it.
 //
 // Invariants, cited by tests:
 //
@@ -15,5 +15,6 @@
 //  2. The host key is used only if nobody but the user and root can read or replace it.
 //  3. Proxies that start at the same time queue one job.
 //  4. A job for which nobody waits any more does not stay: it is cancelled or ends by itself.
-//  5. Other users never learn the token of a notebook, and without it get nothing from the notebook.
+//  5. Other users never learn the token of a notebook, and without it get nothing from the
+//     notebook.
 package editor

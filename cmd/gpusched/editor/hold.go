@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// HoldCommand is a hidden command. The jobs that proxy queues run it. Its argument is the time
-// after which an unused job ends.
+// HoldCommand is a hidden command. The jobs that 'gpusched proxy' queues run it. Its argument is
+// the time after which an unused job ends.
 const HoldCommand = "hold-for-ssh"
 
 const (
 	// comeTime is how long a job waits for its first connection.
 	comeTime = 5 * time.Minute
 	lookTime = 20 * time.Second
-	// busyShare is the part of a CPU that a job without GPUs uses while it is in use.
+	// A job without GPUs counts as in use if it uses more than busyShare of a CPU.
 	busyShare = 0.1
 )
 
@@ -80,8 +80,8 @@ func (p *presence) last(ctx context.Context, a *cli.App, group string, connected
 	}
 }
 
-// over reports whether the job is to end. The argument unused is the time for which its GPUs have
-// not been used.
+// over reports whether the job is to end. The last argument is the time for which the job's GPUs
+// have not been used.
 func (p *presence) over(now time.Time, connected bool, unused time.Duration) bool {
 	if connected {
 		p.came, p.since = true, now
@@ -99,7 +99,7 @@ func (p *presence) why() string {
 	return fmt.Sprintf("nobody was connected and no GPU was used for %s, so the job ends", term.Age(p.idle))
 }
 
-// forever is the time for which a job without GPUs has not used any.
+// forever is the idle time of a job that has no GPUs and is not busy.
 const forever = 1<<63 - 1
 
 // unused returns the time for which the job has not used any of its GPUs. A job without GPUs is in

@@ -65,7 +65,8 @@ func (c *JupyterCmd) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// programs returns the programs of which the first that is installed is run, and their arguments.
+// programs returns the programs that can serve the notebook, and their arguments. The first program
+// that is installed runs.
 func (c *JupyterCmd) programs(a *cli.App) (programs, args []string) {
 	args = a.Words[len(a.Words)-len(c.Command):]
 	if len(args) > 0 && args[0] == "--" {
@@ -77,7 +78,7 @@ func (c *JupyterCmd) programs(a *cli.App) (programs, args []string) {
 	return []string{"jupyter-lab", "jupyter-notebook"}, args
 }
 
-// installed returns an error if none of the programs is in the job's PATH, as far as that is known.
+// installed returns an error if it is certain that none of the programs is in the job's PATH.
 func installed(a *cli.App, programs []string, req api.SubmitRequest) error {
 	env := jobenv.SearchPath(req)
 	if env == nil || slices.ContainsFunc(programs, func(p string) bool { return jobenv.InPath(a, p, env) }) {
@@ -125,7 +126,7 @@ func (c *JupyterCmd) untilServed(ctx context.Context, a *cli.App, j api.Job) (ap
 	}
 }
 
-// lookAtServer is the time between two looks for the address of a server that starts.
+// lookAtServer is the time between two checks whether a starting server has an address.
 const lookAtServer = 200 * time.Millisecond
 
 // sayWaiting tells the user every ten seconds that the server has not answered yet.

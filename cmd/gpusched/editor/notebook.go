@@ -25,22 +25,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// NotebookCommand is a hidden command: what a job runs that jupyter has queued. Its arguments are
-// those of notebookArgv.
+// NotebookCommand is a hidden command. The jobs that 'gpusched jupyter' queues run it. notebookArgv
+// returns it with its arguments.
 const NotebookCommand = "keep-notebook"
 
 // loopback is the address of the server. Other users of the machine can connect to it as well.
 const loopback = "127.0.0.1"
 
-// An address is what the user of a notebook has to know. A file that only the user can read has it.
+// An address is what a user must know to open a notebook. It is in a file that only this user can
+// read.
 type address struct {
 	Port  int
 	Asked int // the port that the user asked for; 0: none
 	Token string
 }
 
-// notebookArgv returns the command of a job that jupyter queues. dir is the directory of the file
-// with the address.
+// notebookArgv returns the command of a job that 'gpusched jupyter' queues. The argument dir is the
+// directory of the file with the address.
 func notebookArgv(self string, idle time.Duration, port int, dir string, programs, args []string) []string {
 	own := []string{self, NotebookCommand, idle.String(), strconv.Itoa(port), dir, strings.Join(programs, ",")}
 	return append(own, args...)
@@ -105,8 +106,9 @@ func Notebook(ctx context.Context, a *cli.App, args []string) error {
 	return n.run(ctx, idle, program, args[4:])
 }
 
-// holdPort takes a port of the loopback interface, or a free one if the port is 0. As long as held
-// is open and nobody listens, no other program is given the port by chance.
+// holdPort reserves a port of the loopback interface, or any free port if the argument is 0. While
+// the returned file is open and nobody listens on the port, no other program gets the port by
+// chance.
 func holdPort(port int) (held *os.File, got int, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -169,7 +171,8 @@ func (n *notebook) run(ctx context.Context, idle time.Duration, program string, 
 	return err
 }
 
-// keep returns once the job is to end. As soon as the server answers, keep writes its address.
+// keep writes the address of the server as soon as the server answers. It returns when the job must
+// end.
 func (n *notebook) keep(ctx context.Context, idle time.Duration) error {
 	for !slices.Equal(ownersOf(n.at.Port, stateListen), []int{n.a.UID}) {
 		select {
@@ -216,7 +219,7 @@ func (n *notebook) inUse(ctx context.Context) bool {
 	var kernels []struct {
 		State string `json:"execution_state"`
 	}
-	_ = json.Unmarshal(text, &kernels) // a server that does not say has none that computes
+	_ = json.Unmarshal(text, &kernels) // without a list of kernels, none counts as computing
 	for _, k := range kernels {
 		if k.State == "busy" {
 			return true
@@ -236,7 +239,7 @@ func (n *notebook) ask(ctx context.Context, token string) (status int, text []by
 	if token != "" {
 		req.Header.Set("Authorization", "token "+token)
 	}
-	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req) // not by a proxy, and no redirection
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req) // without a proxy or a redirection
 	if err != nil {
 		return 0, nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// TestMain lets the test program be a server as Jupyter is one.
+// TestMain lets the test program run as a server that imitates Jupyter.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("TEST_JUPYTER"); mode != "" {
 		fmt.Fprintln(os.Stderr, serveAsJupyter(mode))
@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveAsJupyter serves the kernels to everybody with the token, or in the mode open to everybody.
+// serveAsJupyter serves the kernels to clients that have the token. In the mode "open", it serves
+// them to all clients.
 func serveAsJupyter(mode string) error {
 	flags := flag.NewFlagSet("jupyter-lab", flag.ExitOnError)
 	flags.Bool("no-browser", false, "")
@@ -44,8 +45,8 @@ func serveAsJupyter(mode string) error {
 	}))
 }
 
-// startNotebook runs a notebook whose server has the given mode. The notebook may be unused for a
-// second. The result end has what run returns.
+// startNotebook runs a notebook whose server has the given mode. The notebook ends after a second
+// without use. The returned channel gets the result of run.
 func startNotebook(t *testing.T, mode string) (n *notebook, out *bytes.Buffer, end <-chan error) {
 	t.Helper()
 	held, port, err := holdPort(0)
@@ -75,8 +76,9 @@ func startNotebook(t *testing.T, mode string) (n *notebook, out *bytes.Buffer, e
 	return n, out, over
 }
 
-// Only the user finds the address of a notebook, and only while the user's own server listens
-// there (invariant 5). The token is on no command line. Without use the server ends, and the address is gone.
+// Only the user finds the address of a notebook, and only while the user's own server listens there
+// (invariant 5). The token is on no command line. When the server has been unused for long enough,
+// it ends, and the address is gone.
 func TestNotebook(t *testing.T) {
 	n, out, end := startNotebook(t, "idle")
 	var at address

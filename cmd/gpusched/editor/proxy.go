@@ -29,8 +29,8 @@ const (
 	usualIdle = 30 * time.Minute
 )
 
-// stayTime is how long a queued job stays in the queue after the last proxy that waited for it has
-// lost its client. An editor that gave up and tries again then finds its place in the queue.
+// stayTime is how long a queued job stays in the queue after its last waiting proxy has lost its
+// client. An editor that gave up and tries again then finds its place in the queue.
 const stayTime = time.Minute
 
 // holder describes the job that is queued if there is none to enter.
@@ -50,7 +50,7 @@ func (*ProxyCmd) About() cli.About {
 	}
 }
 
-// usedOptions lists the options in the help of both commands.
+// usedOptions lists the options in the help of ssh-config and of proxy.
 const usedOptions = "name gpus gpu-mem mem time conda idle"
 
 var notForSlurm = cli.NotForSlurm("ssh enters only jobs of this machine's own scheduler",
@@ -86,7 +86,8 @@ func (c *ProxyCmd) Run(ctx context.Context, a *cli.App) error {
 const thenContainers = "run containers in the job once you are there, such as with 'apptainer exec --nv'"
 
 // complete fills in the defaults, and refuses what makes no sense for the job that is queued. The
-// arguments there and inImage say how to get a job of another machine, and one in a container.
+// last two arguments are advice: how to get a job of another machine, and how to get a job in a
+// container.
 func (c *holder) complete(a *cli.App, name, there, inImage string) error {
 	c.Label.Name, c.Idle = cmp.Or(c.Label.Name, name), cmp.Or(c.Idle, usualIdle)
 	switch {
@@ -139,8 +140,9 @@ func ended(a *cli.App, j api.Job) error {
 		"job %s has ended: %s", name, a.ResultOf(j))
 }
 
-// find returns the user's job of this name that has started, or will start first. If there is none,
-// the job's ID is 0. The result latest is the newest job of this name, ended or not.
+// find returns the user's job of this name that has started or, if none has, the one that will
+// start first. If there is no such job, the ID of the result is 0. The second result is the newest
+// job of this name, ended or not.
 func (c *holder) find(ctx context.Context, a *cli.App) (found api.Job, latest job.ID, err error) {
 	list, err := api.List(ctx, a.Client, api.ListQuery{UID: &a.UID, Name: c.Label.Name, Ended: 1})
 	order := []job.State{job.Running, job.Starting, job.Queued}

@@ -19,8 +19,8 @@ import (
 // are one connection of ssh.
 const ServeCommand = "serve-ssh"
 
-// Serve runs an sshd for one connection. The settings are in memory that this process holds, since
-// they have the job's environment, which nobody else may read.
+// Serve runs an sshd for one connection. The settings are kept in the memory of this process, since
+// they contain the job's environment, which nobody else may read.
 func Serve(ctx context.Context, a *cli.App, _ []string) error {
 	path, err := sshd()
 	if err != nil {
@@ -49,7 +49,7 @@ func Serve(ctx context.Context, a *cli.App, _ []string) error {
 	return err
 }
 
-// ready returns an error if no sshd can run in a job, before a job is queued for it.
+// ready returns an error if no sshd can run in a job. It is called before a job is queued.
 func ready(ctx context.Context, a *cli.App) error {
 	_, err := sshd()
 	if err == nil {
@@ -70,7 +70,7 @@ func sshd() (string, error) {
 }
 
 // settings returns the sshd_config for a job. Only keys of the user's own authorized_keys are
-// accepted. sshd drops the environment, so SetEnv has the job's.
+// accepted. sshd drops its environment, so SetEnv sets the variables of the job.
 func settings(key string, environ []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "HostKey \"%s\"\n", key)

@@ -16,8 +16,8 @@ import (
 
 // Slurm has the functions that only gpusched-slurm has.
 type Slurm struct {
-	// New returns the Slurm that the environment selects. It runs nothing. Each job number gets the
-	// prefix names, as in slurm:12; the prefix may be "". The function note is called for each
+	// New returns the Slurm that the environment selects. It runs nothing. The argument names is a
+	// prefix for each job number, as in slurm:12; it may be "". The engine calls note for each
 	// request that has a different meaning on Slurm.
 	New func(environ []string, uid int, names string, note func(string)) Other
 
@@ -26,7 +26,7 @@ type Slurm struct {
 	Manual func() (options, reasons []manual.Entry)
 
 	// Migrate moves waiting jobs to Slurm. If some jobs could not be moved, Migrate prints the
-	// errors, and the result stays is the error code of the first of these jobs.
+	// errors, and the first result is the error code of the first of these jobs.
 	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
 	// Export writes the configuration for a Slurm that is set up like this machine.
 	Export func(ctx context.Context, s Shell, e Export) error

@@ -113,7 +113,7 @@ func flagsFor(bytes, size int64) string {
 	return fmt.Sprintf("-g %g --gpu-mem %s", share, whole(bytes))
 }
 
-// modelConfig is the content of config.json, of a text model or of a model's text part.
+// modelConfig is the content of config.json, for a text model or for the text part of a model.
 type modelConfig struct {
 	Layers   float64 `json:"num_hidden_layers"`
 	Heads    float64 `json:"num_attention_heads"`

@@ -89,8 +89,8 @@ func appendLine(name, line string) (int, error) {
 	return number + 1, err
 }
 
-// countLines counts the newlines of a text. The result unfinished is true if the text does not end
-// with a newline.
+// countLines counts the newlines of a text. The second result is true if the text does not end with
+// a newline.
 func countLines(f io.Reader) (n int, unfinished bool, err error) {
 	part := make([]byte, 1<<16)
 	for {

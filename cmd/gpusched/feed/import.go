@@ -283,8 +283,8 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 }
 
 // jobsByKey returns a function that finds jobs by key. An earlier run may have been interrupted
-// before it recorded a job in the ledger. The function finds such jobs if the engine itself does
-// not.
+// before it recorded a job in the ledger. A gpusched scheduler finds such jobs itself. For another
+// engine, the function finds them.
 func (q *fileQueue) jobsByKey(ctx context.Context) (func(key string) job.ID, error) {
 	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)

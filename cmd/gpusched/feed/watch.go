@@ -36,8 +36,8 @@ func (*WatchCmd) About() cli.About {
 	}
 }
 
-// The time shortly is the delay between a change and the reading of the file. The time openTime is
-// the delay after which a last line without a line end counts as complete.
+// shortly is the delay between a change and the reading of the file. After the delay openTime, a
+// last line without a line end counts as complete.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second

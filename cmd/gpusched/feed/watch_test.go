@@ -325,7 +325,7 @@ func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 	}
 }
 
-// The watch goes on, whatever replaces the file.
+// The watch continues, whatever replaces the file.
 func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 	w := newWatching(t)
 	x := w.newWatcher()

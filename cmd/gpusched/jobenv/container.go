@@ -27,7 +27,7 @@ type ContainerOptions struct {
 // ImageAnswers has what was found out about images, so that many jobs with the same image ask once.
 type ImageAnswers map[string]contract.Container
 
-// Share makes the options use answers, and add theirs.
+// Share gives answers to the options. The options use these answers and add their own.
 func (o *ContainerOptions) Share(answers ImageAnswers) { o.answers = answers }
 
 // IsContainer reports whether the options ask for a container.
@@ -81,7 +81,7 @@ func (o *ContainerOptions) Container(ctx context.Context, a *cli.App, j Containe
 	return c, nil
 }
 
-// ContainerWords encodes a container as words. No container gives no words.
+// ContainerWords encodes a container as words. If the job has no container, there are no words.
 func ContainerWords(c contract.Container) []string {
 	if c.IsZero() {
 		return nil
@@ -93,8 +93,9 @@ func ContainerWords(c contract.Container) []string {
 	return append(words, c.Args...)
 }
 
-// ImageEnviron returns the environment that is sent with a job in a container. The image has its
-// own, so only the language and time zone of the submitter are added to the variables of --set-env.
+// ImageEnviron returns the environment that is sent with a job in a container. The image has an
+// environment of its own, so only the language and time zone of the submitter are added to the
+// variables of --set-env.
 func ImageEnviron(set, environ []string) []string {
 	var env []string
 	for _, entry := range environ {
@@ -172,7 +173,8 @@ func (at *host) engine(allowed []contract.Engine, c *contract.Container) (contra
 		"%s installed on this machine (--image)", notAny(suits))
 }
 
-// mayNotUseDocker reports whether the user lacks the right to use Docker, which its group has.
+// mayNotUseDocker reports whether the user lacks the right to use Docker. Members of Docker's group
+// have that right.
 func (at *host) mayNotUseDocker() bool {
 	const toWrite = 2
 	return syscall.Access(filepath.Join("/", at.Root, "/var/run/docker.sock"), toWrite) == syscall.EACCES
@@ -260,7 +262,8 @@ func title(e contract.Engine) string {
 
 func names(list []contract.Engine) string { return cli.Joined(list, " and ", title) }
 
-// notAny says that no engine is, as in "Podman is not" or "neither Podman nor Docker is".
+// notAny returns the subject and verb of a sentence that denies something about all engines in a
+// list: "Podman is not" or "neither Podman nor Docker is".
 func notAny(list []contract.Engine) string {
 	if len(list) == 1 {
 		return title(list[0]) + " is not"

@@ -32,7 +32,7 @@ func (s *site) Get(_ context.Context, _ *api.Route, _ string, _, out any) error 
 	return nil
 }
 
-// Scripts that stand for engines. Each answers as its engine would with the image 'here'.
+// These scripts imitate engines. The only image that each of them has is 'here'.
 const (
 	fakePodman = `#!/bin/sh
 case "$1 $2" in
@@ -126,7 +126,8 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// Without CDI, Docker brings no libraries of the driver. The submitter is told.
+// Without CDI, Docker brings no libraries of the driver into a container. A message tells the
+// submitter.
 func TestDockerWithoutCDI(t *testing.T) {
 	for _, gpus := range []bool{true, false} {
 		a, dir, said := machine(t, &site{engines: []contract.Engine{contract.Docker}})
@@ -168,7 +169,7 @@ func TestContainerRefused(t *testing.T) {
 		engines []contract.Engine
 		options ContainerOptions
 		change  func(dir string) error
-		want    string // the message and the hint begin with these, with a | between them
+		want    string // beginnings of the message and of the hint, with a | between them
 	}{
 		"no image":          {podman, ContainerOptions{Mount: []string{"data"}}, nil, "--mount, --image-arg and --image-user are about an image, and none is named|name it"},
 		"no engine allowed": {nil, ContainerOptions{Image: "here"}, nil, "this site does not run images|containers.engines"},
@@ -228,7 +229,7 @@ func TestNoContainer(t *testing.T) {
 	}
 }
 
-// A short name that an alias or a list of registries resolves is pulled by the job.
+// If an alias or a list of registries resolves a short name, the job pulls the image.
 func TestShortNames(t *testing.T) {
 	for name, change := range map[string]func(dir string) error{
 		"alias": func(dir string) error {

@@ -39,8 +39,8 @@ func (at *host) ask(ctx context.Context, words ...string) (out []byte, fault str
 	return out, strings.TrimPrefix(lines[len(lines)-1], "Error: "), err
 }
 
-// hasImage runs a command of an engine that succeeds if an image is there. Any other failure than
-// the usual one is the engine's own.
+// hasImage runs a command of an engine. The command succeeds if the engine has an image, and exits
+// with 1 if the engine does not have it. Any other failure is an error of the engine.
 func (at *host) hasImage(ctx context.Context, words ...string) (bool, error) {
 	_, fault, err := at.ask(ctx, words...)
 	var exit *exec.ExitError
@@ -109,7 +109,8 @@ func (at *host) podmanReady(ctx context.Context) (info podmanInfo, err error) {
 	return info, nil
 }
 
-// checkSubordinates returns an error if the user can't have the ids that an image's files have.
+// checkSubordinates returns an error if the user has no subordinate ids, which the files of an
+// image need.
 func (at *host) checkSubordinates() error {
 	if at.UID == 0 {
 		return nil
@@ -121,7 +122,7 @@ func (at *host) checkSubordinates() error {
 		}
 	}
 	if text, _ := ReadAtMost(filepath.Join("/", at.Root, "/etc/nsswitch.conf"), 1<<20); strings.Contains(string(text), "\nsubid:") {
-		return nil // a directory has them
+		return nil // a directory service assigns them
 	}
 	user := at.CallerName()
 	for _, name := range []string{"/etc/subuid", "/etc/subgid"} {
@@ -229,8 +230,8 @@ func (at *host) state(ctx context.Context, e contract.Engine) (detail string, fa
 	return works, fault
 }
 
-// checkRunc returns an error if systemd takes GPUs away from Docker's containers. It happens with
-// versions 1.1.3 to 1.1.6 of runc.
+// checkRunc returns an error if systemd takes GPUs away from Docker's containers. Versions 1.1.3 to
+// 1.1.6 of runc cause this.
 func (at *host) checkRunc(ctx context.Context) error {
 	if at.inPath("runc") == "" {
 		return nil
@@ -281,7 +282,8 @@ func (at *host) dockerReady(ctx context.Context) (info dockerInfo, err error) {
 	return info, nil
 }
 
-// readsCDI reports whether Docker reads CDI files and one has the GPUs.
+// readsCDI reports whether Docker reads CDI files and whether one of these files describes the
+// GPUs.
 func (info *dockerInfo) readsCDI(root string) bool { return len(info.CDISpecDirs) > 0 && hasCDI(root) }
 
 // checkLibraries returns an error if Docker brings no libraries of the driver into a container that

@@ -47,8 +47,8 @@ var ownVariables = []string{
 	"WATCHDOG_PID", "WATCHDOG_USEC", "_", contract.TasksVariable, slurm.BindVariable, slurm.PerTaskVariable,
 }
 
-// Environ returns the environment that is sent with the job. In mode inherit it begins with the
-// caller's environment. The variables of --set-env follow.
+// Environ returns the environment that is sent with the job. If the mode is contract.EnvInherit,
+// the result begins with the caller's environment. The variables of --set-env follow.
 func Environ(mode contract.EnvMode, set, environ []string) []string {
 	var env []string
 	if mode == contract.EnvInherit {

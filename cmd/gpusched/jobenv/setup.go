@@ -32,7 +32,7 @@ type Surroundings struct {
 }
 
 // SetUp finds what the options name. If something is missing, the error lists what exists. The
-// result vars has the variables of the conda environment.
+// second result has the variables of the conda environment.
 func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Setup, vars []string, err error) {
 	at := Surroundings{dir, a.Getenv, force}
 	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}

@@ -31,7 +31,7 @@ type follower struct {
 
 	jobsMu   sync.Mutex // guards the fields below
 	jobs     map[string]api.Job
-	changed  chan struct{} // closed and replaced whenever the field jobs changes
+	changed  chan struct{} // closed and replaced at each change of the stored jobs
 	saidLate bool          // the user has been told that jobs wait for a slot
 	failed   error         // the first error that occurred
 }
@@ -83,7 +83,7 @@ func (f *follower) pause(ctx context.Context) {
 	Pause(ctx, followPoll)
 }
 
-// listJobs lists the jobs, with tasks in place of arrays. The result running says whether any job
+// listJobs lists the jobs, with tasks in place of arrays. The second result says whether any job
 // has not ended.
 func (f *follower) listJobs(ctx context.Context, ended int) (list []api.Job, running bool, err error) {
 	ids := cli.Joined(f.named, ",", cli.NameOfJob)
@@ -252,8 +252,8 @@ func (f *follower) allPrinted(j api.Job, printed int) bool {
 	return f.Attempt > 0 && printed > 0 || j.State.Terminal() && printed >= j.Attempt
 }
 
-// remaining returns the attempts that must still be printed. Their numbers are higher than the
-// argument printed.
+// remaining returns the attempts that must still be printed. The second argument is the number of
+// the last attempt that was printed.
 func (f *follower) remaining(reply api.JobReply, printed int) ([]api.Attempt, error) {
 	if printed > 0 || f.Attended { // run and submit --wait show every attempt
 		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= printed }), nil
@@ -261,8 +261,8 @@ func (f *follower) remaining(reply api.JobReply, printed int) ([]api.Attempt, er
 	return f.attempts(reply)
 }
 
-// awaitStart waits until an attempt with a higher number than the argument printed has started, or
-// until the job has ended.
+// awaitStart waits until an attempt has started that comes after the last printed one, or until the
+// job has ended. The last argument is the number of the last printed attempt.
 func (f *follower) awaitStart(ctx context.Context, name string, printed int) error {
 	ready := func(j api.Job) bool {
 		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > printed
@@ -280,7 +280,7 @@ func (f *follower) awaitStart(ctx context.Context, name string, printed int) err
 	return err
 }
 
-// takeSlot waits for a slot. The caller frees the slot by receiving from the channel slots.
+// takeSlot waits for a slot. The caller frees the slot by receiving from f.slots.
 func (f *follower) takeSlot(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}:

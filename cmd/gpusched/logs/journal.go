@@ -260,8 +260,8 @@ func Unseen(a *cli.App, j api.Job) string {
 	return text
 }
 
-// nothingPrinted explains why the journal has no output of an attempt. If the argument whole is
-// true, the journal is up to date.
+// nothingPrinted explains why the journal has no output of an attempt. The last argument says
+// whether the journal is up to date.
 func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
 	text := "printed nothing"
 	if at.EndedAt.IsZero() {

@@ -37,7 +37,7 @@ const (
 	LastAttempt cli.WhichAttempt = 0
 )
 
-// Run prints the output so far. With -f it goes on until the jobs have ended.
+// Run prints the output so far. With -f it continues until the jobs have ended.
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if done, err := c.byEngine(ctx, a); done {
 		return err

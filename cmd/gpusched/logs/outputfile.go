@@ -226,8 +226,8 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// copyUntil prints a job's file while the file grows. The argument ended is a channel that is
-// closed when the job has ended.
+// copyUntil prints a job's file while the file grows. The last argument is a channel that is closed
+// when the job has ended.
 func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, ended <-chan error) error {
 	var f *os.File
 	var last time.Time

@@ -20,9 +20,9 @@ type Printer struct {
 	*Cmd
 	*cli.App
 	Path string
-	Many bool // several jobs may be printed, so each line begins with its job
-	// Attended is set by run and submit --wait, which report the job's states themselves. Then only
-	// the output is printed.
+	Many bool // several jobs may be printed, so each line begins with the name of its job
+	// The commands that report the job's states themselves, such as 'gpusched run', set Attended.
+	// Then only the output is printed.
 	Attended bool
 
 	mu sync.Mutex // guards the output

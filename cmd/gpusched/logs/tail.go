@@ -117,7 +117,7 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 // attemptMark is the beginning of the line that announces an attempt in a log.
 var attemptMark = []byte("\ngpusched: attempt ")
 
-// beforeNextAttempt returns the text before the job's next attempt. The result found says whether
+// beforeNextAttempt returns the text before the job's next attempt. The second result says whether
 // the text contains a next attempt.
 func beforeNextAttempt(text []byte, name string) (own []byte, found bool) {
 	before, _, found := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
@@ -155,10 +155,10 @@ func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	return n > 0, err
 }
 
-// followLog prints a log while it grows. It stops when the channel in the argument ended is closed;
-// by then, the log has all output. It also stops when the job's next attempt writes to the same
-// file. The scheduler's messages to the job are only in the journal, so followLog prints them from
-// there.
+// followLog prints a log while it grows. When the job has ended and the log has all output, the
+// caller closes the last argument, a channel, and followLog stops. It also stops when the job's
+// next attempt writes to the same file. The scheduler's messages to the job are only in the
+// journal, so followLog prints them from there.
 func (f *follower) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, ended <-chan struct{},
 ) (bool, error) {
@@ -200,7 +200,7 @@ func (f *follower) followLog(
 }
 
 // copyNew copies text that was added to a log. If the attempt's start is in the text, copyNew
-// begins there. It ends at the job's next attempt. The result found says whether there is a next
+// begins there. It ends at the job's next attempt. The second result says whether there is a next
 // attempt.
 func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, found bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))

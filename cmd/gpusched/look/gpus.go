@@ -51,8 +51,8 @@ func (c *GPUsCmd) show(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// gpusAnswer is the JSON document of gpus. If there are reservations, it also lists the jobs that
-// have GPUs.
+// gpusAnswer is the JSON document of 'gpusched gpus'. If there are reservations, it also lists the
+// jobs that have GPUs.
 type gpusAnswer struct {
 	api.GPUsReply
 	Jobs []api.Job `json:"jobs,omitempty"`

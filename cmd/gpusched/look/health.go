@@ -160,8 +160,8 @@ func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
 	writeNext(a.Out, "what you may want", reply.Checks, needsNothing)
 }
 
-// writeNext prints a title and the advice of the checks for which the function selected returns
-// true. It prints the same advice only once.
+// writeNext prints a title and the advice of the checks that its last argument selects. It prints
+// the same advice only once.
 func writeNext(t *term.Terminal, title string, checks []job.Check, selected func(job.Check) bool) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !selected(c) })
 	for i, c := range checks {

@@ -108,7 +108,7 @@ func (c *ListCmd) show(ctx context.Context, a *cli.App, q api.ListQuery) error {
 	return table.Show(a, c.OutputFlags)
 }
 
-// listAnswer is the JSON document of list.
+// listAnswer is the JSON document of 'gpusched list'.
 type listAnswer struct {
 	api.ListReply
 	Params   []string    `json:"params,omitempty"` // names of the parameters of the tasks
@@ -263,7 +263,7 @@ func (c *ListCmd) wantsEnded() bool {
 func (c *ListCmd) groupsTasks() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
 
 // cutEnded removes ended jobs that were requested but are not shown. It reports whether there are
-// more ended jobs. The argument listed is the number of ended jobs in the reply.
+// more ended jobs. The last argument is the number of ended jobs in the reply.
 func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, listed int) bool {
 	if !c.IsTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
 		return false
@@ -298,8 +298,8 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 	case c.IsTable() && !a.Documents():
 		q.Reasons = api.ReasonCodes
 	}
-	// Otherwise more than names is needed: tasks follow their named arrays, and jobs of several
-	// machines are sorted by state.
+	// Names alone are not enough if jobs are named, since tasks follow their arrays, or if several
+	// machines answer, since their jobs are sorted by state.
 	q.Names = c.Form() == "ids" && len(c.IDs) == 0 && c.Sort == "" && !a.Documents()
 	if err := c.Choose(a, &q); err != nil {
 		return q, err

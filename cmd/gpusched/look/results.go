@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shownGroups is the largest number of kinds of results on a terminal, so that an array fits.
+// shownGroups is the largest number of kinds of results that a terminal shows for an array, so that
+// the output fits.
 const shownGroups = 8
 
 // writeResults prints one line for each kind of result that tasks of an array have. The line lists

@@ -28,7 +28,7 @@ func showShort(ctx context.Context, a *cli.App) error {
 		return nil
 	}
 	var own api.ListReply
-	if a.UID != 0 { // messages of the day are made as root, whose jobs are nobody else's
+	if a.UID != 0 { // the message of the day is made as root, but is not about root's jobs
 		q := api.ListQuery{UID: &a.UID, Waiting: mostAwaited, Reasons: api.ReasonCodes} // with the expected starts
 		if own, err = api.List(ctx, a.Client, q); err != nil {
 			return nil

@@ -267,7 +267,7 @@ func withLine(p *api.Private) string {
 	return strings.Join(parts, ", ")
 }
 
-// imageLine names the image of a job's container, its engine and the options for that.
+// imageLine names the image of a job's container, its engine and the options for the engine.
 func imageLine(c *contract.Container) string {
 	if c.IsZero() {
 		return ""
@@ -278,7 +278,8 @@ func imageLine(c *contract.Container) string {
 	return c.Image + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// mountLine names the source of a mount, and its place in the image if that is another one.
+// mountLine names the source of a mount. If the mount has another place in the image, it names that
+// place, too.
 func mountLine(m contract.Mount) string {
 	var parts cli.Phrases
 	parts.Add(true, "%s", m.Source)

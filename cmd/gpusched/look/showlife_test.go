@@ -29,7 +29,7 @@ func TestAnEndedArrayHasNoWaitingTasks(t *testing.T) {
 	}
 }
 
-// A job that is in the queue again shows how its only attempt ended.
+// For a job that is in the queue again, 'gpusched show' says how its only attempt ended.
 func TestShowOfARequeuedJob(t *testing.T) {
 	var text bytes.Buffer
 	a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&text)}}}
@@ -40,7 +40,8 @@ func TestShowOfARequeuedJob(t *testing.T) {
 	}
 }
 
-// If a job did not request CPUs, show says how many CPUs the scheduler counts for the job.
+// If a job did not request CPUs, 'gpusched show' says how many CPUs the scheduler counts for the
+// job.
 func TestShowSaysThePromisedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
 		"1 GPU, 3 CPUs counted for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},

@@ -175,8 +175,8 @@ func styleOf(health job.Health) term.Style {
 	return term.Red
 }
 
-// fitRows returns the first rows, at most the number in the argument room. The result hidden is the
-// number of jobs in the other rows.
+// fitRows returns the first rows, as many as there is room for. The second result is the number of
+// jobs in the other rows.
 func fitRows(rows []api.Job, room int) (some []api.Job, hidden int) {
 	room = min(len(rows), room)
 	for _, j := range rows[room:] {

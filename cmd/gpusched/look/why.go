@@ -68,7 +68,7 @@ func (c *WhyCmd) show(ctx context.Context, a *cli.App) error {
 	}.Show(a, c.OutputFlags)
 }
 
-// whyAnswer is the JSON document of why.
+// whyAnswer is the JSON document of 'gpusched why'.
 type whyAnswer struct {
 	api.JobReply
 	Plan *api.PlanReply `json:"plan,omitempty"` // set for a waiting job if the plan may be drawn
@@ -157,7 +157,7 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	return lines + writeSooner(a, name, q.Sooner[:min(len(q.Sooner), maxSooner)])
 }
 
-// maxSooner is the largest number of changes that why suggests.
+// maxSooner is the largest number of changes that 'gpusched why' suggests.
 const maxSooner = 5
 
 // writeSooner prints each change, the start time that it would lead to, and the command for it. It

@@ -32,7 +32,7 @@ func TestWhyIsHarmlessOnATerminal(t *testing.T) {
 	}
 }
 
-// If tasks of an array wait again, why gives the reason of the first such task.
+// If tasks of an array wait again, 'gpusched why' gives the reason of the first such task.
 func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	reasons := []api.Reason{{Reason: job.Reason{Code: "gpu-paused", GPU: 0}, Said: job.Text("paused by root")}}
 	say := func(j api.Job) string {

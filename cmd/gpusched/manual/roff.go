@@ -21,7 +21,7 @@ func (s Source) page(name string, section int, about string) *page {
 
 func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
-// prose writes a section of paragraphs. A block that four blanks indent is an example.
+// prose writes a section of paragraphs. A block that is indented by four blanks is an example.
 func (p *page) prose(title, text string) {
 	p.section(title)
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {

@@ -3,10 +3,9 @@ package manual
 // Entry is a word and its meaning.
 type Entry struct{ Word, Text string }
 
-// The tables of gpusched(1) are in text/tables. Tests compare them with the code. The table
-// jobVariables has the environment variables that gpusched adds for a job. The table ownSettings
-// has the variables that gpusched itself reads. The table reasons has every reason for which a job
-// waits.
+// The tables of gpusched(1) are in text/tables. Tests compare them with the code. jobVariables is
+// the table of environment variables that gpusched adds for a job. ownSettings is the table of
+// variables that gpusched itself reads. reasons is the table of all reasons for which a job waits.
 
 func exitStatuses() []Entry { return splitSections("tables/exit-statuses") }
 func reasons() []Entry      { return splitSections("tables/reasons") }

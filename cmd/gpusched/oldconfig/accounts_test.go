@@ -44,8 +44,8 @@ func read(t *testing.T, toml string) config.Config {
 }
 
 // Quotas are unchanged after 'gpusched export slurm' and the conversion back. show.txt and dump.cfg
-// are output of sacctmgr 22.05. They were recorded after the accounts.sh made from exported.toml
-// had run.
+// are output of sacctmgr 22.05. They were recorded after a run of the accounts.sh that was made
+// from exported.toml.
 func TestAccountsThereAndBack(t *testing.T) {
 	first, err := os.ReadFile("testdata/accounts/exported.toml")
 	if err != nil {

@@ -44,7 +44,7 @@ func tres(text string) map[string]string {
 	return list
 }
 
-// limit parses one of Slurm's limits. If the number is negative or missing, the result bound is
+// limit parses one of Slurm's limits. If the number is negative or missing, the second result is
 // false.
 func limit(text string) (n int64, bound bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
@@ -189,7 +189,7 @@ func (t *translation) share(text string) {
 	}
 }
 
-// changedKeys returns the keys whose values are not the same in the argument base.
+// changedKeys returns the keys whose values differ from those in the other bounds.
 func (b bounds) changedKeys(base bounds) (list []string) {
 	for _, key := range quotaKeys {
 		if b.value(key) != base.value(key) {

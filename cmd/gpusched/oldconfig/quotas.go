@@ -18,8 +18,8 @@ type page struct {
 }
 
 // ConvertAccounts converts Slurm's accounts, users and QOS into quotas, shares and classes. The
-// text is output of sacctmgr (see IsAccounts). Comments in the result list what gpusched does not
-// support.
+// text is output of sacctmgr (see IsAccounts). The result has comments about everything that
+// gpusched does not support.
 func ConvertAccounts(text string) (Result, error) {
 	a, err := readAccounts(text)
 	if err != nil {

@@ -102,7 +102,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 		}
 		return nil
 	}
-	if table { // a table begins with the newest job, as in list; other formats begin with the oldest
+	if table { // a table begins with the newest job, like 'gpusched list'; other formats begin with the oldest
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}

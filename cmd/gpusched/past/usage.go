@@ -26,7 +26,7 @@ func (*UsageCmd) About() cli.About {
 	}
 }
 
-// oldestPeriod is longer than any period that usage shows.
+// oldestPeriod is longer than any period that 'gpusched usage' shows.
 const oldestPeriod = 40 * 24 * time.Hour
 
 func (c *UsageCmd) Run(ctx context.Context, a *cli.App) error {

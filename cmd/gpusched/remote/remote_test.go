@@ -99,7 +99,7 @@ func TestCommandsThatCantBeSent(t *testing.T) {
 	}
 }
 
-// ssh replaces ssh with a script.
+// ssh puts a script in place of the program ssh.
 func ssh(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()

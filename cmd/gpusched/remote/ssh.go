@@ -24,8 +24,8 @@ const (
 // machine must have answered in that time. ssh's time limit for connecting is the same.
 const Patience = 10 * time.Second
 
-// ssh checks the connection every aliveEvery. After lostAfter checks without an answer it closes
-// the connection. Otherwise a connection over a dead link would never end.
+// ssh checks the connection at intervals of aliveEvery. After lostAfter checks without an answer it
+// closes the connection. Without these checks, a connection over a dead link would never end.
 const (
 	aliveEvery = 15 * time.Second
 	lostAfter  = 4
@@ -39,8 +39,8 @@ const (
 // and with an agent the other side could act as the user.
 //
 // If the user's settings share connections (ControlMaster), ControlPersist gives the shared
-// connection to a process in the background. If the ssh that opened the connection kept it, that
-// ssh would end only after all others that use the connection.
+// connection to a process in the background. Without ControlPersist, the ssh that opened the
+// connection would keep it, and would not end before all others that use the connection.
 func options(tty bool) []string {
 	list := []string{"-T"}
 	if tty {

@@ -174,9 +174,9 @@ func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	return checked, nil
 }
 
-// clientFile reads a client settings file. The argument explicit says that the user named the file.
-// If not, clientFile reads it as other commands do: a missing file is not an error, and a file of
-// another user is ignored with a message. In both cases the result has no path.
+// clientFile reads a client settings file. The argument explicit says whether the user named the
+// file. If not, clientFile reads it as other commands do: a missing file is not an error, and a
+// file of another user is ignored with a message. In both cases the result has no path.
 func clientFile(a *cli.App, path string, explicit bool) (cli.Chosen, error) {
 	if !explicit {
 		s, err := a.SettingsIn(path)

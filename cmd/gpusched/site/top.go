@@ -95,9 +95,9 @@ func ProgramPath(a *cli.App, name string) string {
 	return ""
 }
 
-// comesWith reports whether a program can have been put at its path only by root, the caller or the
-// owner of this program. It checks the path, and the path's parent directories inside the directory
-// parent, which contains both programs.
+// comesWith reports whether only root, the caller or the owner of this program can have put another
+// program at its path. It checks the path, and those of its parent directories that are inside the
+// last argument, a directory that contains both programs.
 func comesWith(a *cli.App, self, path, parent string) bool {
 	info, err := os.Stat(self)
 	if err != nil {

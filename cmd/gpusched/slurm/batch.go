@@ -263,8 +263,8 @@ func (b *Batch) GPUsPerTask() int { return b.gpusPerTask }
 
 func (b *Batch) tasksSaid() int { return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"]) }
 
-// gpuTotal returns the number of the job's GPUs. The result requested says whether the script
-// requests GPUs, directly or by the number of tasks.
+// gpuTotal returns the number of the job's GPUs. The second result says whether the script requests
+// GPUs, directly or by the number of tasks.
 func (b *Batch) gpuTotal() (gpus int, requested bool) {
 	switch n, perGPU := b.tasksSaid(), b.tasks["--ntasks-per-gpu"]; {
 	case b.gpusSet:

@@ -22,9 +22,10 @@ func (c *JobOptions) setContainer(ctx context.Context, a *cli.App, set []string,
 	return err
 }
 
-// checkInImage returns an error if a program or script in the job's directory, which the container
-// has, does not exist. Only the job can find out about those in the image. The user's own options
-// for the engine may choose another directory.
+// checkInImage returns an error if a program or script in the job's directory does not exist. The
+// container has this directory. Only the job itself can look for files in the image. If the user
+// gives options for the engine, checkInImage checks nothing, since they may choose another
+// directory.
 func (c *JobOptions) checkInImage(a *cli.App, req *api.SubmitRequest) error {
 	if len(c.ImageArg) > 0 {
 		return nil
@@ -39,7 +40,7 @@ func (c *JobOptions) checkInImage(a *cli.App, req *api.SubmitRequest) error {
 	return jobenv.CheckScriptArgument(a, dir, req.Argv)
 }
 
-// refuseOutside refuses options that prepare what is outside of the job's image.
+// refuseOutside refuses options that prepare something outside of the job's image.
 func (c *JobOptions) refuseOutside() error {
 	if !c.IsContainer() {
 		return nil

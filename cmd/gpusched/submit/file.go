@@ -153,9 +153,9 @@ func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	return list, nil
 }
 
-// FileText returns the content of a file, or of the standard input for "-". It first calls the
-// function may, which can refuse the file. FileText may have to wait: for a FIFO that nobody writes
-// to, or for an input that never ends. The wait can be interrupted.
+// FileText returns the content of a file, or of the standard input for "-". It first calls its last
+// argument, which can refuse the file. FileText may have to wait: for a FIFO that nobody writes to,
+// or for an input that never ends. The wait can be interrupted.
 func FileText(ctx context.Context, name string, may func(os.FileInfo) error) (string, error) {
 	type result struct {
 		text string

@@ -49,7 +49,7 @@ func (in *fileOfJobs) askMachines(ctx context.Context, list []lineJob) (wrong []
 	}
 	var all sync.WaitGroup
 	lacks := make(map[string]func(need string) error, len(byHost))
-	var mu sync.Mutex // guards the map lacks
+	var mu sync.Mutex // guards the answers in lacks
 	for host, needs := range byHost {
 		all.Go(func() {
 			its := lackedBy(ctx, host, needs)
@@ -164,8 +164,8 @@ func (o *outLines) printLacking(in *fileOfJobs, host string) {
 	}
 }
 
-// submit queues the job of a line. The result target is the machine that got the request, or "" for
-// this machine. If no machine got the request, the result is nil.
+// submit queues the job of a line. The second result is the machine that got the request, or "" for
+// this machine. It is nil if no machine got the request.
 func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, target *string, err error) {
 	if l.remote == nil {
 		reply, err = l.engine.Submit(ctx, l.req)

@@ -118,7 +118,7 @@ type offer struct {
 }
 
 // wait returns how long the job would wait on that machine, by that machine's clock. If nothing
-// predicts that time, the result unknown is true.
+// predicts that time, the second result is true.
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
@@ -192,7 +192,7 @@ func sooner(x, y *offer) bool {
 	return waitX < waitY
 }
 
-// submit queues the job on the named machine, or on the best one. The result host is the machine
+// submit queues the job on the named machine, or on the best one. The second result is the machine
 // that got the request. Once a machine has got the request, no other machine may be asked.
 func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
 	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.dropped[n.hosts[0]])}}

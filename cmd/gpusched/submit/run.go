@@ -133,7 +133,7 @@ func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.RunCmd.Run(ctx, a)
 }
 
-// shellOfImage runs bash if an image has it, and else sh.
+// shellOfImage runs bash if an image has it, or else sh.
 var shellOfImage = []string{"sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"}
 
 // byEngine replaces this process with a client program of another engine, which runs the command.

@@ -62,8 +62,8 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 
 func (c *JobOptions) Options() *JobOptions { return c }
 
-// override replaces some of the script's options with those of the command line, where parsing has
-// only combined the two.
+// override replaces some of the script's options with those of the command line. For these options,
+// the parser has only combined the values of both.
 func (c *JobOptions) override(typed *JobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK

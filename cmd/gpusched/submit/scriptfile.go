@@ -40,7 +40,8 @@ const MaxScriptHead = 1 << 20
 // scriptOf looks for the job's program in the directory dir and returns it as a script. If the
 // program is not a script, scriptOf returns nil. As with sbatch, a name without a slash may be a
 // script if PATH has no such program. Such a script is ignored if another user could have put it
-// there. Otherwise a mistyped name could run a file that another user left in a shared directory.
+// there. Without this rule, a mistyped name could run a file that another user left in a shared
+// directory.
 func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	path := program
 	if !filepath.IsAbs(path) {

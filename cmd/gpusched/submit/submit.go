@@ -364,7 +364,7 @@ func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 }
 
 // submit queues a job. Some other tools let all users raise priorities. Under the name of such a
-// tool, a priority that the user may not have counts as normal.
+// tool, a priority to which the user has no right counts as normal.
 func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitReply, error) {
 	if a.As.Turns != nil {
 		defer a.As.Turns.Leave()

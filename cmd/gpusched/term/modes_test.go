@@ -45,7 +45,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Only text and movements within a line pass.
+// Harmless passes on only text and movements within a line.
 func TestHarmless(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"a\r\nb\tc\b d\r", "a\r\nb\tc\b d\r"},
@@ -66,7 +66,8 @@ func TestHarmless(t *testing.T) {
 }
 
 // FuzzHarmless checks two writers. Harmless passes on no control characters except \r, \n, \t and
-// \b. Modes passes on everything. After the text of Reset was written, the next Reset is "".
+// \b. Modes passes on everything. Once the text that Reset returned has been written, Reset returns
+// "".
 func FuzzHarmless(f *testing.F) {
 	f.Add([]byte("\x1b[?1049h\x1b]0;x\x07\x9b\u009b\x18\x1b["))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -35,8 +35,8 @@ func (t *Terminal) Moment(at time.Time) string {
 	return t.Clock(at) + " (" + Age(t.Now.Sub(at)) + " ago)"
 }
 
-// Run says when something started and how long it ran: "03:44 (3d ago), ran 9h12m". If the argument
-// end is zero, it is still running.
+// Run says when something started and how long it ran: "03:44 (3d ago), ran 9h12m". A zero end
+// means that it is still running.
 func (t *Terminal) Run(from, end time.Time) string {
 	if from.IsZero() || end.IsZero() {
 		return t.Moment(from)

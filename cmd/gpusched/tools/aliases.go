@@ -40,7 +40,8 @@ func (aliasesListCmd) Run(a *cli.App) error {
 	return nil
 }
 
-// installed returns the path of a name's link to this program, in PATH or ~/.local/bin, or "-".
+// installed returns the path of the link with this name to this program, or "-". It searches PATH
+// and ~/.local/bin.
 func installed(a *cli.App, name string) string {
 	dirs := append(filepath.SplitList(a.Getenv("PATH")), filepath.Join(a.Getenv("HOME"), ".local/bin"))
 	for _, dir := range dirs {

@@ -19,9 +19,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A lane is a queue of task-spooler. Each job in a lane takes some of its slots and depends on the
-// earlier jobs in these slots. A tag of the job lists the slots. Adding a job locks the lane's
-// file, so that two jobs never get the same place.
+// A lane is a queue of task-spooler. Each job in a lane takes some of the lane's slots and depends
+// on the earlier jobs in these slots. A tag of the job lists the slots. Adding a job locks the
+// lane's file, so that two jobs never get the same place.
 type lane struct {
 	tag   string
 	file  *os.File

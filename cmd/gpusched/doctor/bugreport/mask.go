@@ -15,8 +15,8 @@ type Masker struct {
 	groups int
 }
 
-// New returns a Masker. It replaces the argument host, the name of the machine, with "host", and
-// the argument me, the caller's account, with "me".
+// New returns a Masker. The Masker replaces the name of the machine with "host", and the caller's
+// account with "me".
 func New(host, me string) *Masker {
 	m := &Masker{words: map[string]string{}}
 	m.set(host, "host")

@@ -32,8 +32,8 @@ func sound() map[string]string {
 	}
 }
 
-// machineWith makes the machine that the function sound describes, with changes to some files. "-"
-// removes a file.
+// machineWith makes a machine without faults, and then changes some of its files. "-" removes a
+// file.
 func machineWith(t *testing.T, changes map[string]string) host {
 	t.Helper()
 	h := host{root: t.TempDir()}
@@ -115,7 +115,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 	}
 }
 
-// If a device node may not be opened by everybody, users' programs can't open their own GPUs.
+// If some users have no right to open a device node, users' programs can't open their own GPUs.
 func TestNodeModes(t *testing.T) {
 	h := machineWith(t, nil)
 	if err := os.Chmod(h.path("/dev/nvidiactl"), 0o660); err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // A holder is a process that has a GPU's device node open. Such a process need not use the GPU: an
-// open file can be inherited or passed on. Until the file is closed, the GPU keeps everything that
-// the process that opened the file has there.
+// open file can be inherited or passed on. Until the file is closed, the GPU keeps all data of the
+// process that opened the file.
 type holder struct {
 	pid, uid int
 	comm     string

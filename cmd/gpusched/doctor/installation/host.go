@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A host is the machine as the user who runs doctor sees it. root is "" except in tests.
+// A host is the machine as the user who runs doctor sees it. The field root is "" except in tests.
 type host struct{ root string }
 
 func (h host) path(p string) string { return h.root + p }

@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// For a user's own scheduler, doctor checks what such a scheduler needs and names its units.
+// For a user's own scheduler, doctor checks what such a scheduler needs. It shows the names of that
+// scheduler's units.
 func TestOwnScheduler(t *testing.T) {
 	socket := t.TempDir() + "/none"
 	names := func(own bool) (list []string, next string) {
