@@ -162,9 +162,9 @@ func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	c.endArray(array, now)
 }
 
-// arrayCommand applies a command to the tasks of an array whose state allows the command, and to
-// the array itself for the tasks that have not become jobs. Other tasks stay unchanged; 'gpusched
-// show' lists them.
+// arrayCommand applies a command to those tasks of an array whose state allows the command. For the
+// tasks that have not become jobs, it applies the command to the array itself. Other tasks stay
+// unchanged; 'gpusched show' lists them.
 func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
 	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.Called())
 	if e.What.Kind == job.CommandRequeue {

@@ -11,13 +11,13 @@ import (
 )
 
 // The wait of an array's next task does not include the time in which the array is held or a quota
-// keeps it from starting. Time in which both is true is left out only once.
+// keeps it from starting. Time in which both are true is subtracted only once.
 func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 	hour := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 	for name, c := range map[string]struct {
 		turn   float64 // the hour at which the previous task started
 		capped bool    // whether a quota holds the array back from then until hour 3
-		held   float64 // when a hold begins that lasts until hour 4; 0: no hold
+		held   float64 // when a hold begins, which lasts until hour 4; 0: no hold
 		want   float64 // when the wait of the next task begins
 	}{
 		"it waits":                    {1, false, 0, 1},

@@ -42,8 +42,8 @@ func (c *state) Census(users int) job.Census {
 	return n
 }
 
-// mostFirst sorts users by their number of GPUs, the largest number first. It lists the first of
-// them, as many as asked for, and sums up all others as one.
+// mostFirst sorts users by their number of GPUs, the largest number first. It lists the given
+// number of users, and sums up all others in one entry.
 func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	list := make([]job.UserCensus, 0, len(of))
 	for _, u := range of {
@@ -62,7 +62,7 @@ func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	return append(list[:users], rest)
 }
 
-// maxKinds is the largest number of kinds of jobs that Hopeless checks. To check that many takes
+// maxKinds is the largest number of kinds of jobs that Hopeless checks. Checking 5000 kinds takes
 // some milliseconds.
 const maxKinds = 5000
 

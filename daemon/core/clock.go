@@ -7,9 +7,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// When the clock is set, some recorded times move by the same amount, so that the time since then
-// stays the same: the starts of waits, runs and back-offs, and the times of the use of GPUs. Times
-// that people chose do not move: begin times, reservations and the ends of pauses.
+// When the clock is set, these recorded times move by the same amount: the starts of waits, runs
+// and back-offs, and the times of the use of GPUs. So the time that has passed since each of them
+// stays the same. Times that people chose do not move: begin times, reservations and the ends of
+// pauses.
 
 // clockSet notes that the clock was set by some amount. After a small correction it adjusts only
 // the accounts, so that nobody is charged for the correction.
@@ -54,9 +55,9 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 const clockSlack = time.Minute
 
 // correctStart moves the recorded start of a running job if the clock was set after the start. The
-// time limit, the time slice and the charge count from the start and must not change. The start of
-// the wait, the times of a warning and of a planned stop, and the start of a suspension move by the
-// same amount.
+// time limit, the time slice and the charge are measured from the start, and must not change. The
+// start of the wait, the times of a warning and of a planned stop, and the start of a suspension
+// move by the same amount.
 func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Time) {
 	if age == 0 || l.State != job.Running || l.Attempt.StartedAt.IsZero() {
 		return

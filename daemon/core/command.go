@@ -123,7 +123,7 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 // requestStop tells a live job to stop. If the job was told to stop before, the first cause
 // remains, with one exception: a cancel replaces any other cause, since the job must not run again.
 // A cancel also prevents the next attempt of a job that has ended by itself. A start that is under
-// way goes on, since only its answer shows the job's unit.
+// way is not stopped, since only its answer shows the job's unit.
 func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
 	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
@@ -154,8 +154,8 @@ func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
 }
 
-// maxWalked is the largest number of jobs that the expensive commands of one step look at. To look
-// at that many takes a fraction of a second.
+// maxWalked is the largest number of jobs that the expensive commands of one step look at. Looking
+// at 200 000 jobs takes a fraction of a second.
 const maxWalked = 200_000
 
 // commands executes commands about several jobs. If one is refused, the others are still executed.

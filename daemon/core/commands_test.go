@@ -37,8 +37,8 @@ func (w *world) many(ids []job.ID, c job.Change) []job.Outcome {
 	return w.core.Step(core.Commands{Token: 2, Who: alice, List: list}, w.now).Replies[0].Each
 }
 
-// A command that makes a job wait for an array does not search the other jobs. Otherwise a few such
-// commands would reach the bound on the work of a step.
+// A command that makes a job wait for an array does not search the other jobs. If it did, a few
+// such commands would reach the bound on the work of a step.
 func TestWaitingForAnArraySearchesNoOtherJob(t *testing.T) {
 	w, ids, array := queue(t, 2500)
 	after := []job.Dependency{{Kind: job.AfterAny, Job: array}}

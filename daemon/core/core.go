@@ -98,7 +98,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	}
 	if j.Task != nil {
 		if array := c.jobs.Get(j.Task.Array); array != nil {
-			j.Request.Array = array.Request.Array // tasks are stored without it, and only a change of the array changes it
+			j.Request.Array = array.Request.Array // tasks are stored without this field; only a change of the array changes it
 		}
 	}
 	as := j

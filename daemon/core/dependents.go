@@ -58,8 +58,8 @@ func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.
 
 // stillOpen returns the unmet dependencies of a waiting job on record. The record may also list
 // dependencies that are met: a job's record is not rewritten when one is met, since the other job's
-// state shows that. If the other job is no longer known, the dependency is met. If it had become
-// impossible, the waiting job would have ended in the same step.
+// state shows that. If the other job is no longer known, the dependency is met. If the dependency
+// had become impossible, the waiting job would have ended in the same step.
 func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
@@ -119,7 +119,7 @@ func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now t
 }
 
 // endUnmet ends a job whose dependency can't be met. If the job is an array with tasks that have
-// not ended, these tasks go on. No others start, and the array ends when these have ended.
+// not ended, these tasks continue, no other task starts, and the array ends after these tasks.
 func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	j := l.Job
 	if j.Tasks == nil || j.Tasks.Live == 0 {

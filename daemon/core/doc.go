@@ -4,7 +4,8 @@
 // and replies to send. They are executed in this order: records are on disk before actions start
 // (only a Sample may start at once), and actions start before replies go out. The process that
 // executes the effects may die between any two of them. New then makes the next core from the
-// records. That core goes on once a Listed event has told it which units exist.
+// records. That core places no job until a Listed event has told it which units
+// exist.
 //
 // The core never reads a clock, does no I/O, starts no goroutine and takes no lock: one goroutine
 // owns it.
@@ -41,10 +42,10 @@
 //  9. A core made from the records has the same stored state as this one.
 //  10. A job is stopped for its use of GPUs only if the sample that just arrived shows the reason,
 //     and only after a warning and its grace time. The reason is idling if the job used none of
-//     its GPUs. It is GPU memory if the job exceeds its budget while another job lacks its own
-//     memory. Time without good samples never counts against a job. If the site kills stray
-//     processes, a job that uses a GPU which it does not hold is ended after the time for
-//     cleaning.
+//     its GPUs. It is GPU memory if the job exceeds its budget while another job lacks memory
+//     that it was promised. Time without good samples never counts against a job. If the site
+//     kills stray processes, a job that uses a GPU which it does not hold is ended after the time
+//     for cleaning.
 //  11. Everything that is counted or listed about jobs agrees with the jobs themselves: who waits,
 //     who runs, what they weigh, hold and are charged for, the limits of arrays, and who waits for
 //     whom. A task's array lives as long as the task.
@@ -53,8 +54,8 @@
 //     the use of the job's accounts up to then, so that a restart charges the same.
 //  13. A message is recorded as owed together with the start or end that it reports. It stays owed
 //     until it is recorded as sent or given up. So each message is sent at least once or given up,
-//     and a restart loses none. Users take turns. The numbers of waiting messages, of each user
-//     and of all users, and of messages being sent are bounded. No message delays a job.
+//     and a restart loses none. Users take turns. Three numbers are bounded: the waiting messages
+//     of each user, those of all users, and the messages being sent. No message delays a job.
 //  14. Users take turns at starting units. A slow start gives up its place, so it delays only its
 //     own user's starts.
 package core

@@ -103,8 +103,8 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
 		_, r.Detail = c.gpus.Culprit(l, &r, over)
 	}
-	contained := l.Request.ContainerEngine != ""                     // the rest is then a process of the engine
-	if r.Outcome == job.Completed && r.Left.IsZero() && !contained { // after a failure systemd kills the rest at once
+	contained := l.Request.ContainerEngine != ""                     // what is left is then a process of the engine
+	if r.Outcome == job.Completed && r.Left.IsZero() && !contained { // after a failure, systemd kills what is left at once
 		r.Left = leftRunning(l.Lifetime().Left)
 	}
 	c.editAttempt(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })

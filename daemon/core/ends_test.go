@@ -199,8 +199,8 @@ func TestGoneBeforeItsStop(t *testing.T) {
 	}
 }
 
-// The rule of TestGoneBeforeItsStop also holds for a later attempt, whatever happened to the stop
-// of an earlier attempt.
+// If the unit of a later attempt was gone before the stop was sent, the job did not break the rule
+// either, whatever happened to the stop of an earlier attempt.
 func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })

@@ -82,8 +82,8 @@ func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.I
 }
 
 // If an owner ends a job after its expected run time, the scheduler learns as much from the job as
-// from one that ended by itself. Otherwise a user could make long jobs look short with many short
-// runs. An administrator's cancel teaches nothing of that kind.
+// from one that ended by itself. Without this rule, a user could make long jobs look short with
+// many short runs. An administrator's cancel teaches nothing of that kind.
 func TestOwnersCancelTeachesRunTimes(t *testing.T) {
 	owner, admin := job.Actor{UID: 1001, User: "alice"}, job.Actor{User: "root", Admin: true}
 	const long = 10 * time.Hour

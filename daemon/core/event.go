@@ -60,7 +60,7 @@ type Unit struct {
 	Phase      Phase
 	Invocation string
 	Frozen     bool          // all processes of the unit are frozen
-	Spent      bool          // in phase Exited: the unit has no processes left, and to stop it would run no command
+	Spent      bool          // in phase Exited: the unit has no processes left, and stopping it would run no command
 	Unfiltered bool          // the launcher reported that the device filter is not active
 	Age        time.Duration // the time since the unit became active, by a clock that can't be set; 0: unknown
 	EndAge     time.Duration // the time since the unit's main process ended, by the same clock; 0: unknown
@@ -186,8 +186,8 @@ type Closing struct{}
 // Not is set, systemd no longer does so.
 type Leaving struct{ Not bool }
 
-// Planned says that a shutdown or reboot of the machine is scheduled. If its time is zero, none is
-// scheduled, or it was called off.
+// Planned reports the shutdown or reboot of the machine that is scheduled. If the time is zero, no
+// shutdown or reboot is scheduled.
 type Planned struct{ End job.Shutdown }
 
 // RebootRefused answers a Reboot action that failed.

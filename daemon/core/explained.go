@@ -8,8 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxAhead is the largest number of jobs that the explanation of a waiting job names as ahead of
-// it.
+// maxAhead is the largest number of jobs that one explanation lists as ahead of a waiting job.
 const maxAhead = 10
 
 // Explained lists the jobs that go before a waiting job. If the job is not in the queue, it returns
@@ -18,7 +17,7 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.queue.placements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite them
+	c.queue.placements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite this list
 	kept := c.queue.Kept()
 	list, all := c.queue.Ahead(c.queue.snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)

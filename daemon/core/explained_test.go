@@ -104,8 +104,8 @@ func (a *asker) want(what, got, want string) {
 	}
 }
 
-// Some waiting jobs are not ahead of anybody: those that are held, begin later, wait for other
-// jobs, have reached a bound of their own, or want other GPUs.
+// Some waiting jobs are not ahead of any other job: those that are held, begin later, wait for
+// other jobs, have reached a bound of their own, or want other GPUs.
 func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{Running: 1} })
 	first := a.submit("ann", whole(1))
@@ -128,8 +128,8 @@ func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	}
 }
 
-// The causes are class, number, share, wait and length. Their order is that in which the planner
-// compares jobs.
+// A job is ahead because of its class, number, share, wait or length. The planner compares jobs in
+// this order.
 func TestAheadByTheOrder(t *testing.T) {
 	a := newAsker(t, 1, func(p *site.Policy) {
 		p.Predict = func(id job.ID) time.Duration { return time.Duration(id) * time.Hour }

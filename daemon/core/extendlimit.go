@@ -42,8 +42,8 @@ func (q *queue) delaysOthers(
 	return sched.BackfillReservation{}, false
 }
 
-// planWork is the cost of planning with an empty queue, counted in jobs that could be searched in
-// the same time.
+// planWork is the cost of planning with an empty queue, expressed as the number of jobs that could
+// be searched in the same time.
 const planWork = 5000
 
 // plannedStarts returns the planned starts if l ends at the given time and all other jobs end as

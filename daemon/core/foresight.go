@@ -17,7 +17,7 @@ const forecastMaxAge = time.Second
 // foresights caches the last forecast.
 type foresights struct {
 	last    *foresight.Foresight
-	of      uint64 // the value of changes at the time of the forecast
+	of      uint64 // the value of the field changes at the time of the forecast
 	made    time.Time
 	changes uint64
 }

@@ -49,7 +49,7 @@ func TestForesight(t *testing.T) {
 	}
 }
 
-// crowd is a machine of 64 GPUs with 1000 preemptible jobs.
+// crowd returns a machine of 64 GPUs with 1000 preemptible jobs.
 func crowd(b *testing.B) *world {
 	w := newWorld(64, func(string, ...any) {})
 	w.step(w.listed(), -1)

@@ -16,7 +16,7 @@ const (
 	allocsPerJob = 7
 )
 
-// A waiting job in a long queue takes little of the daemon's memory. To restore it when the daemon
+// A waiting job in a long queue takes little of the daemon's memory. Restoring it when the daemon
 // starts takes few allocations.
 func TestWaitingJobsAreSmall(t *testing.T) {
 	const n = 10_000

@@ -10,8 +10,8 @@ import (
 )
 
 // If a power cut or a shutdown ends a job, its recorded end is the time at which the machine was
-// last seen on. Nobody is charged for the time in which the machine was off. That holds in each
-// state of the job, and even if the daemon dies again while it handles the end.
+// last known to be on. Nobody is charged for the time in which the machine was off. That holds in
+// each state of the job, and even if the daemon dies again while it handles the end.
 func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 	const weekend = 60 * time.Hour
 	for name, c := range map[string]struct {
@@ -65,9 +65,9 @@ func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 	}
 }
 
-// A job's unit was stopped, or its end was removed from systemd, while no daemon ran. Nobody knows
-// how and when the job ended. So the job is lost, and is retried like any lost job. Its run time
-// ends when the job was last known to run.
+// While no daemon ran, a job's unit was stopped, or somebody made systemd forget how it ended.
+// Nobody knows how and when the job ended. So the job is lost, and is retried like any lost job.
+// Its run time ends at the time at which the job was last known to run.
 func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	for _, stop := range []job.Request{{}, {TimeLimit: job.Span(time.Hour)}, {Retries: 1}} {
 		w := runningWorld(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A GPU with a running job gets an index that the site does not offer. The job goes on. Other jobs
-// get the GPU that now has the offered index.
+// A GPU with a running job gets an index that the site does not offer. The job continues. Other
+// jobs get the GPU that now has the offered index.
 func TestGPUsAreOfferedByIndex(t *testing.T) {
 	w := newWorld(2, t.Logf)
 	w.policy.OnlyGPUs = []int{0}

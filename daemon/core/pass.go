@@ -159,8 +159,9 @@ func (c *Core) schedule(now time.Time) {
 }
 
 // markOwed gives a job precedence over all jobs of its class and priority number until it starts,
-// because other jobs are stopped for it. Otherwise a third job could take the GPUs that these give
-// up. An array never gets this precedence, since all of its tasks would have it.
+// because other jobs are stopped for it. Without the precedence, a third job could take the GPUs
+// that the stopped jobs give up. An array never gets this precedence, since all of its tasks would
+// have it.
 func (q *queue) markOwed(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return

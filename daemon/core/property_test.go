@@ -103,8 +103,8 @@ func (c *chaos) sameAfterReplay() {
 
 func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
 
-// drawOwner draws a user. The groups with a quota in which the kernel says the user is may change
-// from job to job.
+// drawOwner draws a user. From job to job, the kernel may report other groups with a quota for the
+// user.
 func (c *chaos) drawOwner() job.Owner {
 	return job.Owner{
 		UID: c.draw("uid", 1001, 1002), User: "u",
@@ -372,10 +372,11 @@ func (c *chaos) check() {
 	}
 }
 
-// TestChaos checks invariants 1 to 9. Check and launch verify the capacity, and that a job gets all
-// its GPUs or none. launch verifies that each attempt starts exactly once. launch and reply verify
-// that records are on disk before actions and replies. The test also makes cores from the records,
-// and verifies that every acknowledged job ends exactly once after the faults stop.
+// TestChaos checks invariants 1 to 9. The functions Check and launch verify the capacity, and that
+// a job gets all its GPUs or none. The function launch verifies that each attempt starts exactly
+// once. The functions launch and reply verify that records are on disk before actions and replies.
+// The test also makes cores from the records, and verifies that every acknowledged job ends exactly
+// once after the faults stop.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(0, 4).Draw(t, "machine"))

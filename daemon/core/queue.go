@@ -27,8 +27,8 @@ type queue struct {
 	accounts  *accounts.Book
 	estimates *estimates.Book
 
-	stale      []job.ID // waiting jobs whose expected run times are still to be updated; the end of the list comes first
-	staleFor   uint64   // the generation of the estimates at which stale was filled
+	stale      []job.ID // waiting jobs whose expected run times are still to be updated, the last one first
+	staleFor   uint64   // the generation of the estimates at which the list stale was filled
 	ahead      foresights
 	snap       sched.Snapshot // the snapshot of the last pass; its memory is reused
 	replanTime time.Time      // when to plan again even if nothing happens before
@@ -67,7 +67,7 @@ func (q *queue) dequeue(l *tracked.Job, now time.Time) {
 
 // consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
 // or among the timers if it waits for a time. A job that is held or waits for another job is in
-// neither. If now is zero, no time counts as passed.
+// neither. If the argument now is zero, no time counts as passed.
 func (q *queue) consider(l *tracked.Job, now time.Time) {
 	j := l.Job
 	q.Remove(j.ID)
@@ -97,7 +97,7 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
 // countWait makes a queued job's wait include only the time in which the job could be placed. If
-// now is zero, countWait does nothing.
+// the argument now is zero, countWait does nothing.
 func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {
@@ -112,8 +112,8 @@ func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	}
 }
 
-// markCapped notes, when a queued job begins to wait, how long its account has been at its quotas
-// in all.
+// markCapped notes, when a queued job begins to wait, the total time for which its account has been
+// at its quotas so far.
 func (q *queue) markCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
 		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
@@ -145,8 +145,8 @@ func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 }
 
 // waitStart returns the start of the wait that counts for a job, or for an array's next task.
-// Unless the site uses strict order, a task's wait begins when the task before it starts. Otherwise
-// all tasks of an old array would go before all younger jobs.
+// Unless the site uses strict order, a task's wait begins when the task before it starts. If it
+// began with the array's wait, all tasks of an old array would go before all younger jobs.
 func (q *queue) waitStart(j *job.Job) time.Time {
 	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
@@ -246,7 +246,7 @@ func (q *queue) clampBackoffs(now time.Time) {
 	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
 	for _, l := range q.jobs.Sorted(queued) {
 		late := l.QueuedAt.After(now)
-		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // the time at its quotas was reset
+		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // its account's time at quotas was reset
 		if late {
 			l.QueuedAt = now
 		}

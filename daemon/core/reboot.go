@@ -15,13 +15,13 @@ const (
 
 // rebooting contains the times and results of the daemon's requests for a reboot.
 type rebooting struct {
-	next    time.Time // no request is sent before; zero: at any time
+	next    time.Time // no request is sent before this time; zero: a request may be sent now
 	refused string    // why the last request failed; "": it did not fail
 }
 
 // rebooted ends a drain for a reboot if this is another run of systemd: the machine was rebooted,
-// no matter by whom. rebooted is called once the run is known. That a reboot was already asked for
-// need not be remembered, since it is safe to ask again in the same run.
+// no matter by whom. rebooted is called once the run is known. The daemon need not remember whether
+// it asked for the reboot already, since it may safely ask again in the same run.
 func rebooted(c *lifecycle, now time.Time) {
 	g := gpus.ForReboot(&c.gpus)
 	if g == nil {
@@ -70,7 +70,7 @@ func reboot(c *lifecycle, now time.Time) {
 	}
 }
 
-// mayReturn reports whether a job that is stopped for a reboot waits again.
+// mayReturn reports whether a job that is stopped for a reboot returns to the queue.
 func mayReturn(l *tracked.Job) bool {
 	return !l.Recovered && (l.Request.Preemptible || l.Request.MayRequeue())
 }

@@ -180,8 +180,8 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	}
 }
 
-// Unknown returns the jobs that have a unit but no record of it. Before the first listing, a unit
-// whose invocation differs from the recorded one counts as not on record.
+// Unknown returns the jobs whose units are not on record. Before the first listing, a unit whose
+// invocation differs from the recorded one counts as not on record.
 func (c *state) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
 	for _, u := range units {

@@ -133,8 +133,8 @@ func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 }
 
 // The state file is an older copy. It says that a job waits, but the job's unit belongs to a later
-// attempt: the job goes on as its unit shows. If the unit belongs to a recorded attempt, or to
-// another job, the job continues to wait.
+// attempt: the job then counts as running in that attempt. If the unit belongs to a recorded
+// attempt, or to another job, the job continues to wait.
 func TestUnitOfAWaitingJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(onRecord, found *job.Job)
@@ -233,9 +233,8 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
-// The state file is an older copy. It says that a job is placed, but the job has no unit. If other
-// jobs run that the copy does not contain, the placed job is requeued: the others may have got its
-// CPUs.
+// The state file is an older copy. It says that a job is placed, but the job has no unit. If the
+// copy lacks jobs that run now, the placed job is requeued: those jobs may have got its CPUs.
 func TestOldPlacementIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran
@@ -283,7 +282,7 @@ func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 }
 
 // A job runs in a later attempt than the one in an older copy of the state file, maybe on another
-// GPU. The job goes on there, and ends when the later attempt ends.
+// GPU. The job continues to run there, and ends when the later attempt ends.
 func TestOldCopyOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
 		for at := range 2 {
@@ -372,8 +371,8 @@ func TestOldCopyOfTwoJobsThatSwappedGPUs(t *testing.T) {
 	}
 }
 
-// An older copy of the state file contains an array, but not all tasks that run now. No second job
-// is made of a running task, and the array counts its running tasks. Tasks that ended after the
+// An older copy of the state file contains an array, but not all tasks that run now. A running task
+// does not become a second job, and the array counts its running tasks. Tasks that ended after the
 // copy was made wait again.
 func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 	for name, over := range map[string]bool{"all run": false, "the first is over": true} {

@@ -164,8 +164,8 @@ func TestTryReportsWhatWouldHappen(t *testing.T) {
 	}
 }
 
-// No limit counts as the largest limit, so no change makes the request of a job without any limits
-// larger. (A job that asks for more begins its wait anew.)
+// A missing limit counts as the largest limit, so no change makes the request of a job without any
+// limits larger. (A job that asks for more begins its wait anew.)
 func TestLargerRequests(t *testing.T) {
 	for _, c := range []struct {
 		old, now job.Request

@@ -242,12 +242,13 @@ var verbs = map[string]func(*script){
 		s.w.sweep(s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
-	// stuck job=N: from now on the job's processes survive SIGKILL; no: from now on they do not.
+	// "stuck job=N": from now on the job's processes survive SIGKILL. "stuck job=N no": they no
+	// longer do.
 	"stuck": func(s *script) {
 		no := s.has("no")
 		s.w.stuck[s.id()] = !no
 	},
-	// hangs job=N: the job's unit goes on activating, and neither becomes active nor ends.
+	// hangs job=N: the job's unit remains in phase Activating. It neither becomes active nor ends.
 	"hangs": func(s *script) { s.w.units[s.id()].Phase = core.Activating },
 	// stray job=N: somebody else makes a unit with the name of the job's unit; spent: that unit has
 	// ended.
@@ -391,8 +392,8 @@ var verbs = map[string]func(*script){
 	// slices gpu=N of=LIST: from now on the GPU in MIG mode has slices of these types; "of=" alone:
 	// none.
 	"slices": (*script).slices,
-	// silent gpu=N name=WORD: the driver lists the GPU, but can read at most the given name of it;
-	// answers: the driver can read the GPU again.
+	// silent gpu=N name=WORD: the driver lists the GPU, but can read only this name of it, or
+	// nothing; answers: the driver can read the GPU again.
 	"silent": func(s *script) {
 		g := gpu.Device{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}
 		if g.Name = s.text("name"); g.Name != "" {
@@ -482,7 +483,7 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
-	// leaving: from now on systemd stops everything; no: it no longer does.
+	// "leaving": from now on systemd stops everything. "leaving no": it no longer does.
 	"leaving": func(s *script) {
 		no := s.has("no")
 		s.w.leaving = !no

@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Shares that add up to a whole GPU fit on an idle GPU. The amount of memory that the driver keeps
-// for itself does not matter, nor does it matter whether the driver reports that memory or counts
-// it as used. Nor does the amount that jobs with earlier shares use of their own memory.
+// Shares that add up to a whole GPU fit on an idle GPU, no matter how much memory the driver keeps
+// for itself, and no matter whether it reports that memory or counts it as used. Nor does it matter
+// how much of their own memory the jobs with earlier shares use.
 func TestSharesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(1, func(string, ...any) {})

@@ -97,7 +97,7 @@ func TestSharersDivideTheGPU(t *testing.T) {
 }
 
 // A job that a quota keeps from starting does not count as waiting for a whole GPU. Nor does a job
-// that waits for anything else than the shared GPU as a whole.
+// that waits for anything other than the shared GPU as a whole.
 func TestSharersPayNothingForJobsUnderQuota(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"a quota":      func(w *world) { w.policy.Quotas.Default.GPUMilli = job.WholeGPU },

@@ -88,8 +88,8 @@ func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Ti
 }
 
 // noteShutdown notes whether systemd stops everything. If it does, jobs whose starts have not begun
-// return to the queue before the machine is down. Otherwise the record would look as if the reboot
-// had ended their starts.
+// return to the queue before the machine is down. If they did not, the record would look as if the
+// reboot had ended their starts.
 func (c *Core) noteShutdown(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
 	c.step.replan()

@@ -9,7 +9,7 @@ import (
 type stepBuffer struct {
 	out          Effects
 	dirty        []*tracked.Job         // jobs to record, in the order of their first change
-	unlogged     map[job.ID]bool        // those jobs in dirty whose change is not logged
+	unlogged     map[job.ID]bool        // the jobs in the list dirty whose change is not logged
 	updated      map[job.ID]*job.Update // by job: the changes of its options and labels
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it

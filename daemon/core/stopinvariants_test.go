@@ -15,8 +15,8 @@ import (
 )
 
 // checkJustified checks invariant 10: a job is stopped for its use of GPUs only if the last sample
-// shows the reason, and only after a warning. If the reason is GPU memory, another job must also
-// lack memory that was promised to that job.
+// shows the reason, and only after a warning. If the reason is GPU memory, there must also be
+// another job that lacks a part of the memory that it was promised.
 func (w *world) checkJustified(j *job.Job) {
 	switch j.Stop {
 	case job.StopGPUMem:
@@ -38,7 +38,8 @@ func (w *world) shown(uuid string) *gpu.Device {
 	return &w.sampled.Devices[i]
 }
 
-// useOf returns what a job uses of a GPU by the last sample. If the memory is unknown, bytes is -1.
+// useOf returns what a job uses of a GPU by the last sample. If the memory is unknown, the result
+// bytes is -1.
 func useOf(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	for _, p := range d.Processes {
 		if p.Unit == fmt.Sprintf("gpujob-%d.service", id) {

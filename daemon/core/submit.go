@@ -120,8 +120,8 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// checkRules checks a request against the site's rules. If mayRaise is true, the priority may be
-// raised even if the submitter may not raise it.
+// checkRules checks a request against the site's rules. It refuses a raised priority, unless the
+// submitter may raise it or mayRaise is true.
 func (c *state) checkRules(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {

@@ -56,8 +56,8 @@ func (c *lifecycle) resumeJob(l *tracked.Job, now time.Time) {
 	c.step.replan()
 }
 
-// maySuspend refuses a suspension by the job's owner if it would end at once, or if it would delay
-// jobs of others that wait for the job's GPUs.
+// maySuspend refuses a suspension by the job's owner if the suspension would end at once, or if it
+// would delay jobs of others that wait for the job's GPUs.
 func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
@@ -113,7 +113,7 @@ func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
 	return l.Suspended.Checked.Add(demandEvery)
 }
 
-// checkDemand notes whether others wait longer for a suspended job than if the job resumed now.
+// checkDemand notes whether jobs of others would start sooner if a suspended job resumed now.
 func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.queue.latestEnd(l, now)
 	if until, _ := c.queue.suspendedUntil(l.Job); !until.IsZero() {
@@ -190,7 +190,7 @@ func (c *Core) changeLimit(l *tracked.Job, e Command, now time.Time) *job.Refusa
 			return refusal
 		}
 	}
-	if !e.Who.Admin && longer { // to shorten a limit, or to set a first one, delays nobody
+	if !e.Who.Admin && longer { // shortening a limit, or setting a first one, delays nobody
 		if refusal := c.mayProlong(l, &s.Request, now); refusal != nil {
 			return refusal
 		}

@@ -25,7 +25,7 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		if !c.handOver(j, now) {
 			j.Held, j.HeldOver = "", false
 		}
-		if j.Tasks != nil && j.Tasks.Failures > 0 { // from now on, the array may have as many failures again
+		if j.Tasks != nil && j.Tasks.Failures > 0 { // the failures of the array are counted from 0 again
 			counts := *j.Tasks
 			counts.Failures = 0
 			j.Tasks = &counts
@@ -53,8 +53,8 @@ func canHold(l *tracked.Job, e *Command) bool {
 	return false
 }
 
-// backInQueue returns a placed job that waits for its turn to start to the queue. Such a job is
-// shown as queued anyway.
+// backInQueue moves a placed job back to the queue while the job waits for its turn to start. Such
+// a job is shown as queued anyway.
 func (c *Core) backInQueue(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.InLine {
 		c.returnUnstarted(l, job.Say("detail/changed"), now)

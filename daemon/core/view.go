@@ -56,7 +56,7 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 		}
 		switch {
 		case has:
-			jv.Expected = c.queue.Expected(l.ID) // to compute the estimate again would be expensive for many jobs
+			jv.Expected = c.queue.Expected(l.ID) // computing the estimate again would be expensive for many jobs
 		case l.State == job.Queued:
 			jv.Expected = c.estimates.ExpectedRun(l)
 		}
@@ -277,7 +277,8 @@ func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	return now.Add(max(0, limit-tracked.RanFor(l.Job, now)))
 }
 
-// DriverDiffers reports whether another driver is installed than is loaded. Then no GPU takes jobs.
+// DriverDiffers reports whether the installed driver differs from the loaded one. If it does, no
+// GPU takes jobs.
 func (c *state) DriverDiffers() bool { return c.gpus.DriverDiffers() }
 
 // OutOfService returns the GPUs that take no jobs because of a fault, as a map from UUID to index.

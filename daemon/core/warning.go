@@ -64,7 +64,7 @@ func (s *systemd) warnAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.WarnSignal == 0 || j.Warned {
 		return time.Time{}
 	}
-	at := j.WarnsAt // right for a job that is to be preempted
+	at := j.WarnsAt // the time for a job that is to be preempted
 	if j.Stop != job.StopPreempt {
 		limit := limitAt(j)
 		if limit.IsZero() {

@@ -105,7 +105,7 @@ func TestExitAfterLimitWarning(t *testing.T) {
 }
 
 // A job ends by itself while its warning can't be sent. It keeps its own result, and does not run
-// again. If one of the tries to warn it may have succeeded, it counts as warned.
+// again. If any try to send the warning may have succeeded, the job counts as warned.
 func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, c := range []struct {

@@ -32,7 +32,7 @@ type world struct {
 	set    time.Duration // the amount by which the wall clock has been set
 	boot   int
 
-	jobs     map[job.ID]job.Job // from here to messages: what is on the disk
+	jobs     map[job.ID]job.Job // the fields from here to messages: what is on the disk
 	payloads map[job.ID]bool
 	controls map[string]job.GPUControl
 	usage    map[string]job.Usage
@@ -45,7 +45,7 @@ type world struct {
 	runs    map[string]int // how often the command of "job/attempt" began
 	invoked int
 	gpus    []gpu.Device
-	pulled  []gpu.Device // what gpus was before a GPU disappeared
+	pulled  []gpu.Device // a copy of the field gpus from before a GPU disappeared
 	problem gpu.Problem
 	driver  gpu.DriverVersions
 	cuda    map[string]core.Proved // by UUID, what a test of the GPU with CUDA says; no entry: the GPU works

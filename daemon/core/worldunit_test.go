@@ -297,7 +297,7 @@ func (w *world) userspace() {
 	w.revive()
 }
 
-// isIn reports whether all names are among others.
+// isIn reports whether each of the names is also in the list others.
 func isIn(names, others []string) bool {
 	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(others, n) })
 }

@@ -61,9 +61,9 @@ func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 }
 
 // If run times are alike, a job that has run takes less effort than a new job, and the longer it
-// has run, the less effort it takes. If run times have a heavy tail, it takes more effort. If jobs
-// take either minutes or half a day, a job that has run for more than minutes takes more effort
-// than a new job.
+// has run, the less effort it takes. If run times have a heavy tail, a job that has run takes more
+// effort. If jobs take either minutes or half a day, a job that has run for more than minutes takes
+// more effort than a new job.
 func TestEffort(t *testing.T) {
 	const slice = 30 * time.Minute
 	alike := kindOf(100, func(r *rand.Rand) time.Duration { return time.Duration(1+r.IntN(180))*time.Minute + time.Hour })

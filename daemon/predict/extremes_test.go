@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// These are extreme run times, from a second to a hundred years, and spreads from none to the whole
-// range. Computations with them subtract numbers that are nearly equal.
+// These are extreme spreads and run times. Computations with them subtract numbers that are nearly
+// equal.
 var (
 	extremeSpreads = []float64{1e-12, 1e-3, 0.1, 1, 3, 6.5, 8, maxSpread}
 	extremeRuns    = []time.Duration{

@@ -96,7 +96,7 @@ type history struct {
 	key     historyKey
 	typical time.Duration // the geometric mean of the run times
 	spread  float64       // the standard deviation of their logarithms
-	weight  float64       // as how many runs the mean and the spread count
+	weight  float64       // number of runs as which the mean and the spread count
 	runs    int           // number of runs that have ended
 	forms   lengths
 	peak    int64 // GPU memory in bytes, see Predictor.Memory

@@ -91,8 +91,8 @@ func (l *lengths) effort(elapsed, slice time.Duration) float64 {
 	return best * float64(time.Second)
 }
 
-// draw returns the run time at quantile u among the run times that are longer than elapsed. If
-// there are none, it returns false.
+// draw returns the run time at quantile u among the run times that are longer than the argument
+// elapsed. If there are none, it returns false.
 func (l *lengths) draw(u float64, elapsed time.Duration) (time.Duration, bool) {
 	a, left := elapsed.Seconds(), 0.0
 	first := binOf(elapsed)

@@ -7,8 +7,8 @@ import (
 )
 
 // Most is the most that any run of a command took, whatever the number of GPUs and however the run
-// ended. Unlike Memory and Estimate, Most never decreases: with a limit below it, a run was ended
-// or would have been. A field is 0 if its value is unknown.
+// ended. Unlike Memory and Estimate, Most never decreases, since a lower limit would have ended one
+// of the runs. A field is 0 if its value is unknown.
 type Most struct {
 	Run     time.Duration
 	GPUMem  int64 // in bytes of one GPU

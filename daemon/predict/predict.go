@@ -51,7 +51,7 @@ type Predictor struct {
 	keys       int // the number of keys of all users
 
 	common   moments // the mean and spread of all users' jobs
-	commonOf uint64  // the value of generation when common was computed
+	commonOf uint64  // the value of the field generation when the field common was computed
 
 	lognormals map[medianSpread]lengths // a cache, see lognormal
 }

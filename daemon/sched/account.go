@@ -43,7 +43,7 @@ type Account struct {
 	place        quotaPlace
 	gpuJobOpen   bool // a waiting GPU job of this account is within all quotas
 	cpuJobOpen   bool // a waiting job without GPUs is within all quotas
-	heldSizes    int  // number of sizes, from the largest down, of which quotas hold back every job
+	heldSizes    int  // number of sizes, from the largest down, at which quotas hold back every job
 }
 
 // isMember reports whether the account belongs to the group of this name.

@@ -10,8 +10,8 @@ import (
 const notice = 24 * time.Hour
 
 // advanceReservationFor returns an advance reservation that keeps the GPU from the query's job.
-// Such a reservation belongs to other accounts, and by its time limit the job might still run when
-// the reservation begins. If there is none, advanceReservationFor returns nil.
+// Such a reservation belongs to other accounts, and begins at a time at which the job, by its time
+// limit, might still run. If there is none, advanceReservationFor returns nil.
 func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	for i := range s.Reserved {
 		r := &s.Reserved[i]
@@ -22,8 +22,8 @@ func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation 
 	return nil
 }
 
-// mayOverlap reports whether a job with this time limit might still run when the reservation
-// begins, if it starts at the given moment.
+// mayOverlap reports whether a job with this time limit, if it starts at the given moment, might
+// still run when the reservation begins.
 func (r *AdvanceReservation) mayOverlap(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice
@@ -33,7 +33,7 @@ func (r *AdvanceReservation) mayOverlap(limit time.Duration, at Instant) bool {
 
 // cutsOff reports whether a planned shutdown keeps the jobs of a bucket from starting, because they
 // may still run at that time. A job that may be stopped, and that then starts again by itself, is
-// not kept: it fills the time.
+// not kept from starting: it fills the time until the shutdown.
 func (s *Snapshot) cutsOff(b *bucket) bool {
 	run := b.shape.limit
 	if run == 0 && b.known {

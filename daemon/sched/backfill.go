@@ -20,7 +20,7 @@ type backfillReservation struct {
 	grants       []Grant
 	host         hostShare
 	spare        capacity // what the machine has left at the reserved start, besides the job's own part
-	saved        capacity // a copy of spare from before the pass looked for victims
+	saved        capacity // a copy of the field spare from before the pass looked for victims
 	then         rank     // the job's rank at the reserved start
 	account      *Account
 	preemptedFor bool // other jobs were told to stop for the job
@@ -46,7 +46,7 @@ type backfill struct {
 	room    *room
 	list    []backfillReservation // its capacity is maxDepth, so that the memory of earlier passes is reused
 	ends    []release
-	counted []release // a copy of ends, sorted by time, in which late ends count
+	counted []release // a copy of the list ends, sorted by time, in which late ends count
 	listed  bool      // the list ends includes the running jobs, GPUs and advance reservations
 	sorted  bool      // the list ends is sorted by time, and the field ahead is up to date
 
@@ -235,8 +235,8 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 }
 
 // countLate sets the late start of a reservation whose start is known. Late ends of running jobs do
-// not count for ever. They no longer count once other jobs have passed the reserved job for its
-// expected run time, multiplied by Policy.Patience.
+// not count for ever. They no longer count once the reserved job has waited for Policy.Patience
+// times its expected run time.
 func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late, r.until = r.at, 0
 	times := b.pass.s.Policy.Patience
@@ -277,7 +277,7 @@ func (l *capacity) comeBack(e *release) {
 }
 
 // commit puts a reservation that find returned into effect, with the given GPUs. A memory share
-// that is placed later may be smaller than asked for by the GPU's slack. So if this job asked for
+// that is placed later may be smaller than requested, by the GPU's slack. So if this job asked for
 // exact memory, commit also subtracts the slack, and later shares leave the job enough.
 func (b *backfill) commit(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants

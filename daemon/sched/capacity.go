@@ -112,7 +112,8 @@ func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 }
 
 // noGPUHasMem reports whether the host's part for jobs without GPUs has this much memory left.
-// While no such job runs, one job may take more than the part: otherwise it would wait for ever.
+// While no such job runs, one job may take more than the part. If it could not, it would wait for
+// ever.
 func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
 
 // take subtracts the GPUs and host resources that a job gets.

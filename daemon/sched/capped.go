@@ -43,7 +43,7 @@ func smallestSize(size int) int {
 // size.
 type cappedClock struct {
 	at    Instant // the totals include the time up to this moment
-	sizes int     // number of sizes, from the largest down, that have been capped since at
+	sizes int     // number of sizes, from the largest down, that have been capped since that moment
 	total [cappedSizes]time.Duration
 }
 
@@ -56,8 +56,8 @@ func (c *cappedClock) read(size int, now Instant) time.Duration {
 }
 
 // Capped returns for how long, up to now, quotas have kept the account from starting any job of
-// this size. The total never decreases. If it grows between two moments, that part of the time
-// between them does not count as waiting.
+// this size. The total never decreases. The amount by which it grows between two moments does not
+// count as waiting.
 func (a *Account) Capped(milli int, now Instant) time.Duration {
 	return a.clock.read(sizeOf(milli), now)
 }
@@ -87,13 +87,13 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 }
 
 // findOpen marks each account that has a waiting GPU job which its quotas allow and which the pass
-// does not start. While such a job waits, the wait of the account's larger jobs counts as well.
-// Otherwise a stream of smaller jobs would overtake the larger jobs for ever and use up the quota.
+// does not start. While such a job waits, the wait of the account's larger jobs counts as well. If
+// it did not, a stream of smaller jobs would overtake the larger jobs for ever and use up the
+// quota.
 //
-// The quotas of an account, of whatever resource, may hold back all of its waiting jobs. For such
-// an account findOpen also notes the smallest size of a waiting job. That size and all larger sizes
-// count as capped: the size of a job does not tell how much host memory or how many CPUs it asks
-// for.
+// Quotas of any resource may hold back all waiting jobs of an account. For such an account findOpen
+// also notes the smallest size of a waiting job. That size and all larger sizes count as capped:
+// the size of a job does not tell how much host memory or how many CPUs it asks for.
 func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {

@@ -102,7 +102,7 @@ func (f *future) endStay(id job.ID) {
 	}
 }
 
-// finishedStays returns the stays. A stay that still goes on gets its expected end.
+// finishedStays returns the stays. A stay that has not ended gets its expected end.
 func (f *future) finishedStays() []Stay {
 	for i := range f.machine.Running {
 		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].requeues {

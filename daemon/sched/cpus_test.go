@@ -50,7 +50,7 @@ func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		host  Host
 		quota int
-		want  int // the CPUs as which a job with one of four GPUs counts
+		want  int // how many CPUs a job with one of four GPUs occupies
 	}{
 		"its GPU's part":       {Host{CPUs: 16, GPUCPUs: 12}, 0, 3},
 		"what is left":         {Host{CPUs: 16, GPUCPUs: 12, PromisedCPUs: 14}, 0, 2},

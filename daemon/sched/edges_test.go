@@ -35,7 +35,8 @@ func TestReservationsConcernAccounts(t *testing.T) {
 	})
 }
 
-// The planner asks to be woken only at moments in the future; otherwise it would never sleep.
+// The planner asks to be woken only at moments in the future. If it named past moments, it would
+// never sleep.
 func TestWakesForWhatComes(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(sc *scene)

@@ -8,8 +8,8 @@ import (
 )
 
 // In TestPlannedEnd the machine reboots in an hour. If a job may still run at that time, it waits
-// even if GPUs are free. Whether it may depends on its limit, on the run times of similar jobs, or
-// else on the assumption of a day.
+// even if GPUs are free. The planner judges that by the job's limit, by the run times of similar
+// jobs, or else by an assumed run time of a day.
 func TestPlannedEnd(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	learned := func(d time.Duration) func(*Waiting) {

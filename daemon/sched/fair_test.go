@@ -86,11 +86,10 @@ func TestLargerShare(t *testing.T) {
 
 // Two users have shares of 1 and 3. If all their jobs came at once and have the same expected run
 // time, the second user gets three times as much GPU time. If each user always has ten jobs
-// waiting, and a new job comes for each job that starts, the second user gets less than that.
-// The jobs of a user who gets less than the fair part wait longer, until the ratio of the waits
-// matches the ratio of the factors.
-// The first user then has 1.54 of its fair part and the second user 0.82 of its own. 2^(1.54 -
-// 0.82) is 1.6, and so is the ratio of their waits.
+// waiting, and a new job comes for each job that starts, the second user gets less than that. The
+// jobs of a user who gets less than the fair part wait longer, until the ratio of the waits matches
+// the ratio of the factors. The first user then gets 1.54 times the user's fair part, and the
+// second user 0.82 times. 2^(1.54 - 0.82) is 1.6, and so is the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
 	readPolicy(t).hasSentence("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
 		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")

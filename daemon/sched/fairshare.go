@@ -71,9 +71,9 @@ func (p *pass) beginAccounts() {
 	}
 }
 
-// enter adds an active user to the sums of those of the user's groups that have a share, and adds
-// each such group once to the top sum. If the user has no such group, enter adds the user to the
-// top sum.
+// enter adds an active user to the sum of each of the user's groups that has a share, and adds each
+// such group once to the top sum. If the user has no such group, enter adds the user to the top
+// sum.
 func (p *pass) enter(a *Account, top *totals) {
 	if a.entered {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 // If a job would delay the first job that does not fit, it starts only after that job. The forecast
-// says so, as the coming passes will do so.
+// agrees with the coming passes on that.
 func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 1
@@ -159,7 +159,7 @@ func TestForecastOfOrder(t *testing.T) {
 }
 
 // A job that preempts another job starts once the other job has had its slice. Afterwards the
-// preempted job goes on, at its place in the order.
+// preempted job runs again, once it is first in the order.
 func TestForecastOfPreemption(t *testing.T) {
 	low := job.Priority{Class: job.Low}
 	for name, c := range map[string]struct {

@@ -43,7 +43,7 @@ func TestNever(t *testing.T) {
 		"       ":   {r: job.Request{CPUs: 6}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
 		"        ":  {r: job.Request{CPUs: 8, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
 		"         ": {r: job.Request{CPUs: 99}},                                                             // CPUs are not counted
-		"    ":      {r: job.Request{MemBytes: 9 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}}, // alone
+		"    ":      {r: job.Request{MemBytes: 9 * gib}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}}, // it runs alone
 		"     ":     {r: job.Request{MemBytes: 16 * gib, GPUMilli: 1000}, host: Host{MemBytes: 16 * gib, NoGPUMem: 8 * gib}},
 		"":          {r: job.Request{GPUMilli: 4000, GPUMemBytes: 80 * gib, GPUType: "a100"}},
 		" ":         {r: job.Request{MemBytes: 20 * gib}}, // memory is not counted
@@ -85,7 +85,7 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, and no GPU has more than 80G for jobs")
 }
 
-// If no GPU is known, the answer depends on whether it is known why.
+// If no GPU is known, the answer depends on whether the reason for that is known.
 func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}
 	for want, host := range map[string]Host{

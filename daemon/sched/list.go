@@ -20,7 +20,7 @@ func height(id job.ID) int {
 }
 
 // path is the position of an entry in the list. For each height it has the last entry before that
-// one, or nil.
+// position, or nil.
 type path [maxHeight + 1]*entry
 
 func (b *bucket) find(e *entry) (to path) {

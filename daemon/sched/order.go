@@ -12,8 +12,8 @@ type rank struct {
 	level     int64 // class and number as one value: see func level
 	score     float64
 	since     Instant
-	lead      job.ID  // the job from which score and since are: this job, or another job of its batch
-	came      Instant // what since would be without the batch
+	lead      job.ID  // the job to which the fields score and since belong: this job, or another of its batch
+	came      Instant // what the field since would be without the batch
 	id        job.ID
 	sizeRank  int32 // position of the job's size in its batch
 	milli     int32 // GPUs in thousandths; they do not affect the order

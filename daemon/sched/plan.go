@@ -42,7 +42,7 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.victims.begin()
 }
 
-// Plan makes a pass. It does not change the snapshot and the queue. The plan is valid until the
+// Plan makes a pass. It changes neither the snapshot nor the queue. The plan is valid until the
 // next call of any method.
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.decide(s, q)
@@ -89,8 +89,8 @@ func (p *Planner) decide(s *Snapshot, q *Queue) {
 	}
 }
 
-// splitByFit sorts out the buckets into those whose jobs fit now, and those whose jobs do not fit
-// and may get reservations. It skips all other buckets.
+// splitByFit divides the buckets into those whose jobs fit now, and those whose jobs do not fit and
+// may get reservations. It skips all other buckets.
 func (p *Planner) splitByFit() {
 	w := &p.walk
 	w.begin()
@@ -159,8 +159,8 @@ func (p *Planner) refuse() {
 const maxFailedShapes = 16
 
 // isHopeless reports whether the pass need not try to make a reservation for a job of the bucket.
-// With advance reservations, the account decides whether one is possible. So a shape that failed
-// for one account is tried again for other accounts.
+// If there are advance reservations, the account decides whether a backfill reservation is
+// possible. So a shape that failed for one account is tried again for other accounts.
 func (p *Planner) isHopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.pass.s.Reserved) == 0 && b.shape.hopeless == p.pass.number
 }

@@ -134,9 +134,9 @@ func normalize(list []Placement) []Placement {
 	return list
 }
 
-// checkConserved checks invariant 4 after all placements. A job that neither a limit nor another
-// job of its account holds back must not fit into what is free, both now and at the starts of those
-// reservations that the job would delay.
+// checkConserved checks invariant 4 after all placements. If neither a limit nor another job of its
+// account holds a job back, the job must not fit into what is free both now and at the starts of
+// those reservations that the job would delay.
 func (r *reference) checkConserved() error {
 	for _, j := range r.jobs {
 		if r.stillWaits(j) && r.hasRoomFor(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
@@ -148,9 +148,10 @@ func (r *reference) checkConserved() error {
 
 // checkReservation checks invariant 5 for the first reservation. The reservation may move to a
 // later time, but not beyond the late ends of jobs. Another job may have the first reservation
-// instead only if that job goes before. The reservation may vanish if the placements used up the
-// job's quota or throttle, or left these to an earlier job of its account. The check leaves out
-// states with preemptible jobs, and jobs that start on GPUs of an advance reservation of their own.
+// instead only if that job goes before the reserved job. The reservation may vanish if the
+// placements used up the job's quota or throttle, or left these to an earlier job of its account.
+// The check leaves out states with preemptible jobs, and jobs that start on GPUs of an advance
+// reservation of their own.
 func (d *randomMachine) checkReservation(before, now *reference) error {
 	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil

@@ -122,7 +122,7 @@ type victims struct {
 	list     []victim
 	stops    []Preemption
 	freed    capacity // what is free once all jobs that were told to stop have ended
-	soon     capacity // like freed, but without what late victims free
+	soon     capacity // like the field freed, but without what late victims free
 }
 
 // begin drops the stops that the previous pass decided on.
@@ -181,9 +181,9 @@ func (vs *victims) find() {
 // job of a lower class or priority number always yields. Among jobs of one class and number, a
 // guarded job yields to none, and every other job yields to a guarded job. If the running job is
 // protected, or the waiting job ran before, the running job yields only to a wider job that asks
-// for more than half of the GPUs: otherwise one stop would cause the next. A job does not yield to
-// a job of the same program while the run time of either is unknown. In all other cases the scores
-// decide.
+// for more than half of the GPUs. Without this rule, one stop would cause the next. A job does not
+// yield to a job of the same program while the run time of either is unknown. In all other cases
+// the scores decide.
 func (v *rank) yieldsTo(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove limits the scores of victims that are stopped together for a wider job: each score
@@ -215,8 +215,8 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 // lowerTogether looks at the victims that have the job's own class and number. It reports whether
 // they together score lower than the job. Their scores are averaged over the GPUs that the job
 // gets, and free GPUs count as 0. Without this rule, each of eight narrow jobs would have to rank
-// below a wide job, so the wide job would wait for the highest of the eight. Meanwhile, if one
-// narrow job keeps the eighth GPU, seven free GPUs would be of no use.
+// below a wide job, so the wide job would wait for the highest of the eight. While one narrow job
+// kept the eighth GPU, seven free GPUs would be of no use.
 func (vs *victims) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {

@@ -18,7 +18,7 @@ func (sc *scene) runPreemptible(id job.ID, change func(*Running), grants ...Gran
 	}
 }
 
-// class and number set the priority of a running job.
+// The functions class and number set the priority of a running job.
 func class(c job.Class) func(*Running) { return func(r *Running) { r.Priority.Class = c } }
 func number(n int) func(*Running)      { return func(r *Running) { r.Priority.Number = n } }
 

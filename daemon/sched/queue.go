@@ -98,7 +98,7 @@ type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
-	lateLog   int  // logarithm of Late; not less than log
+	lateLog   int  // logarithm of Late; not less than the field log
 	known     bool // set only for jobs without a time limit
 	priority  job.Priority
 	batch     string

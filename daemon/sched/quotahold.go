@@ -7,8 +7,8 @@ import (
 
 // In each account two jobs keep their place in the account's quotas: the first job that quotas hold
 // back, and the first job with a reservation. A later job of the account starts only if it is
-// expected to end before the quotas allow such a job to start, or if the quotas then allow both
-// jobs. The same is true of a group and the jobs of its members.
+// expected to end before the quotas allow the earlier job to start, or if the quotas then have room
+// for both. The same is true of a group and the jobs of its members.
 
 // quotaUse is how much of each quota jobs use.
 type quotaUse struct {

@@ -81,9 +81,9 @@ func (r *reference) reserve(j refJob) {
 }
 
 // findStart finds the first moment at which the job fits, and what is kept for the job at that
-// moment. It assumes that running jobs end late, but only up to the moment at which other jobs have
-// gone ahead of this one for long enough. It also finds the late start, for which jobs may end late
-// at any time.
+// moment. It assumes that running jobs end late, but only up to the moment at which the job has
+// waited for Policy.Patience times its expected run time. It also finds the late start, for which
+// other jobs may end late at any time.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)

@@ -108,8 +108,8 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	return true
 }
 
-// isCalm reports whether those values of load and used memory that are known at the horizon are
-// within all limits.
+// isCalm reports whether the GPU's load and used memory are within all limits. It uses what is
+// known of them at the horizon.
 func (r *reference) isCalm(q *job.Request, g *GPU, when horizon) bool {
 	load, bytes := g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if goes := when == whenAhead || when == whenFreed && len(g.Held) > 0; goes {

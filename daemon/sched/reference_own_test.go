@@ -116,8 +116,8 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// remainingQuota returns how much of an account's quotas is used when the job that keeps its place
-// there has started. If job j need not respect that place, it returns false.
+// remainingQuota returns how much of an account's quotas is used once the job that keeps its place
+// in them has started. If job j need not respect that place, it returns false.
 func (r *reference) remainingQuota(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return !r.cutOff(o) && r.keepsPlace(o, in) })

@@ -23,14 +23,14 @@ type reference struct {
 	place   []Placement
 	preempt []Preemption
 	freed   machine         // what is free once jobs that are stopped for others have ended
-	soon    machine         // like freed, but without what late victims free
+	soon    machine         // like the field freed, but without what late victims free
 	looked  map[job.ID]bool // jobs for which victims were sought
 	news    map[*Account]*refNew
 	gates   map[*Throttle]int
 	given   map[refKind]bool // jobs of these kinds get no further reservation in this pass
 	vain    map[string]bool  // requests for which no reservation was possible
 	tries   map[*Account]int // how many such requests each account has made
-	most    int              // the maximum of tries
+	most    int              // the maximum of each value in tries
 	started []refRun
 	begun   []refBegun
 	held    []job.ID   // jobs that fit, but wait for other jobs of their account
@@ -347,8 +347,8 @@ func (r *reference) leftFor(j refJob) machine { return r.reduce(r.now, j, r.kept
 
 // reduce subtracts from a machine what the listed reservations keep from the job. These are only
 // the reservations that the job would delay. An advance reservation may give a GPU to the job's
-// account now, but not to the account of the reserved job: all that is free of such a GPU then
-// remains.
+// account now, but not to the account of the reserved job: then everything that is free on such a
+// GPU remains.
 func (r *reference) reduce(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {

@@ -6,11 +6,11 @@ import "github.com/gpusched/gpusched/daemon/job"
 type room struct {
 	pass  *pass
 	start capacity // what is left when the pass begins
-	now   capacity // start minus what the pass has given to jobs
+	now   capacity // the field start minus what the pass has given to jobs
 	final capacity // what is left once all running jobs have ended
 }
 
-// begin sets start, now and final when the pass begins.
+// begin sets the fields start, now and final when the pass begins.
 func (r *room) begin() {
 	r.start.open(r.pass.s)
 	r.now.copyFrom(&r.start)
@@ -31,7 +31,7 @@ type query struct {
 // use.
 type horizon int8
 
-// The horizons are these.
+// The horizons, the present first.
 const (
 	whenNow   horizon = iota
 	whenFreed         // when preempted jobs have ended
@@ -129,8 +129,8 @@ func (r *room) fitsEver(sh *resourceShape) bool {
 	return sh.ever == yes
 }
 
-// openFinal sets final to what is free once running jobs have ended and GPUs are ready. The jobs
-// that the pass starts end as well, so final stays valid for the whole pass.
+// openFinal sets the field final to what is free once running jobs have ended and GPUs are ready.
+// The jobs that the pass starts end as well, so this value stays valid for the whole pass.
 func (r *room) openFinal() {
 	r.final.copyFrom(&r.start)
 	s := r.pass.s

@@ -107,7 +107,7 @@ type footprint struct {
 	part   int
 	alone  bool // no foreign process may be on the job's whole GPUs
 
-	machine uint64 // the value of Snapshot.Machine for which qual is valid
+	machine uint64 // the value of Snapshot.Machine for which the field qual is valid
 	qual    []bool // by position, whether each GPU could ever serve these jobs
 
 	pass      uint64 // the number of the pass for which the fields below are valid

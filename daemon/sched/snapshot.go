@@ -71,7 +71,7 @@ type GPU struct {
 	OnlyNamed     bool // the GPU is a slice, and there are whole GPUs: only jobs that name slices get it
 
 	Foreign         bool  // a process that belongs to no job is on the GPU
-	ForeignBytes    int64 // those amounts of such processes' memory that the driver reports
+	ForeignBytes    int64 // the part of these processes' memory that the driver reports
 	ForeignComputes bool  // one of these processes computes
 	Occupied        bool  // because of these processes, jobs that ask for exclusive whole GPUs do not get the GPU
 }
@@ -163,8 +163,8 @@ type Running struct {
 	Throttle      *Throttle    // the throttle of the job's array; nil: none
 }
 
-// goneBy returns when the job is expected to be gone: at its late end, but at most at the moment
-// latest. It is never before the job's expected end.
+// goneBy returns when the job is expected to be gone: at its late end, or at the moment in the
+// argument latest if that is earlier. The result is never before the job's expected end.
 func (r *Running) goneBy(latest Instant) Instant { return max(r.End, min(r.Late, latest)) }
 
 // milli returns the sum of the job's grants, in thousandths of a GPU.

@@ -59,7 +59,7 @@ type sweep struct {
 	askers     map[job.ID]int // how many jobs were stopped for each of alice's jobs
 }
 
-// newSweep returns a sweep on a machine with wide GPUs.
+// newSweep returns a sweep on a machine. The argument wide is the number of GPUs.
 func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	policy := example(t, 1).s.Policy
 	policy.Slice = slice

@@ -35,7 +35,7 @@ func (u *usage) add(r Rate, life float64) {
 	u.all += float64(r.Charge) / job.WholeGPU * life
 }
 
-// decay returns the part of past use that is left after the time passed, with the given half-life.
+// decay returns the part of past use that is left after the given time, with the given half-life.
 func decay(passed, half time.Duration) float64 {
 	if half <= 0 {
 		return 1
@@ -43,7 +43,7 @@ func decay(passed, half time.Duration) float64 {
 	return math.Exp2(-max(0, float64(passed)) / float64(half))
 }
 
-// lifetime returns the integral of the decay over the time passed.
+// lifetime returns the integral of the decay over the given time.
 func lifetime(passed time.Duration, rest float64, half time.Duration) float64 {
 	if half <= 0 {
 		return max(0, float64(passed))
@@ -83,7 +83,7 @@ func (a *Account) Open(now Instant, half time.Duration) {
 	a.clock.at = min(a.clock.at, now)
 }
 
-// Counted notes that running jobs are charged up to now. Charge then leaves that time out.
+// Counted notes that running jobs have been charged up to now. Charge then leaves that time out.
 func (a *Account) Counted(now Instant) { a.usage.known = now }
 
 // Shift adjusts the account's moments after the clock was set.
@@ -119,7 +119,7 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge adds extra to the rate at which running jobs are charged from now on.
+// Recharge adds the argument extra to the rate at which running jobs are charged from now on.
 func (a *Account) Recharge(extra int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.usage.rate.Charge += extra

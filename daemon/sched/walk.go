@@ -61,14 +61,15 @@ func (h *heap) push(c *cursor) { stdheap.Push(&h.list, c) }
 func (h *heap) pop() { stdheap.Pop(&h.list) }
 
 // drop removes the first cursor, whose bucket is done. It reports whether it is time to sift. If
-// many similar buckets are done, to sift them out together is cheaper than to drop them one by one.
+// many similar buckets are done, sifting them out together is cheaper than dropping them one by
+// one.
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
 	return h.dead > h.walk.siftAfter+len(h.list)/32
 }
 
-// sift keeps the cursors for which keep returns true.
+// sift keeps the cursors for which the function keep returns true.
 func (h *heap) sift(keep func(*cursor) bool) {
 	h.walk.pass.work += len(h.list)
 	kept := h.list[:0]

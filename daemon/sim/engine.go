@@ -22,7 +22,7 @@ type Options struct {
 	Seed        uint64        // seed of random choices: preemptible jobs, predictions
 	Spread      bool          // jobs request the emptiest GPU
 	Check       bool          // the core checks itself after every step
-	Starts      int           // n: every n-th job's expected start is asked for; 0: no start
+	Starts      int           // n: every n-th job's expected start is asked for; 0: for no job
 }
 
 // An engine is the environment in which the core runs.

@@ -37,7 +37,8 @@ func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 
 // stoppedAgain counts the stops after which the same job was stopped again. The result stops is
 // their number, and vain is the number of those with no gain for another job before the second
-// stop. If wider is true, only stops for wider jobs count, otherwise only the others.
+// stop. If wider is true, only stops for wider jobs count. If it is false, only all other stops
+// count.
 func stoppedAgain(jobs []sim.JobOutcome, wider bool) (stops, vain int) {
 	for i := range jobs {
 		for k := range len(jobs[i].Room) - 1 {

@@ -159,7 +159,7 @@ func (r *trials) preemptions(name string) float64 {
 
 func (r *trials) use(name, policy string) float64 { return r.mean(name, policy).Utilisation }
 
-// share returns a user's share of the GPU time in the two days after the time arrival.
+// share returns a user's share of the GPU time in the two days after the given arrival.
 func (r *trials) share(name, user string, arrival time.Duration) float64 {
 	own, all := r.run(name, "fair")[0].GPUTime(user, sim.Span{From: arrival, To: arrival + 48*time.Hour})
 	return own / all

@@ -26,7 +26,7 @@ func (o *Outcome) lastEnd() time.Duration {
 type JobOutcome struct {
 	Job
 	End         time.Duration
-	Wait        time.Duration // all the time in which it did not run
+	Wait        time.Duration // all the time in which the job did not run
 	Preemptions int
 	Held        []Span // times in which the job had its GPUs, in order
 	Room        []Room // times at which the job was preempted, in order

@@ -75,9 +75,9 @@ func TestFractions(t *testing.T) {
 	}
 }
 
-// A stream of short jobs requests more than the GPU can do. A long job that has waited for two
-// hours then goes first. It runs to its end if such jobs may take the whole machine. Otherwise it
-// is preempted again and again.
+// A stream of short jobs needs more time than the GPU has. If jobs that have waited for two hours
+// are guarded, a long job then goes first and runs to its end. Without a guard, it waits longer, or
+// is preempted.
 func TestGuard(t *testing.T) {
 	lines := []string{"0 600 1", "1 36000 1"}
 	for i := range 200 {
@@ -97,8 +97,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A stream of one-GPU jobs of similar length requests more than the machine can do. Then a job for
-// all GPUs arrives. The stream passes it for some time, but not for ever. If its planned start
+// A stream of one-GPU jobs of similar length needs more GPU time than the machine has. Then a job
+// for all GPUs arrives. The stream passes it for some time, but not for ever. If its planned start
 // could be postponed without limit, the stream would pass it for ever.
 func TestPassedNoLonger(t *testing.T) {
 	const gpus, comes = 4, 20 * time.Hour

@@ -133,7 +133,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// A job that never fits is an error of the run, or is dropped by Fit.
+// A job that never fits makes the run fail, unless Fit drops the job.
 func TestJobThatNeverFits(t *testing.T) {
 	tr := trace(t, "0 60 1", "5 60 4", "6 60 1 90G")
 	if _, err := sim.Run(tr, options(t, "fifo", 2)); err == nil || !strings.Contains(err.Error(), "job 2 is refused") {

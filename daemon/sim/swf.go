@@ -158,7 +158,8 @@ func (l *swfReader) readJob(fields []string) error {
 	return nil
 }
 
-// makeName makes a name from a number in the log. If the number is missing, it returns fallback.
+// makeName makes a name from a number in the log. If the number is missing, it returns the argument
+// fallback.
 func makeName(what string, number float64, fallback string) string {
 	if number < 0 {
 		return fallback

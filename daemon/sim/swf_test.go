@@ -50,7 +50,7 @@ func TestSWF(t *testing.T) {
 	}
 }
 
-// A log is recognized by its first line, with or without a comment.
+// A log is recognized by its first line, whether or not that line is a comment.
 func TestSWFIsKnown(t *testing.T) {
 	const line = "1 60 5 100 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n"
 	for text, is := range map[string]bool{

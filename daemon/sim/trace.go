@@ -34,8 +34,8 @@ type Trace struct {
 // tick is the resolution of the virtual clock.
 const tick = time.Microsecond
 
-// newTrace returns a trace with these jobs in order of submission. In the argument, Submit counts
-// from origin. In the trace, Submit counts from the midnight before the first job.
+// newTrace returns a trace with these jobs in order of submission. The field Submit counts from the
+// argument origin in these jobs, and from the midnight before the first job in the trace.
 func newTrace(origin time.Time, jobs []Job) Trace {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return int(a.Submit - b.Submit) })
 	t := Trace{Begin: origin.UTC().Truncate(day), Jobs: jobs}

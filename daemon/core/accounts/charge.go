@@ -68,8 +68,8 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, 1, now)
 }
 
-// StartCharging begins to count use. It charges the jobs on record for their use so far, for which
-// their units show the run times.
+// StartCharging begins to count use. It charges the jobs on record for their use so far. Their
+// units show for how long they ran.
 func (b *Book) StartCharging(now time.Time) {
 	b.lane.at = now
 	b.startCounting(now, b.policy.Sched.HalfLife)
@@ -165,10 +165,10 @@ func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	}
 }
 
-// While jobs share a GPU, no job gets the whole GPU. So while a job waits that could otherwise have
-// the whole GPU, fair share charges the whole GPU to the jobs that share it, in proportion to their
-// parts. The charge is recorded with each job. Whenever a charge changes, the use of the job's
-// accounts up to then is recorded as well, so that a restart changes nothing.
+// While jobs share a GPU, no job gets the whole GPU. So while a waiting job wants the whole of such
+// a GPU, fair share charges all of it to the jobs that share it, in proportion to their parts. The
+// charge is recorded with each job. Whenever a charge changes, the use of the job's accounts up to
+// then is recorded as well, so that a restart changes nothing.
 
 // rechargeEvery is the shortest time between two changes of the charge for shared GPUs. The time is
 // not shorter because each change is stored.
@@ -191,8 +191,8 @@ func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (
 }
 
 // sharedRate returns a job's charge while others want its shared GPUs as a whole: the job then also
-// pays for its part of what is unused of these GPUs. If that does not change the charge, it returns
-// 0.
+// pays for its part of the unused rest of these GPUs. If that does not change the charge, it
+// returns 0.
 func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	rate := 0
 	for _, g := range j.Attempt.GPUs {

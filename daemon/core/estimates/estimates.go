@@ -63,8 +63,8 @@ func (b *Book) Memory(k predict.Kind) int64 { return b.predictor.Memory(k) }
 func (b *Book) Generation() uint64 { return b.predictor.Generation() }
 
 // TriedRuns is the number of jobs of a kind that must have ended before one job of that kind is
-// preempted for another. Otherwise none of these jobs might end, and nothing would be learned about
-// the kind.
+// preempted for another. If no job had to end first, none of these jobs might ever end, and nothing
+// would be learned about the kind.
 const TriedRuns = 5
 
 // ShortestLesson is the shortest run from which the scheduler learns. A shorter run has not done
@@ -126,20 +126,20 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 	return now.Add(left)
 }
 
-// Learn learns a job's run time if the job came to its end. Otherwise it learns that such jobs run
-// at least that long.
+// Learn learns a job's run time if the job came to its end. If it did not, Learn learns that such
+// jobs run at least that long.
 //
 // A job that gets another attempt has not come to its end, whatever ended the last attempt. If that
 // attempt failed after hours, such jobs run for hours; if it failed at once, nothing is learned.
 // Nothing is learned from a failed launch or a lost GPU either, since the job did not cause it. A
-// job that reached its time limit did come to its end: otherwise nothing would ever be learned
-// about jobs that always reach their limits.
+// job that reached its time limit counts as having come to its end. If it did not count, nothing
+// would ever be learned about jobs that always reach their limits.
 //
 // Once a job has run longer than expected, anything that the job or its owner caused counts as an
-// end as well. Otherwise a long run would look short if its owner cancels it when its work is done.
-// A job that its owner cancels earlier counts as given up, not as ended. A failed launch that took
-// longer than expected counts as a run: a job can do its work in its set-up, or make its end look
-// like a failed launch.
+// end as well. Without this rule, a long run would look short if its owner cancelled it when its
+// work was done. A job that its owner cancels earlier counts as given up, not as ended. A failed
+// launch that took longer than expected counts as a run: a job can do its work in its set-up, or
+// make its end look like a failed launch.
 func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	ran, expected := b.runTime(l, now), b.Of(l).Median
 	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {

@@ -36,8 +36,8 @@ func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	u.lengths = keep * (u.lengths + gpus*float64(ran)*float64(ran))
 }
 
-// outrunFactor compares this user's jobs with the jobs of all users. It returns how many times more
-// they exceeded their estimates. If the result would be less than Outlier, it is 1.
+// outrunFactor returns how many times more this user's jobs exceeded their estimates than the jobs
+// of all users did. If the result would be less than Outlier, it is 1.
 func (u *optimism) outrunFactor(all *optimism) float64 {
 	usual := (all.ran + leastForeseen) / (all.foreseen + leastForeseen)
 	own := (u.ran + usual*leastForeseen) / (u.foreseen + leastForeseen)

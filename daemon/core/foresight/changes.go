@@ -60,7 +60,7 @@ func listChoices(r *job.Request) (list []job.Sooner) {
 
 // memoryChanges returns changes that ask for less memory: what earlier runs of the command took,
 // plus a tenth. They never ask for less than earlier runs took, since a job that gets too little
-// fails. To state the needed GPU memory may help too, since such a job may share its GPUs with
+// fails. Stating the needed GPU memory may help too, since such a job may share its GPUs with
 // foreign processes.
 func memoryChanges(r *job.Request, most predict.Most) (list []job.Sooner) {
 	known := withReserve(most.GPUMem)

@@ -123,7 +123,7 @@ func (t *Trial) widen(w *trialChange, goOn func() bool) bool {
 	}
 	for below-least > time.Minute {
 		half := least + ((below - least) / 2).Round(time.Minute)
-		if half >= below { // so below is not a whole number of minutes
+		if half >= below { // then the variable below is not a whole number of minutes
 			break
 		}
 		if starts(half) {

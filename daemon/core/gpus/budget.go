@@ -42,11 +42,11 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 	}
 }
 
-// enforceBudgets finds jobs to stop that exceed their budgets, those with the largest excess first.
-// It goes on until enough memory is free for what other jobs were promised and do not use yet. Two
-// samples in a row must show that too little memory is free. The driver does not report free memory
-// and the memory of each process at the same moment. So in a single sample, a process that is just
-// taking or freeing memory would look like a shortage.
+// enforceBudgets finds jobs to stop because they exceed their budgets, those with the largest
+// excess first. It continues until enough memory is free for what other jobs were promised and do
+// not use yet. Two samples in a row must show that too little memory is free. The driver does not
+// report free memory and the memory of each process at the same moment. So in a single sample, a
+// process that is just taking or freeing memory would look like a shortage.
 func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {

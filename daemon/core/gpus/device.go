@@ -40,11 +40,11 @@ type cleanup struct {
 	sampleSeq     uint64 // only a sample with this number or a higher one counts
 	looks         int    // the number of samples in which the GPU was not clean
 	next          time.Time
-	baselineBytes int64            // what baselineBytes was in the device, if the GPU has no device now; -1: unknown
+	baselineBytes int64            // baselineBytes of the device, while the GPU has no device; -1: unknown
 	uid           int              // the uid of the job's person
 	began         time.Time        // when the job's attempt began
 	ended         tracked.Interval // when the job's attempt ended
-	earlier       *cleanup         // the job that left the GPU before, if the GPU was not clean since; nil: none
+	earlier       *cleanup         // the job that left the GPU before, if the GPU has not been clean since; nil: none
 	unsure        bool             // began is wrong, because the clock was set back while no daemon ran
 	noted         []int            // the pids of processes outside their unit that were reported already
 }

@@ -19,8 +19,8 @@ import (
 // a test finds it well, it does not rest.
 //
 // If a user's jobs lately failed at once on other GPUs as well, the jobs are at fault, and the user
-// does not count. Such a user counts only if the jobs do well on more of the other GPUs than they
-// failed on.
+// does not count. The user does count, however, if the jobs do well on a larger number of other
+// GPUs.
 //
 // Failures of a single user are weaker evidence: somebody can make jobs fail on purpose, and a
 // user's jobs may fail for a common cause. So these failures count only if there are more of them,
@@ -42,9 +42,9 @@ const (
 	firstRest   = 10 * time.Minute
 	lastRest    = 2 * time.Hour
 
-	// pause is the time between two jobs on a GPU that may become suspect. Whether it does depends
-	// on whether jobs that have just begun on other GPUs do well. Without the pause, every waiting
-	// job would fail on the GPU before that is known.
+	// pause is the time between two jobs on a GPU that may become suspect. It becomes suspect only
+	// if jobs that have just begun on other GPUs do well. Without the pause, every waiting job
+	// would fail on the GPU before that is known.
 	pause = time.Second
 )
 
@@ -263,7 +263,8 @@ func (b *inventory) remarkOn(d *device, now time.Time) job.Message {
 }
 
 // failOnlyOn returns the accounts whose jobs failed on a GPU, and on no other GPU lately. It also
-// returns an account whose jobs failed on other GPUs, too, if they do well on more GPUs than those.
+// returns an account whose jobs failed on some other GPUs, if they do well on a larger number of
+// other GPUs.
 func (b *inventory) failOnlyOn(gpu *device, f *failedJobs, now time.Time) (list []failer) {
 	for _, o := range f.of {
 		failed := func(d *device) bool {
@@ -302,9 +303,9 @@ func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failedJobs, now
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether some job does well on GPU d without using GPU other. A job counts if it is
-// the account's, began after the given time, and has done well on d or has run there for at least
-// minRun. If the account is nil, each job that has run there for that long counts.
+// wellOn reports whether some job does well on GPU d without using GPU other. A job counts if it
+// belongs to the account, began after the given time, and has done well on d or has run there for
+// at least minRun. If the account is nil, each job that has run there for that long counts.
 func (b *inventory) wellOn(
 	d, other *device, a *sched.Account, after time.Time, minRun time.Duration, now time.Time,
 ) bool {

@@ -123,8 +123,8 @@ func heavier(a, b gpu.Recovery) bool {
 }
 
 // affectedJob returns the job that was hit by an error of a GPU, and the device on which it was
-// hit: the whole GPU or one of its slices. If the driver names a process, that is the process's
-// job. Otherwise it is the only job that had the GPU.
+// hit: the whole GPU or one of its slices. If the driver names a process, the result is the job of
+// that process. If it names none, the result is the only job that had the GPU.
 func (b *inventory) affectedJob(hit []*device, e ErrorReport) (only *tracked.Job, on *device) {
 	id, foreign := e.Job, false
 	for _, d := range hit {
@@ -184,8 +184,8 @@ func (b *inventory) neededRecovery(d *device) (gpu.Recovery, job.Message) {
 	return needs, why
 }
 
-// DriverDiffers reports whether the last sample shows that another driver is installed than is
-// loaded.
+// DriverDiffers reports whether the last sample shows that the installed driver differs from the
+// loaded one.
 func (b *inventory) DriverDiffers() bool { return b.last.versions.Differ() }
 
 // wasReset clears the faults that a reset cures.

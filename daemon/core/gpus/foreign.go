@@ -27,9 +27,9 @@ func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 }
 
 // unlistedMem returns the memory of a GPU that is used by processes which the driver does not list.
-// If a foreign process may use that much, it returns 0. While a job has the GPU, or while its
-// cleanup goes on, only the memory that was in use before the job counts: the rest may belong to
-// the job.
+// If a foreign process may use that much, it returns 0. While a job has the GPU, or while the GPU
+// is cleaned after a job, only the memory that was in use before the job counts: the rest may
+// belong to the job.
 func (b *inventory) unlistedMem(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unassignedMem(d)
@@ -84,7 +84,8 @@ func (d *device) foreigners() []job.Foreign {
 	return d.outside
 }
 
-// foreignProcesses is like foreigners, but considers only processes for which keep returns true.
+// foreignProcesses is like foreigners, but considers only processes for which the function keep
+// returns true.
 func (d *device) foreignProcesses(keep func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {
@@ -96,8 +97,8 @@ func (d *device) foreignProcesses(keep func(*gpu.Process) bool) []job.Foreign {
 	return list[:min(len(list), job.MaxForeign)]
 }
 
-// Denied returns the reason why a job can't have its GPUs free of foreign processes. If it can, the
-// reason is zero.
+// Denied returns the reason why a placed job can't start on its GPUs, such as foreign processes. If
+// it can, the reason is zero.
 func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]

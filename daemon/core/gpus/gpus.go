@@ -15,7 +15,7 @@ import (
 // else about jobs: Core.applyFindings acts on its findings.
 type Book struct {
 	inventory
-	cleanups         map[string]*cleanup // those of GPUs that are not among the devices
+	cleanups         map[string]*cleanup // the cleanups of GPUs that are not among the devices
 	inventoryVersion uint64              // changes whenever the set of GPUs changes
 	pendingFaults    []ErrorReport       // reports that wait for the first good sample
 	sampleSeq        uint64              // the number of the last Sample action

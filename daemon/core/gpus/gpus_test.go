@@ -293,8 +293,8 @@ func TestStraysOfUnknownAge(t *testing.T) {
 	}
 }
 
-// The version of the inventory changes if, and only if, a fact changes that determines which GPUs
-// suit a request.
+// The version of the inventory changes if, and only if, there is a change in a fact that determines
+// which GPUs suit a request.
 func TestVersionChangesWithTheGPUs(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
 	for name, w := range map[string]struct {
@@ -319,8 +319,9 @@ func TestVersionChangesWithTheGPUs(t *testing.T) {
 	}
 }
 
-// Memory that no process uses counts against a job that left the GPU if it exceeds what was in use
-// before, by more than the slack. If the use before is unknown, nothing counts.
+// After a job has left a GPU, memory that no process uses counts against the job if it exceeds the
+// memory in use before the job by more than the slack. If the use before the job is unknown,
+// nothing counts.
 func TestCleanGPU(t *testing.T) {
 	b := bookOf(site.Policy{MemSlackBytes: 5})
 	for _, w := range []struct {
@@ -349,7 +350,7 @@ func TestUnknownUse(t *testing.T) {
 	}
 }
 
-// Fair share charges a part of a GPU as its share, or as its part of the GPU's memory if that is
+// Fair share charges a job for its share of a GPU, or for its part of the GPU's memory if that is
 // larger.
 func TestChargeOfAPart(t *testing.T) {
 	b := &Book{inventory: inventory{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
@@ -439,8 +440,9 @@ func TestManyStrangers(t *testing.T) {
 	}
 }
 
-// A process in the slice of a job counts as the job's only if the job belongs to the claimed user,
-// runs, and has Docker as its engine (D5 of the trials: whoever may use Docker can name any slice).
+// A process in the slice of a job counts as a process of that job only if the job belongs to the
+// claimed user, runs, and has Docker as its engine (D5 of the trials: whoever may use Docker can
+// name any slice).
 func TestClaims(t *testing.T) {
 	jobs := tracked.NewBook(1)
 	for id, engine := range map[job.ID]contract.Engine{7: contract.Docker, 8: contract.Podman} {

@@ -12,8 +12,8 @@ import (
 // may also leave processes that the kernel does not end: the job is then unkillable, and keeps what
 // it holds. Either may still come to an end by itself, when the driver or the kernel gets to it.
 
-// residue returns what keeps a GPU from being clean. It also reports whether that is a leak, or
-// otherwise a process.
+// residue returns what keeps a GPU from being clean. The result leak is false if that is a living
+// process of a job.
 func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	for _, p := range d.Processes {
 		if p.Dead {

@@ -20,8 +20,8 @@ import (
 // at fault, the job is queued again.
 const (
 	// excuseLasts is a time that begins when a job fails at once on a GPU that is then found well.
-	// In this time, if a like job of the same account fails at once, its GPU is tested only if it
-	// seems to be at fault. So an array whose tasks all fail costs few tests.
+	// In this time, if a similar job of the same account fails at once, its GPU is tested only if
+	// it seems to be at fault. So an array whose tasks all fail costs few tests.
 	excuseLasts = time.Minute
 
 	// proofLimit is the time after which a test without an answer says nothing about its GPU. The

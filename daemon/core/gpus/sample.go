@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Sample is a numbered sample of the GPUs. Jobs has the job of each process, by pid. If a process
-// is only in a slice for a single job, Claims has what the slice's name says. Persons maps the uids
-// of containers to the persons to whom these uids belong. If the snapshot has a Problem, nothing is
-// known.
+// Sample is a numbered sample of the GPUs. The field Jobs has the job of each process, by pid. If a
+// process is only in a slice for a single job, the field Claims has what the slice's name says. The
+// field Persons maps the uids of containers to the persons to whom these uids belong. If the
+// snapshot has a Problem, nothing is known.
 type Sample struct {
 	Number  uint64
 	Snap    gpu.Snapshot

@@ -25,7 +25,7 @@ const (
 type stranger struct {
 	uid  int       // the uid of its person
 	told time.Time // when its user was told; zero: not yet
-	ends time.Time // the time of its end in the message to its user; zero: the message had none
+	ends time.Time // the end that the message to its user announced; zero: it announced none
 	seen time.Time // the time of the last sample that showed it as a stranger
 	next time.Time // when the next signal is due; zero: none was sent yet
 }
@@ -47,7 +47,7 @@ type StrangersFound struct {
 type sighting struct {
 	*stranger
 	p    *gpu.Process
-	used int64 // the sum of those amounts of its GPU memory that are known
+	used int64 // the known part of its GPU memory
 	on   []job.StrangerGPU
 }
 
@@ -209,7 +209,7 @@ func byPerson(list []*sighting) (all []job.Strangers) {
 }
 
 // recordStrangers records, for each GPU, the strangers whose users were told, if they have changed.
-// Otherwise a restarted daemon would tell these users again.
+// Without the record, a restarted daemon would tell these users again.
 func (b *Book) recordStrangers() {
 	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {

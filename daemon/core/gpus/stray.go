@@ -165,8 +165,8 @@ func (b *Book) forgetMembers() {
 // each takes hundreds of MiB of GPU memory for its context alone.
 const maxStrays = 256
 
-// NoteStrays records the strays on the GPUs if they have changed. Otherwise a restart would lose
-// them: only a daemon that saw a process in a job's unit knows the process's job.
+// NoteStrays records the strays on the GPUs if they have changed. Without the record, a restart
+// would lose them: only a daemon that saw a process in a job's unit knows the process's job.
 func (b *Book) NoteStrays() {
 	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
@@ -211,9 +211,10 @@ func (b *Book) Restore(g job.GPUControl) {
 // strayGrace is the time from SIGTERM to SIGKILL for a stray.
 const strayGrace = 2 * time.Second
 
-// If the site wants that, endStrays acts on processes that use a GPU which their job does not hold.
-// A process outside the job's unit is killed at once. If the process is in the unit, somebody gave
-// the job an open device: the whole job is stopped after the policy's CleaningTimeout.
+// If the policy is EndStrays, endStrays acts on processes that use a GPU which their job does not
+// hold. A process outside the job's unit gets SIGTERM, and SIGKILL after strayGrace. If the process
+// is in the unit, somebody gave the job an open device: the whole job is stopped after the policy's
+// CleaningTimeout.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	if b.policy.Strays != site.EndStrays {
 		return

@@ -228,7 +228,8 @@ func (b *Book) FindIdle(now time.Time) {
 }
 
 // idleFor returns for how long a job has used none of its GPUs, and the position of the GPU that it
-// used last. If the job's time is not over, or the use of some GPU is unknown, the position is -1.
+// used last. If it is too early to stop the job, or the use of some GPU is unknown, the position is
+// -1.
 func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
 	uses := l.CurrentUses()
 	for i := range uses {
@@ -251,7 +252,7 @@ type meter struct {
 	power    int64   // milliwatts; -1: unknown
 	counter  uint64  // millijoules since the driver was loaded, by the last report of the counter; 0: unknown
 	reckoned int64   // millijoules since that report, estimated from the power
-	spent    int64   // how much of reckoned falls into the span of the last sample; -1: unknown
+	spent    int64   // how much of the field reckoned falls into the span of the last sample; -1: unknown
 	scale    float64 // the factor by which to correct a job's estimate; 0: not known yet
 }
 

@@ -12,7 +12,7 @@ import (
 // at any time.
 const (
 	maxOwedOfUser  = 100  // further messages are given up at once
-	maxOwed        = 2000 // messages of all users; one more, and the user with the most loses the newest
+	maxOwed        = 2000 // messages of all users; if there is one more, the user with the most loses the newest
 	sendingAtOnce  = 8
 	slowAtOnce     = 4               // how many of sendingAtOnce may belong to users with slow tries
 	slowTry        = 5 * time.Second // a longer try is slow
@@ -28,7 +28,7 @@ type box struct {
 	uid     int
 	owed    []*job.Notification
 	sending *job.Notification // the message of owed that is being sent; nil: none
-	since   time.Time         // when sending it began
+	since   time.Time         // when its sending began
 	took    time.Duration     // the mean duration of the last tries
 	posted  time.Time         // when all posts so far would be sent, at one post every WebhookInterval
 	leftOut int               // posts left out since the last post

@@ -117,7 +117,7 @@ type Strangers int
 const (
 	ShowStrangers Strangers = iota // they are only shown
 	TellStrangers                  // their users get a message
-	EndStrangers                   // their users get a message, and later they get SIGTERM, then SIGKILL
+	EndStrangers                   // their users get a message; later the processes get SIGTERM, then SIGKILL
 )
 
 // IsPerson reports whether a uid may belong to a person. The uids from 61184 to 65535 belong to the
@@ -140,7 +140,7 @@ const (
 // them, or that do not use a GPU that they hold.
 type UsagePolicy struct {
 	Memory      Response
-	Tolerance   int64         // so many bytes above the budget do not count as exceeding it
+	Tolerance   int64         // exceeding the budget by up to this many bytes does not count
 	MemoryGrace time.Duration // observed time over budget from the warning to a stop
 
 	Idle      Response

@@ -50,7 +50,8 @@ func (b *Book) All() iter.Seq2[job.ID, *Job] {
 	return maps.All(b.byID)
 }
 
-// Sorted calls may for each job. It returns the jobs for which may returned true, by id.
+// Sorted calls the function may for each job. It returns, by id, the jobs for which this function
+// returned true.
 func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	for _, l := range b.byID {
 		if may(l) {
@@ -369,8 +370,8 @@ func (b *Book) BytesQuota(j *job.Job, oldBytes, most int64) *job.Refusal {
 	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-oldBytes), job.Size(most))
 }
 
-// Attempt finds the live job for an answer about one of its attempts. If number is not that of the
-// job's current attempt, the answer is late, and Attempt returns nil.
+// Attempt finds the live job for an answer about one of its attempts. If the argument number is not
+// that of the job's current attempt, the answer is late, and Attempt returns nil.
 func (b *Book) Attempt(id job.ID, number int) *Job {
 	l := b.Active(id)
 	if l == nil || l.Attempt.Number != number {
@@ -379,8 +380,8 @@ func (b *Book) Attempt(id job.ID, number int) *Job {
 	return l
 }
 
-// Reached returns the jobs that get a signal for l. If l is an array, these are its running tasks;
-// otherwise it is l itself.
+// Reached returns the jobs that get a signal for l. If l is an array, these are its running tasks.
+// If not, the result is l alone.
 func (b *Book) Reached(l *Job, who job.Actor) (ids []job.ID) {
 	for _, r := range append(b.Tasks(l.ID), l) {
 		if r.State == job.Running && who.MayControl(r.Job) { // another account may have the owner's number now

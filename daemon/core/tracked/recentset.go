@@ -4,7 +4,7 @@ package tracked
 type recentSet[K comparable, V any] struct {
 	size  int
 	of    map[K]slot[V]
-	order []K // keys in order of their additions, perhaps removed since; once it is full, next is the oldest
+	order []K // keys in order of their additions, perhaps removed since; once full, the oldest is at index next
 	next  int
 }
 

@@ -30,7 +30,7 @@ type options struct {
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
-	tell                    func(done, of int) // tell, the argument of Run
+	tell                    func(done, of int) // the last argument of Run
 	gpus                    *int               // nil: as many as the scenario or the log has, or else 8
 	procs                   int                // number of processors for each GPU
 	tuning                  sim.Tuning

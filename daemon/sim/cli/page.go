@@ -24,8 +24,8 @@ pre{overflow:auto}svg{width:100%;height:auto}svg text{font:14px system-ui,sans-s
 .s3{fill:#cc79a7;color:#cc79a7}.s4{fill:#e69f00;color:#e69f00}
 .s5{fill:#56b4e9;color:#56b4e9}.s6{fill:#b8bec6;color:#b8bec6}`
 
-// render returns the page: well-formed XML without external resources. subtitle describes the run,
-// and tables has the figures as text.
+// render returns the page: well-formed XML without external resources. The argument subtitle
+// describes the run, and tables has the figures as text.
 func render(title, subtitle, tables string, runs []policyRun) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%s</title><style>%s</style></head><body>\n", html.EscapeString(title), style)

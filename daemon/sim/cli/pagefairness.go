@@ -43,8 +43,8 @@ func fairnessOf(r policyRun) *sim.Fairness {
 }
 
 // drawFairness draws two charts of a run's first seed: the users who had the GPUs, and the number
-// of GPUs that an even division would have given to users who did not have them. A column is the mean over several
-// windows, so that even the longest run has few columns.
+// of GPUs that an even division would have given to users who did not have them. A column is the
+// mean over several windows, so that even the longest run has few columns.
 func drawFairness(r policyRun, users []string, longest float64) (got, misplaced *chart.Columns) {
 	f := fairnessOf(r)
 	step := max(1, int((longest/max(f.Window, 1)+columns-1)/columns))
