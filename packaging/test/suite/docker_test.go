@@ -162,3 +162,19 @@ func TestInContainerDockerSlices(t *testing.T) {
 		t.Errorf("bob, who may not use Docker: %+v", r)
 	}
 }
+
+// TestInContainerChoice: whoever may use Docker gets the engine that the site names first. Anybody
+// else gets the next one.
+func TestInContainerChoice(t *testing.T) {
+	beginContainer(t, "podman")
+	beginContainer(t, "docker")
+	settings(t, quickSampling+"\n[containers]\nengines = [\"docker\", \"podman\"]")
+	gpusSeen(t)
+	for user, engine := range map[string]string{"alice": "docker", "bob": "podman"} {
+		id := submit(t, user, "-g 0 --image box -- cat /etc/image")
+		mustEnd(t, wait(t, id), "completed", "exit code 0")
+		if shown := sh(t, user, fmt.Sprintf("gpusched show %d", id)); !strings.Contains(shown, "box ("+engine+")") {
+			t.Errorf("%s: %s", user, shown)
+		}
+	}
+}
