@@ -76,7 +76,7 @@ func (b *inbox) send(m message, done <-chan struct{}) bool {
 		}
 		b.room.Wait(time.Time{}, done, b.done)
 	}
-	b.room.Ring() // another sender may need the wakeup that this sender got
+	b.room.Ring() // this sender was woken in place of another that may have to go on
 	return false
 }
 

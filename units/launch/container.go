@@ -142,6 +142,16 @@ func (b *box) setOutside(base []string) {
 	b.outside = e.variables()
 }
 
+// ownOptions returns the submitter's own options for the engine, and --init once more. If the last
+// of the submitter's options lacks its value, the engine takes --init as that value, and not the
+// image.
+func (b *box) ownOptions() []string {
+	if len(b.Args) == 0 {
+		return nil
+	}
+	return append(slices.Clone(b.Args), "--init")
+}
+
 // start returns the command that starts the container, and its environment.
 func (b *box) start() (argv, env []string) {
 	switch b.Engine {
@@ -166,7 +176,7 @@ func (b *box) start() (argv, env []string) {
 	}
 	argv = append(argv, b.mountOptions()...)
 	options, env := b.variableOptions()
-	return slices.Concat(argv, options, b.Args, []string{b.Image}, b.argv), env
+	return slices.Concat(argv, options, b.ownOptions(), []string{b.Image}, b.argv), env
 }
 
 // mountOptions returns the options of Podman and Docker for the mounts.

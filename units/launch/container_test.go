@@ -55,7 +55,7 @@ func TestContainerCommands(t *testing.T) {
 			s.GPUs = gpus
 		}, `{"devices":[{"name":"all"},{"name":"GPU-a"},{"name":"MIG-bb"}]}`},
 		{"mounts", start + " --workdir=/data/x --log-driver=passthrough" + home + " --mount=type=bind,src=/data/x,dst=/data/x" +
-			` --mount=type=bind,"src=/s,""1""",dst=/in,ro=true --shm-size=1g img python a b.py`, func(s *Spec) {
+			` --mount=type=bind,"src=/s,""1""",dst=/in,ro=true --shm-size=1g --init img python a b.py`, func(s *Spec) {
 			s.Dir, s.Container.Args = "/data/x", []string{"--shm-size=1g"}
 			s.Container.Mounts = []contract.Mount{{Source: `/s,"1"`, Target: "/in", ReadOnly: true}}
 		}, ""},

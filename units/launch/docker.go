@@ -90,7 +90,7 @@ func (b *box) dockerRun() (argv, env []string) {
 	}
 	argv = append(argv, b.mountOptions()...)
 	options, env := b.variableOptions()
-	return slices.Concat(argv, options, b.Args, []string{b.Image}, b.argv), env
+	return slices.Concat(argv, options, b.ownOptions(), []string{b.Image}, b.argv), env
 }
 
 // dockerLimit returns Docker's name of a limit, or "" if the container does not get that limit. It

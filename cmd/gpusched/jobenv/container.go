@@ -52,6 +52,10 @@ func (o *ContainerOptions) Container(ctx context.Context, a *cli.App, j Containe
 		}
 		return contract.Container{}, nil
 	}
+	if hidesImage(j.Dir) && !j.Force {
+		return c, cli.Refuse(api.CodeUsage, "choose another directory with --chdir",
+			"the job's directory %s would hide that of the image", j.Dir)
+	}
 	at := &host{App: a, Surroundings: Surroundings{j.Dir, a.Getenv, j.Force}, gpus: j.GPUs}
 	var err error
 	if c.Mounts, err = at.mounts(o.Mount); err != nil || j.Slurm {
@@ -79,6 +83,21 @@ func (o *ContainerOptions) Container(ctx context.Context, a *cli.App, j Containe
 		o.answers[key] = c
 	}
 	return c, nil
+}
+
+// hidesImage reports whether an image needs its own directory of this name. The job's directory
+// would be mounted over it.
+func hidesImage(dir string) bool {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(dir, "/"), "/")
+	switch first {
+	case "dev", "proc", "sys":
+		return true
+	case "bin", "boot", "etc", "lib", "lib32", "lib64", "opt", "run", "sbin", "var":
+		return rest == ""
+	case "usr":
+		return slices.Contains([]string{"", "bin", "lib", "lib64", "libexec", "sbin", "share", "local", "local/bin", "local/lib"}, rest)
+	}
+	return false
 }
 
 // ContainerWords encodes a container as words. If the job has no container, there are no words.

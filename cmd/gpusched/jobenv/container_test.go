@@ -317,3 +317,17 @@ func TestSharedAnswers(t *testing.T) {
 		t.Errorf("the scheduler was asked %d times", s.asked)
 	}
 }
+
+// The job's directory is mounted, so it must not be one that an image needs.
+func TestHidesImage(t *testing.T) {
+	for _, dir := range []string{"/etc", "/usr", "/usr/bin", "/usr/local/lib", "/opt", "/proc/1", "/dev/shm", "/var"} {
+		if !hidesImage(dir) {
+			t.Errorf("%s can be mounted", dir)
+		}
+	}
+	for _, dir := range []string{"/", "/home/alice", "/etc/project", "/usr/local/data", "/opt/data", "/tmp", "/srv", "/var/tmp", "/data"} {
+		if hidesImage(dir) {
+			t.Errorf("%s can't be mounted", dir)
+		}
+	}
+}

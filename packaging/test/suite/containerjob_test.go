@@ -50,7 +50,7 @@ func mustHaveGone(t *testing.T, engine contract.Engine, id int64, commandLine st
 		t.Errorf("job %d has left process %s", id, r.Stdout)
 	}
 	name := fmt.Sprintf("gpujob-%d-", id)
-	// dockerd removes a container soon after the end of its processes.
+	// Docker's daemon removes a container soon after the end of its processes.
 	poll(t, "the container is gone", func() bool { return !strings.Contains(sh(t, "alice", lists[engine]), name) })
 	poll(t, "the control group is gone", func() bool { return try(t, "", "test -d /sys/fs/cgroup"+fmt.Sprintf(groups[engine], id)).Code != 0 })
 }
