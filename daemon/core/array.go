@@ -209,8 +209,8 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 }
 
 // waiter returns the job whose reasons explain why l waits, or nil if l does not wait. Usually that
-// job is l itself. If l is an array whose tasks have all become jobs, it is the first requeued task
-// that nobody holds, or else the first requeued task.
+// job is l itself. If l is an array whose tasks have all become jobs, that job is the first
+// requeued task that nobody holds or, if all are held, the first requeued task.
 func (c *state) waiter(l *tracked.Job) *tracked.Job {
 	if l.State != job.Spawned {
 		if l.State == job.Queued || l.Action == tracked.InLine {

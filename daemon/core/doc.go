@@ -4,8 +4,7 @@
 // and replies to send. They are executed in this order: records are on disk before actions start
 // (only a Sample may start at once), and actions start before replies go out. The process that
 // executes the effects may die between any two of them. New then makes the next core from the
-// records. That core places no job until a Listed event has told it which units
-// exist.
+// records. That core places no job until a Listed event has told it which units exist.
 //
 // The core never reads a clock, does no I/O, starts no goroutine and takes no lock: one goroutine
 // owns it.

@@ -21,8 +21,8 @@ type Effects struct {
 type Action interface{ action() }
 
 // Start starts the unit of the job's current attempt. It is answered by Started or StartFailed.
-// SampledAt is the time at which the sample on which the start relies ended. It is zero if the
-// start relies on no sample.
+// SampledAt is the end of the sample on which the start relies. If the start relies on no sample,
+// SampledAt is zero.
 type Start struct {
 	Job       job.Job
 	SampledAt time.Time

@@ -41,8 +41,8 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 
 // canHold reports whether a hold or a release applies to a job that is not queued. A hold applies
 // to a placed job that waits for its turn to start. The job then returns to the queue as held, but
-// its unit may have to be stopped first, which can take some time. Meanwhile, a release applies to
-// it.
+// its unit may have to be stopped first, which can take some time. During this time, a release
+// applies to the job.
 func canHold(l *tracked.Job, e *Command) bool {
 	switch e.What.Kind {
 	case job.CommandHold:

@@ -154,10 +154,10 @@ func (c *Core) warningSent(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// afterWarning adjusts the result of a command that exited after a warning. The warning can't have
-// been sent before the time earliest; if that is zero, no warning was sent. A preempted job counts
-// as having made room, whatever its exit status. A job that asked to run again after its time limit
-// is requeued, unless its exit status 0 says that it is done.
+// afterWarning adjusts the result of a command that exited after a warning. The argument earliest
+// is the earliest time at which the warning can have been sent; zero means that no warning was
+// sent. A preempted job counts as having made room, whatever its exit status. A job that asked to
+// run again after its time limit is requeued, unless its exit status 0 says that it is done.
 func afterWarning(j *job.Job, earliest time.Time, r job.Result, u *Unit) job.Result {
 	if earliest.IsZero() {
 		return r

@@ -125,8 +125,8 @@ func TestSlackDelaysNobody(t *testing.T) {
 
 // In TestReservationOfAnAdministrator a job asks for one of two GPUs. The second GPU is reserved
 // for bob: the reservation begins in two hours and ends in five. Jobs of other users may use the
-// GPU if, by their time limit, they end before that. Jobs without a limit are assumed to run for a
-// day.
+// GPU if, by their time limit, they end before the reservation begins. Jobs without a limit are
+// assumed to run for a day.
 func TestReservationOfAnAdministrator(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	lab := &Account{UID: -1, Name: "lab"}

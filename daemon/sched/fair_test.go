@@ -188,8 +188,9 @@ func TestAWeekendWithoutUse(t *testing.T) {
 	}
 }
 
-// A group's fair part does not grow with the number of its members. The only user of one group goes
-// before each of the three users of another group who together have used as much.
+// A group's fair part does not grow with the number of its members. If two groups have used the
+// same, all their users rank alike. If all users have used the same, the only user of one group
+// goes before each of the three users of another group.
 func TestGroupsOfUnequalSize(t *testing.T) {
 	lab, class := usedOf(-1, 300), usedOf(-1, 300)
 	lab.Share, class.Share = 1, 1

@@ -178,8 +178,8 @@ func (d *randomMachine) checkReservation(before, now *reference) error {
 }
 
 // latestStart returns the latest start that a reservation may get because other jobs pass the
-// reserved job. That is its start with late ends, the moment until which late ends count, or the
-// end of an advance reservation that is in the way at that time.
+// reserved job. That is the latest of these moments: its start with late ends, the moment until
+// which late ends count, and the end of each advance reservation that may be in the way.
 func (d *randomMachine) latestStart(k refKept) Instant {
 	at := max(k.late, k.until)
 	for _, v := range d.s.Reserved {

@@ -25,8 +25,8 @@ func preemptionThreshold(victim, milli int32) float64 {
 const guaranteedSlices = 4
 
 // protectedTime returns how long a job is protected once it runs again. The argument served is the
-// time for which it has run so far. The result is at least a slice, and at most guaranteedSlices
-// times served, so that nobody gains by being requeued right after a start.
+// time for which it has run so far. The result is guaranteedSlices times the shorter of this run
+// time and a slice, but at least a slice. So nobody gains by being requeued right after a start.
 func (p *Policy) protectedTime(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }

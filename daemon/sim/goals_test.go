@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// goals are limits for figures of scenarios, by which the scheduler's rules are judged. The test
-// enforces the limit in the field holds. If the limit in the field goal is stricter, the rules do
-// not reach it yet. Improved rules should come with a stricter value of holds. A ratio compares
+// goals are limits for figures of scenarios, by which the scheduler's rules are judged. The field
+// holds is the limit that the test enforces. If the field goal is stricter, the rules do not reach
+// it yet. Improved rules should come with a stricter value in the field holds. A ratio compares
 // mean completion times.
 var goals = []struct {
 	name        string

@@ -89,7 +89,7 @@ func (s *startProbe) recordStart(at int, now time.Duration) {
 }
 
 // StartFigures report how accurate expected starts were. An error is |told - real| / told. Here
-// told is the expected wait from the question on, and real is the real one. Errors are computed
+// told is the expected wait from the question on, and real is the real wait. Errors are computed
 // only for jobs whose expected start was more than a minute away. The JSON names are stable within
 // a schema.
 type StartFigures struct {

@@ -10,7 +10,8 @@ import (
 
 // A job may leave behind GPU memory that no process uses and that only a reset frees (a leak). It
 // may also leave processes that the kernel does not end: the job is then unkillable, and keeps what
-// it holds. Either may still come to an end by itself, when the driver or the kernel gets to it.
+// it holds. Such memory or such a process may still go away by itself, when the driver or the
+// kernel gets to it.
 
 // residue returns what keeps a GPU from being clean. The result leak is false if that is a living
 // process of a job.

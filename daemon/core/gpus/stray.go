@@ -14,10 +14,10 @@ import (
 
 // A process that belonged to a job continues to belong to it outside the job's unit. A process can
 // leave the unit: if a user asks for that, systemd moves the user's process into the user's own
-// manager. Or a process is started for the same user outside the unit, by ssh or cron. There, the
-// unit's filter and limits do not apply to it, and it does not end with the unit. It is then a
-// stray: its memory counts as the job's, the driver's errors about it hit the job, and the GPU is
-// not clean while the process is on it.
+// manager. Or a process is started for the same user outside the unit, by ssh or cron. Outside the
+// unit, the unit's filter and limits do not apply to a process, and the process does not end with
+// the unit. Such a process is a stray: its memory counts as the job's, the driver's errors about it
+// hit the job, and the GPU is not clean while the process is on it.
 
 // process identifies a process, even if another process later has the same pid.
 type process struct {
@@ -72,7 +72,7 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// markUnsure marks some processes of a job as unsure: those that count as the job's only because
+// markUnsure marks some processes of a job as unsure: those that belong to the job only because
 // they began while the job was thought to run. The job may have ended earlier than was known.
 func (b *Book) markUnsure(id job.ID) {
 	for p, of := range b.members {
@@ -107,7 +107,7 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 // until its unit says that it has ended, even if the daemon learns that later.
 //
 // The result is unsure if nobody knows when the job began, whose process it is, or whether the
-// process began before the job ended. A process may have counted as a job's before. If it surely
+// process began before the job ended. A process may have belonged to a job before. If it surely
 // began before that job ended, it still belongs to the job, and is unsure only if another job of
 // the user ran at that time.
 //

@@ -71,7 +71,7 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 	}
 }
 
-// EdgesQuota refuses a job's dependencies if the jobs of its person would have too many in all.
+// EdgesQuota refuses a job's dependencies if the jobs of its person would have too many in total.
 // Without this quota, each end of a job could delay everybody. The argument oldEdges is the number
 // of dependencies that this job has already.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, oldEdges int) *job.Refusal {

@@ -226,8 +226,8 @@ func (t *Lifetime) SawProcess(at time.Time) {
 }
 
 // Known returns the time until which the unit is known to have run. If the unit was found empty at
-// the end of its command, that is the time of this end. A sample may show one of its processes on a
-// GPU later, but that process has ended too.
+// the end of its command, the result is the time of this end. A sample may show one of its
+// processes on a GPU later, but that process has ended too.
 func (t *Lifetime) Known() time.Time {
 	if t.Spent {
 		return t.Ended
