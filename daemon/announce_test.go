@@ -41,9 +41,9 @@ func (r *rig) awaitState(after int64, id job.ID, state job.State) (last int64, k
 	}
 }
 
-// After a restart, a subscriber that had every event continues without a gap and gets what it
-// missed. If the daemon does not have the events after a subscriber's number, the subscriber learns
-// that there is a gap.
+// After a restart, a subscriber that had every earlier event continues without a gap, and gets the
+// events that happened meanwhile. If the daemon does not have the events after a subscriber's
+// number, the subscriber learns that there is a gap.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	from := r.lastNumber()

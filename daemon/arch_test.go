@@ -32,8 +32,8 @@ type importRule struct {
 
 var impure = []string{"time/tzdata", "os", "os/exec", "net", "net/http", "log/slog", "sync", "math/rand", "math/rand/v2", "context", "syscall"}
 
-// impureButSync is the list impure without "sync", for packages that initialize something once, on
-// first use.
+// impureButSync has all entries of the list impure except "sync". It is for packages that
+// initialize something once, on first use.
 var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "sync" })
 
 // rooms is the table of allowed imports. Every package must be in it.

@@ -12,7 +12,7 @@ import (
 )
 
 // An array whose dependency can no longer be met ends after its last task, and stays on record
-// until then. If the array were forgotten first, its tasks would have no parent, which could stop
+// until then. If the array were forgotten earlier, its tasks would have no parent, which could stop
 // the scheduler.
 func TestArrayWithUnmeetableDependency(t *testing.T) {
 	r := newRig(t, 1, nil)

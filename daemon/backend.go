@@ -77,8 +77,8 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 	}
 }
 
-// restartIfDamaged stops the daemon, which is then restarted, if err says that the state file is
-// damaged. It returns errStopped in that case, otherwise err.
+// If err says that the state file is damaged, restartIfDamaged stops the daemon, which is then
+// restarted, and returns errStopped. Otherwise it returns err.
 func (d *Daemon) restartIfDamaged(err error) error {
 	if !errors.Is(err, job.ErrDamaged) {
 		return err
@@ -253,7 +253,8 @@ func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 	return v.Jobs[0], nil
 }
 
-// Wait blocks until the job has ended, or is an array that starts no more tasks (Job.AtRest).
+// Wait blocks until the job has ended. For an array, it also returns if no more tasks will start
+// (Job.AtRest).
 func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return d.await(ctx, id, (*job.Job).AtRest)
 }

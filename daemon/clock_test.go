@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The clock notices when it is set, forward or back. Passing time and steps below a second do not
-// count. Health reports only steps of a minute or more, for an hour.
+// The clock notices when it is set, forward or back. The passage of time does not count, and
+// neither do steps below a second. Health reports only steps of a minute or more, for an hour.
 func TestClockNoticesJumps(t *testing.T) {
 	var c clock
 	wall, steady := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Duration(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// No record waits for others longer than one write takes.
+// No record waits for other records longer than one write takes.
 func TestPatience(t *testing.T) {
 	runs := []job.Record{{Job: &job.Job{ID: 1, State: job.Running}}}
 	end := []core.Action{core.Sample{Number: 1}, core.Forget{Job: 1}, core.Collect{Job: 1}}

@@ -111,7 +111,7 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	return err
 }
 
-// isNamed reports whether the account heir is the job's own, which had no known name at submission.
+// isNamed reports whether heir is the job's own account, which had no known name at submission.
 func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }

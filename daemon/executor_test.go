@@ -240,8 +240,8 @@ func (noBus) Status(context.Context, string) (units.Status, error) {
 	return units.Status{}, errors.New("a reply that makes no sense")
 }
 
-// If a stop can't find out which job the unit belongs to, it stops nothing, logs the reason, and is
-// tried again.
+// If a stop can't find out to which job its unit belongs, it ends no process, logs the reason, and
+// is tried again.
 func TestAStopThatCantReadTheUnit(t *testing.T) {
 	for _, look := range []bool{false, true} {
 		var log strings.Builder

@@ -18,7 +18,7 @@ const groupsLast = time.Second
 
 // followGroups looks up the groups of all accounts with jobs: once at the start, and after each
 // reload, because a reload may give a group a quota. The first pass uses only what is known without
-// asking, so that one hanging directory service does not delay every quota.
+// asking a directory service, so that a service that hangs does not delay every quota.
 func (dir *directory) followGroups(ctx context.Context) {
 	for dir.opt.Groups != nil && ctx.Err() == nil {
 		dir.lookUpGroups(ctx, false)

@@ -50,8 +50,8 @@ func (l *launcherDoubt) count(file func() string) int {
 	return l.events
 }
 
-// setWorked records that the launcher worked. The argument is the number that count returned
-// before.
+// setWorked records that the launcher worked. The argument is the number that the method count has
+// returned.
 func (l *launcherDoubt) setWorked(events int) {
 	l.mu.Lock()
 	l.lived = max(l.lived, events)

@@ -51,7 +51,7 @@ func (d *Daemon) DoMany(
 		if err != nil {
 			return all - len(list), err
 		}
-		if n := len(outcomes); n < len(s.list) { // one step could not do all; the rest of s.list lies before list in memory
+		if n := len(outcomes); n < len(s.list) { // some commands are left, and the slice list follows them in memory
 			list = s.list[n : len(s.list)+len(list)]
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // Measure adds the scheduler's figures to a page. The number users limits how many users get
-// figures of their own. Answers about jobs wait for the disk, but Measure does not. Otherwise the
-// figures would be missing just when the disk fails.
+// figures of their own. Answers about jobs wait for the disk. Measure does not, so that the figures
+// are available even while the disk fails.
 func (d *Daemon) Measure(ctx context.Context, p *metrics.Page, users int) error {
 	var v job.View
 	var census job.Census

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// How long a note may wait until it is written: notes to other jobs may go first. A farewell is a
-// note before a stop. A farewell has a short limit, because the stop waits for it.
+// How long a note may wait until it is written, since notes to other jobs may go first. A farewell
+// is a note before a stop. A farewell has a short limit, because the stop waits for it.
 const (
 	tellTime     = 5 * time.Minute
 	farewellTime = 3 * time.Second

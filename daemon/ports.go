@@ -114,9 +114,9 @@ type Specs interface {
 type Meter func(controlGroup string) (job.HostUse, bool)
 
 // NameToday returns the present name of the account with this uid. If the given earlier name is
-// still one of the account's names, NameToday returns the earlier name. If there is no such
-// account, it returns "". It waits for the directory service unless the host's files or a very
-// recent answer have the name. The error says why the name is unknown.
+// still one of the account's names, NameToday returns the earlier name. If no account has the uid,
+// it returns "". It waits for the directory service unless the host's files or a very recent answer
+// have the name. The error says why the name is unknown.
 type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
 // QuotaGroups returns the groups with a quota that an account belongs to now. If a membership can't
@@ -142,9 +142,9 @@ type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 // The process runs commands for the job's owner, who has this uid.
 type Open func(ctx context.Context, id job.ID, uid int) error
 
-// Deliver sends a message about a job, given the job's record. address is the address or URL that
-// the owner chose; "" means none. If sending fails, the result why has the reason, and the result
-// again is true if another try may succeed. Deliver returns at the latest when ctx is done.
+// Deliver sends a message about a job, given the job's record. The argument address is the address
+// or URL that the owner chose; "" means none. If sending fails, Deliver returns the reason, and
+// whether another try may succeed. Deliver returns at the latest when ctx is done.
 type Deliver func(ctx context.Context, n job.Notification, j *job.Job, address string) (why job.Message, again bool)
 
 // TellUser writes a line on the terminals of a user. If gpusched-notify refuses, for example

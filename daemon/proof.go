@@ -17,13 +17,14 @@ import (
 const siteCheckTime = 2 * time.Minute
 
 // After a boot, the GPUs of a machine with NVSwitch can't compute until NVIDIA's fabric manager has
-// started. They are tested again every notReadyPause, and are sick after notReadyTime.
+// started. They are tested again every notReadyPause, and count as sick if they can't compute after
+// notReadyTime.
 const (
 	notReadyPause = 10 * time.Second
 	notReadyTime  = 2 * time.Minute
 )
 
-// Prove tests a GPU with CUDA, within a minute. The result text is a sentence for people.
+// Prove tests a GPU with CUDA, within a minute. It also returns a sentence for people.
 type Prove func(ctx context.Context, p core.Prove) (says gpu.Proof, text string)
 
 // prove tests a GPU with CUDA. If the GPU is well, the site's own check follows, if there is one.

@@ -8,8 +8,8 @@ import (
 )
 
 // If the clock was set back after a job was placed, the recorded time of the placement is later
-// than the start of the job. The recovered job then gets its start as the time of the placement.
-// Otherwise processes that began after the start would not count as processes of the job.
+// than the start of the job. The recovered job then gets its start as the time of the placement, so
+// that processes that began after the start still count as processes of the job.
 func TestRecoveredAfterAClockSetBack(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	status := &units.Status{Started: uint64(began.UnixMicro())}

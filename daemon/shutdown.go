@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A shutdown or reboot stops all units at the same time: the daemon may stop later than the jobs. A
-// job that ends after the shutdown has begun did not end by itself, so its end is not recorded. The
-// next daemon notices that systemd was started anew, and treats these jobs as it does after a power
-// cut.
+// A shutdown or reboot stops all units at the same time, so the daemon may stop later than the
+// jobs. A job that ends after the shutdown has begun did not end by itself, so its end is not
+// recorded. The next daemon notices that systemd was started anew, and treats these jobs as it does
+// after a power cut.
 
 // shutdown knows whether systemd is stopping all units, and when the machine is to shut down.
 type shutdown struct {

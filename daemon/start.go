@@ -73,7 +73,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// isUnprepared reports whether a start failed because it can never be prepared, and why.
+// isUnprepared reports whether a start failed because its preparation can never succeed, and why.
 func isUnprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {
@@ -141,7 +141,8 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 }
 
 // unitIsGone reports whether the unit is gone and its command may have run. That is possible even
-// if systemd says that the start failed: systemd says the same when a command fails at once.
+// if systemd says that the start failed, because systemd says the same when a command fails at
+// once.
 func unitIsGone(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {

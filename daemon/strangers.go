@@ -30,8 +30,8 @@ func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) {
 	log.Info("told a user of processes on a job's GPU", "text", text)
 }
 
-// checkStrangers reports processes that belong to no job and use GPUs of jobs, once the users who
-// run them were told about them. Such processes are no fault of the scheduler.
+// checkStrangers reports processes that belong to no job and use GPUs of jobs, once their users
+// were told. Such processes are no fault of the scheduler.
 func checkStrangers(v *job.View, account func(uid int) string) []job.Check {
 	c := job.Check{
 		Name: "strangers", Health: job.Limited,

@@ -68,8 +68,9 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	return spec
 }
 
-// affinity returns the CPUs near the job's GPUs that the job may use. If there are none, it returns
-// "" and the job runs on any CPU: systemd does not start a unit whose CPUs do not exist.
+// affinity returns the CPUs that are near the job's GPUs and that the job may use. If there are
+// none, it returns "" and the job runs on any CPU: systemd does not start a unit whose CPUs do not
+// exist.
 func affinity(j *job.Job, group string) string {
 	var lists []string
 	for _, g := range j.Attempt.GPUs {

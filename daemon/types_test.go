@@ -150,7 +150,8 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// hasMember reports whether a type, or a type that is embedded in it, has a field or method.
+// hasMember reports whether a type, or a type that is embedded in it, has a field or method of the
+// given name.
 func hasMember(types map[string]*typeOf, name, member string) bool {
 	typ := types[name]
 	if typ == nil {

@@ -61,7 +61,7 @@ func (h *unitHelpers) done(l *inspection) {
 	delete(h.inspections, l)
 }
 
-// wasDisturbed reports whether a helper was inside the unit since the inspection began.
+// wasDisturbed reports whether a helper has been inside the unit since the inspection began.
 func (l *inspection) wasDisturbed() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()

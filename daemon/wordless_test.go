@@ -14,8 +14,8 @@ import (
 // This table lists the packages that use codes and have no sentences.
 var wordless = []string{"core", "core/*", "sched", "job"}
 
-// typedWords lists functions of the packages in wordless that may name an option or a command. They
-// parse what a person typed, and their errors are shown to that person.
+// typedWords lists the functions that may name an option or a command although their package is in
+// the table wordless. They parse what a person typed, and their errors are shown to that person.
 var typedWords = map[string]bool{"ParseID": true, "ParseGPUs": true, "ParseGPUList": true}
 
 var optionOrCommand = regexp.MustCompile(`(^|[^-\w])--[a-z]|gpusched`)
@@ -72,7 +72,7 @@ func TestTheCoreNamesNoOption(t *testing.T) {
 // forPeople lists the fields with text for people.
 var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true, "Detail": true, "Next": true, "Said": true}
 
-// readers lists the functions that may examine such a field, with the text that they examine.
+// readers lists the functions that may examine a field with text for people, and what they examine.
 var readers = map[string]string{
 	"Misused":  "what the parser of the command line says, which has no codes",
 	"planned":  "whether the words for a span begin with its kind",

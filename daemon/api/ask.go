@@ -44,8 +44,8 @@ type ListQuery struct {
 	Recent bool `query:"recent"`
 
 	// Form selects a line of text per job instead of JSON. Its values are FormIDs and FormOwners.
-	// If Form is set, For can name a command. The listing then has only the jobs to which the
-	// command can be applied, in the right order for applying it.
+	// If Form is set, the field For can name a command. The listing then has only the jobs to which
+	// the command can be applied, in the right order for applying it.
 	Form string          `query:"form"`
 	For  job.CommandKind `query:"for"`
 }
@@ -129,8 +129,8 @@ func Show(ctx context.Context, e Engine, id string, q JobQuery) (out JobReply, e
 	return out, e.Get(ctx, RouteShow, id, q, &out)
 }
 
-// Wait waits until the job has ended. If timeout is above 0 and passes first,
-// Wait returns an error with CodeWaitTimeout.
+// Wait waits until the job has ended. If the timeout is above 0 and passes first, Wait returns an
+// error with CodeWaitTimeout.
 func Wait(ctx context.Context, e Engine, id string, timeout time.Duration) (out JobReply, err error) {
 	q, limited, end := WaitQuery{new(int(longPoll / time.Second))}, ctx, time.Now().Add(timeout)
 	if timeout > 0 {

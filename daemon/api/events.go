@@ -18,9 +18,9 @@ type EventsQuery struct {
 }
 
 // Events yields events until ctx ends. It continues when the daemon restarts. The argument since is
-// the number of the last event that the caller has; Events begins with the event after it. If since
-// is 0, Events yields all events that the daemon has kept. If since is -1, it yields a position
-// with the current number, and then only new events.
+// the number of the last event that the caller has; Events begins with the event after it. For 0,
+// Events yields all events that the daemon has kept. For -1, it yields a position with the current
+// number, and then only new events.
 //
 // An event of the kind gap means that some events are lost. List the jobs again, and expect only
 // events after the number of the gap. An error is the last value, and comes without an event.
@@ -80,7 +80,7 @@ func (f *follower) mayComeBack(err error) bool {
 	return e.Code == CodeUnavailable || e.Code == CodeUnreachable && time.Since(f.lost) < retryTime
 }
 
-// follow reads one answer until its end. If keepOn is true, the answer goes on with new events.
+// follow reads one answer until its end. If keepOn is true, the answer continues with new events.
 func (f *follower) follow(ctx context.Context, keepOn bool) error {
 	q := EventsQuery{Follow: keepOn}
 	if f.last >= 0 {

@@ -44,7 +44,7 @@ type HistoryQuery struct {
 	IDs   string    `query:"ids"`   // such as "12,14-16,7_3"
 	Array job.ID    `query:"array"` // only tasks of this array
 	Since time.Time `query:"since" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
-	Until time.Time `query:"until" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"` // jobs that ended before this
+	Until time.Time `query:"until" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"` // jobs that ended earlier
 	User  string    `query:"user"`
 	UID   *int      `query:"uid" in:"0-4294967295" wrong:"no account named %q on this machine"`
 

@@ -34,7 +34,8 @@ func Many(ctx context.Context, e Engine, r ManyRequest, report func(ManyPart)) e
 	return leftOpen(&Error{Code: CodeUnreachable, Message: "the scheduler closed the connection before all was done", sent: true})
 }
 
-// leftOpen adds a hint to the error of an answer that was cut off: which outcomes are unknown.
+// leftOpen adds a hint to the error of an answer that was cut off. The hint says which outcomes are
+// unknown.
 func leftOpen(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeUnreachable && e.Hint == "" {

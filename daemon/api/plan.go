@@ -8,5 +8,5 @@ import "github.com/gpusched/gpusched/daemon/job"
 type PlanReply struct {
 	Schema string `json:"schema"`
 	job.Course
-	Planned int `json:"planned"` // of the first 200 waiting jobs, the number that start on GPUs by Until
+	Planned int `json:"planned"` // how many of the first 200 waiting jobs start on GPUs by Until
 }

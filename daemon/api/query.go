@@ -55,8 +55,8 @@ func eachWord(query any, f func(reflect.StructField, reflect.Value)) {
 	}
 }
 
-// DecodeQuery reads values into query, which is a pointer to a query or nil. A refusal is an
-// *Error.
+// DecodeQuery reads the values in a URL. The argument query is a pointer to the query that gets
+// them, or nil. A refusal is an *Error.
 func DecodeQuery(values url.Values, query any) (err error) {
 	var known []string
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {

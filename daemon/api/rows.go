@@ -21,7 +21,7 @@ type rowKey struct {
 // ByState returns the rows of a listing in the form that people see. All tasks of an array in the
 // same state become one row, at the place of the first of these tasks. Completed tasks are left out
 // if their array has completed. The argument nEnded is the number of ended jobs that the client
-// asked for. If the listing has so many, tasks that ended earlier may be missing.
+// asked for. If the listing has that many, tasks that ended earlier may be missing.
 func ByState(jobs []Job, nEnded int) []Job {
 	InEndOrder(jobs)
 	over, groups := map[rowKey]bool{}, map[rowKey][]*Job{}
@@ -127,7 +127,7 @@ func withShare(list []Allocation, g Allocation) []Allocation {
 func InEndOrder(jobs []Job) {
 	first := slices.IndexFunc(jobs, func(j Job) bool { return j.State.Terminal() })
 	if first < 0 || slices.ContainsFunc(jobs[first:], func(j Job) bool { return !j.State.Terminal() }) {
-		return // several machines' listings follow each other in jobs
+		return // the listings of several machines follow each other
 	}
 	slices.SortStableFunc(jobs[first:], func(a, b Job) int { return NewestFirst(&a, &b) })
 }
@@ -179,8 +179,9 @@ func (j *Job) Called() string {
 // longestTasks is the largest width of the task numbers that follow an array's number.
 const longestTasks = 16
 
-// WithTasks returns Called for a table. If the row is an array or several tasks, it also has the
-// tasks' numbers, unless these are too long. Commands accept the result.
+// WithTasks returns the job's name for a table, in the form of Called. If the row is an array or
+// several tasks, it also has the tasks' numbers, unless these are too long. Commands accept the
+// result.
 func (j *Job) WithTasks() string {
 	tasks := j.Together
 	if j.Array != nil {

@@ -141,7 +141,7 @@ type Job struct {
 type Array struct {
 	Spec   string `json:"spec"` // numbers of the tasks, and after % the Limit, such as "0-9%2"
 	Size   int    `json:"size"`
-	Limit  int    `json:"limit,omitempty"` // most tasks that may run at once; 0: no limit
+	Limit  int    `json:"limit,omitempty"` // maximum number of tasks that run at once; 0: no limit
 	Next   int    `json:"next"`            // number of tasks that have become jobs
 	Live   int    `json:"live"`            // number of these jobs that have not ended
 	Failed int    `json:"failed"`          // number of these jobs that ended without completing

@@ -117,8 +117,8 @@ func (w *walk) expression(n *unstable.Node) {
 	}
 }
 
-// addPair adds a key with its value. If the value is a table in braces and a section, addPair adds
-// the keys of the table to the section. Braces may be nested.
+// addPair adds a key with its value. If the value is a table in braces, and the key names a
+// section, addPair adds the keys of the table to the section. Braces may be nested.
 func (w *walk) addPair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)

@@ -159,8 +159,8 @@ func programs(to *[]string) value {
 	}.list(to)
 }
 
-// someOf returns a setting that is a list of words, each at most once. An error calls such words
-// by the argument plural, and one of them by the argument noun, such as "a way to send messages".
+// someOf returns a setting that is a list of words, each at most once. Its errors use two texts:
+// noun for one word, such as "a way to send messages", and plural for several.
 func someOf[T ~string](dst *[]T, plural, noun string, words ...T) value {
 	names := make([]string, len(words))
 	for i, w := range words {

@@ -102,7 +102,7 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 }
 
-// If jobs.max_running is above 1, one user may not use all of these places, unless the site sets
+// If jobs.max_running is above 1, one user's jobs may not take all places, unless the site sets
 // another quota. Show prints the resulting quota as a number.
 func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {

@@ -31,11 +31,11 @@ const (
 )
 
 // For returns the host memory in bytes of a job with gpuMilli thousandths of a GPU; 0 means no
-// limit. The machine has ramBytes of memory and gpus GPUs. One user may have userBytes of memory,
-// or all of it if userBytes is 0. For MemAuto, the result is 75 % of the memory, or userBytes if
-// that is less, divided by the number of GPUs, times the job's GPUs. A job without GPUs gets a 32nd
-// of the memory, at least 512 MiB and at most 8 GiB, so that jobs on all GPUs leave room for some
-// jobs without GPUs. For never returns more than the machine has.
+// limit. The arguments ramBytes and gpus are the machine's memory and its number of GPUs. One user
+// may have userBytes of memory, or all memory if userBytes is 0. For MemAuto, the result is 75 % of
+// the memory, or userBytes if that is less, divided by the number of GPUs, times the job's GPUs. A
+// job without GPUs gets a 32nd of the memory, at least 512 MiB and at most 8 GiB, so that jobs on
+// all GPUs leave room for some jobs without GPUs. For never returns more than the machine has.
 func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64 {
 	switch m.Kind {
 	case MemNone:

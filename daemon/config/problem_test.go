@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// sectionList is the list of sections that some messages have.
+// sectionList is the list of sections in some messages.
 const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [containers], [xid], [limits], [metrics], [daemon]"
 
 // Invariant 2: each row has one file and all problems that are reported about it.

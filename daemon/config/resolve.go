@@ -93,8 +93,8 @@ func keyHint(known []key, name string) string {
 	return sectionOfKey(name, "; its keys are "+strings.Join(namesOf(known), ", "))
 }
 
-// sectionOfKey names the section that a misplaced key belongs to. If there is none, it returns
-// fallback.
+// sectionOfKey names the section that a misplaced key belongs to. If there is none, it returns the
+// argument fallback.
 func sectionOfKey(name, fallback string) string {
 	for _, k := range keys() {
 		if k.name == name {

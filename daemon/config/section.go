@@ -120,7 +120,8 @@ func (s section) name() string {
 	return title(append(slices.Clone(s.path), s.placeholder)...)
 }
 
-// keysOf returns the keys of the table with a name. For a section without placeholder, name is "".
+// keysOf returns the keys of the table with a name. For a section without placeholder, the name is
+// "".
 func (s section) keysOf(name string) []key {
 	if s.placeholder == "" {
 		return s.keys(title(s.path...), "")

@@ -19,11 +19,11 @@ const (
 	maxStartAge  = 1 * time.Second // maximum age of an answer that a start uses
 	keepMissing  = 1 * time.Hour   // how long an entry that the directory no longer has is still used
 	trustGroups  = 24 * time.Hour  // how long a user's groups are used if no new answer comes
-	maxAsked     = 16              // most questions in progress at the same time
-	maxNotUrgent = 12              // most of these that no client and no start waits for
-	maxKnown     = 10000           // most answers that are kept
-	maxAskedBy   = 4               // most questions in progress at the same time for one account
-	maxKnownBy   = 200             // most answers that are kept for one account
+	maxAsked     = 16              // maximum number of questions in progress
+	maxNotUrgent = 12              // maximum number of these that no client and no start waits for
+	maxKnown     = 10000           // maximum number of answers that are kept
+	maxAskedBy   = 4               // maximum number of questions in progress for one account
+	maxKnownBy   = 200             // maximum number of answers that are kept for one account
 )
 
 // daemonItself is the asker of questions that no user can choose: about a client, or about a name
@@ -282,9 +282,10 @@ func (d *Directory) Holds(uid, gid int) bool {
 	return slices.Contains(d.lookup(Query{GroupsOf, strconv.Itoa(uid)}, d.asker(uid), true).Groups, gid)
 }
 
-// InGroup reports whether an account may keep a group that the kernel reported. It may if the
-// account is in the group, or if the directory has answered that it does not know the account. But
-// it may not keep a group that has no name, because systemd can't use such a group for a unit.
+// InGroup reports whether an account may keep a group that the kernel reported. The account may
+// keep the group if it is a member, or if the directory has answered that there is no such account.
+// But no account may keep a group that has no name, because systemd can't use such a group for a
+// unit.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
 	return in || !known && d.hasGroup(uid, gid, true) && d.isAnswering(Query{GroupsOf, strconv.Itoa(uid)})
@@ -300,9 +301,10 @@ func (d *Directory) isAnswering(q Query) bool {
 }
 
 // lookup returns what is known about a question. If the answer is older than the constant fresh,
-// lookup asks again. If wait is true, it waits for the new answer, unless no answer is likely. Nor
-// does it wait if the number of a name is already known. But it does wait for groups and for the
-// name of a number: groups give rights, and the number may now belong to another account.
+// lookup asks again. If wait is true, it waits for the new answer, unless no answer is likely. It
+// also does not wait if the question is for the number of a name and that number is known. But it
+// does wait for groups and for the name of a number: groups give rights, and the number may now
+// belong to another account.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}

@@ -58,8 +58,8 @@ func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	}
 }
 
-// Invariant 5: slow names delay no names or rights of other accounts, right after a start and
-// later, however often one account or many accounts ask for the slow names.
+// Invariant 5: slow names delay no names or rights of other accounts, just after a start and later,
+// however often one account or many accounts ask for the slow names.
 func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	for _, accounts := range []int{1, 2, 3 * maxAsked} {
 		runSlow(t, func(t *testing.T, d *Directory) {

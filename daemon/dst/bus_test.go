@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// bus imitates systemd, and a bus to it that fails at times. The calls of one process reach systemd
-// in order, as on one connection. systemd carries out a call even if the caller no longer waits.
-// Calls of a process that has died may arrive after calls of the next process.
+// bus imitates systemd and the bus to systemd, which fails at times. The calls of one process reach
+// systemd in order, as on one connection. systemd carries out a call even if the caller no longer
+// waits. Calls of a process that has died may arrive after calls of the next process.
 type bus struct {
 	w      *World
 	sys    *unittest.Systemd
@@ -158,7 +158,7 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 	l, epoch := b.w.current.life, b.broken
 	waits := func() bool { return !l.over && epoch == b.broken && ctx.Err() == nil }
 	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) {
-		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // decided by a dead process, from a lost state file
+		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // ordered by a dead process, from a lost state file
 			r.touched = "state lost"
 		} else {
 			b.w.judgeStop(name)

@@ -32,7 +32,7 @@ func (w *World) isBusy(r *run) bool {
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
 
-// grow makes a run take more memory on each of its GPUs, if some is free.
+// grow makes a run take more memory on each of its GPUs, if memory is free.
 func (w *World) grow(name string, r *run) {
 	if w.runs[name] != r || !r.alive {
 		return

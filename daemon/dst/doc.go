@@ -10,7 +10,7 @@
 // fails, Shrink leaves out as many of its entries as it can. People read the shrunk plan as a
 // story.
 //
-// The disk of most runs is a model of package store: a commit is there whole or not at all, and
+// The disk of most runs is a model of package store: a commit is on disk whole or not at all, and
 // after an error nobody knows which is true. Some runs also have a real state file (RunOn). If the
 // daemon or the machine dies in the middle of a commit, each changed sector of that file is either
 // new or old. After a restart, the file must contain what the model says.
@@ -39,7 +39,7 @@
 //  9. Within a day after the faults stop, every job has ended, every unit is gone and every GPU is
 //     free.
 //  10. core.Check holds after every step, and a restart would read the state that the daemon has.
-//  11. The same seed does the same, step for step.
+//  11. Each run of a seed takes the same steps.
 //  12. A job is stopped for its use of GPUs only if the site wants that. It is stopped for memory
 //     only if it is over budget, was warned and given its time, and another job's promise is at
 //     stake. It is stopped for idleness only if no sample has shown it computing since it was
@@ -67,7 +67,7 @@
 //     only after the change that it reports is on record, and the numbers only grow.
 //  20. If a job ends because it was stopped, its result names the cause of that stop, whatever its
 //     exit status and whoever saw its end. A stop for a preemption or a requeue does not end a
-//     job. Nor does a job end if it exits because it was warned, and is to run again.
+//     job. A job does not end either if it exits because it was warned, and is to run again.
 //  21. If a client is told that a job got a signal, the job did get it. A job is recorded as warned
 //     only once its warning has reached it.
 package dst

@@ -98,7 +98,7 @@ func tornContents(before, after []byte, d *dice) []byte {
 }
 
 // open reads the file for a starting daemon and checks invariant 1. A commit that was in progress
-// must be there whole or not at all.
+// must be in the file whole or not at all.
 func (f *file) open(want *disk) (job.Restored, error) {
 	s, err := store.Open(context.Background(), f.path, store.Options{})
 	if err != nil {

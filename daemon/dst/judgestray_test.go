@@ -79,8 +79,8 @@ func (w *World) leftOn(g *card) string {
 	return ""
 }
 
-// whyTaken returns a reason if a job must not get a whole GPU, because the site does not want that
-// for a GPU on which a sample showed a foreign process. Otherwise it returns "".
+// whyTaken returns a reason if the site wants no job to get a whole GPU on which a sample showed a
+// foreign process. Otherwise it returns "".
 func (w *World) whyTaken(placed *job.Job, ref job.Allocation) string {
 	j, q := w.tracked, &placed.Request
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {

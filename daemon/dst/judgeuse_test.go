@@ -107,7 +107,7 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// isSteady reports whether no clock has jumped. A short jump looks like passing time.
+// isSteady reports whether no clock has jumped. A short jump looks like the passage of time.
 func (w *World) isSteady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
 // whyUnwarned returns the reason why an attempt may not be stopped, at least not yet. It returns ""

@@ -29,7 +29,7 @@ func (g *card) removeProcess(pid int) {
 	g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
 }
 
-// onProcess changes a process as the GPUs show it.
+// onProcess changes what the GPUs show about a process.
 func (w *World) onProcess(pid int, change func(*gpu.Process)) {
 	for _, g := range w.gpus {
 		for i := range g.processes {
@@ -76,7 +76,7 @@ func (w *World) renumber(d *dice) {
 	}
 }
 
-// source imitates the child process that reads the GPUs, and the driver.
+// source imitates the driver, and the child process that reads the GPUs.
 type source struct{ w *World }
 
 var errChild = errors.New("the child has ended")
@@ -127,7 +127,7 @@ func (w *World) snapshot() gpu.Snapshot {
 		}
 	}
 	for i := range s.Devices {
-		if w.counted { // this driver numbers only the GPUs that are there
+		if w.counted { // this driver numbers only the GPUs that are present
 			s.Devices[i].Index = i
 		}
 	}

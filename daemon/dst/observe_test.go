@@ -67,7 +67,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 		}
 	}
 	for _, r := range eff.Records {
-		if r.Usage != nil { // a record of use may come before the record of a job's end that the use includes
+		if r.Usage != nil { // a record of use may include a job whose end is recorded later
 			w.judgeUsage(r.Usage)
 		}
 	}

@@ -23,7 +23,7 @@ type run struct {
 	mem     int64
 	cpus    int
 	grace   time.Duration
-	task    job.Task // if the run is of an array task: that task
+	task    job.Task // the task, if the run is of an array task
 
 	behaviour unittest.Behaviour
 	demand    demand
@@ -50,7 +50,7 @@ type run struct {
 	pid          int    // pid of the run's process on the GPUs; 0: it has left them
 	number       int    // the same pid, kept after the process has left
 	touched      string // what was done to the run that may explain a different end
-	stale        bool   // the run's spec was removed before it began, so nothing of it runs
+	stale        bool   // the run's spec was removed before the run began, so no command begins
 	kept         bool   // the machine could not start any job at that time
 	stuck        bool   // the run's processes outlive SIGKILL
 	trespassed   bool   // the run used a GPU that it was not given
@@ -192,8 +192,8 @@ func (w *World) onEmpty(name string, r *run) {
 	}
 }
 
-// notice is called after something was done to a unit. It asks systemd about the unit, and notes if
-// the command has ended.
+// notice is called after something was done to a unit. It asks systemd about the unit. If the
+// command has ended, notice notes the end.
 func (w *World) notice(name, by string) {
 	r := w.runs[name]
 	if r == nil {

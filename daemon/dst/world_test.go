@@ -50,7 +50,7 @@ type World struct {
 	reserved uint64 // MiB that the driver keeps of each GPU
 	unified  bool   // the GPUs have no memory of their own
 	untold   bool   // the driver does not report each process's memory
-	counted  bool   // when a GPU goes, the numbers of the others change
+	counted  bool   // when a GPU disappears, the numbers of the other GPUs change
 	strays   map[int]*stray
 	asked    map[int]time.Duration // when this process of the daemon first asked about each uid
 	toldUser map[int]time.Duration // when each user was last told about a stranger

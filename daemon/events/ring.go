@@ -6,11 +6,11 @@ import "github.com/gpusched/gpusched/daemon/job"
 type Ring struct {
 	most int
 	last int64       // number of the last event
-	list []job.Event // oldest first; may begin with events that are no longer kept, at most as many as are kept
+	list []job.Event // oldest first; up to half of them, the oldest, are no longer kept
 }
 
 // NewRing returns a ring that keeps the given number of events. Its first event will have the
-// number after last.
+// number after the argument last.
 func NewRing(size int, last int64) *Ring { return &Ring{most: size, last: last} }
 
 // Last returns the number of the last event.

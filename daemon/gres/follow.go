@@ -14,9 +14,9 @@ import (
 // mostLinks is the maximum number of links that follow resolves.
 const mostLinks = 8
 
-// follow resolves the links in a path, and returns the directory below root to which the path
-// leads. The owner check must accept each directory and link on the way, so that only root can
-// redirect the path.
+// follow resolves the links in a path, and returns the path to which they lead. Both paths begin at
+// the directory root. The owner check must accept each directory and link on the way, so that only
+// root can redirect the path.
 func follow(root, name string, own config.OwnerCheck) (string, error) {
 	at, rest, links := "/", strings.TrimPrefix(path.Clean(name), "/"), 0
 	for rest != "" {

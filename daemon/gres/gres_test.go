@@ -189,8 +189,8 @@ func TestReadWithoutFiles(t *testing.T) {
 // slurmdProcs is a file that exists only while slurmd runs.
 const slurmdProcs = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
 
-// Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed. This remains true
-// during a restart of slurmd, and ends when the files can be read.
+// Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed. The claim lasts
+// during a restart of slurmd, until the files can be read.
 func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 	dir := root(t, map[string]string{enabled: "", slurmdProcs: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	mine := func(fs.FileInfo) error { return nil }

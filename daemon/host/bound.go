@@ -15,9 +15,9 @@ const (
 
 // BoundMemory sets the Go runtime's memory limit, which depends on the machine's memory. It does
 // nothing if goMemLimit, the environment's GOMEMLIMIT, is set. The process can still use more
-// memory than the limit: a larger queue then costs up to half of the process's CPU time. A hard
-// limit would kill the process (MemoryMax=) or slow it down (MemoryHigh=), and each restarted
-// process would reach the limit again with the same queue.
+// memory than the limit, but collecting garbage then takes up to half of its CPU time. A hard limit
+// would kill the process (MemoryMax=) or slow it down (MemoryHigh=), and each restarted process
+// would reach the limit again with the same queue.
 func BoundMemory(goMemLimit string) {
 	if ram, err := Memory(); err == nil && goMemLimit == "" { // no limit if the memory is unknown
 		debug.SetMemoryLimit(memoryLimit(ram))
@@ -36,8 +36,9 @@ const (
 	garbageMin  = 25
 )
 
-// BoundGarbage sets how much garbage the runtime allows. The percentage is smaller if more memory
-// is in use. It does nothing if goGC, the environment's GOGC, is set.
+// BoundGarbage sets how much garbage the runtime allows, as a percentage of the memory in use. The
+// more memory is in use, the lower the percentage. It does nothing if goGC, the environment's GOGC,
+// is set.
 func BoundGarbage(goGC string) {
 	now, known := readMetrics("/gc/heap/live:bytes", "/gc/gogc:percent")
 	if !known || goGC != "" {
@@ -56,8 +57,8 @@ func garbagePercent(live uint64) int {
 // maxSpare is the number of unused bytes that ReturnMemory lets the process keep.
 const maxSpare = 8 << 20
 
-// ReturnMemory returns unused memory to the machine, and reports whether it did so. After
-// much was read, such as the state file, the runtime itself would return the memory only later.
+// ReturnMemory returns unused memory to the machine, and reports whether it did so. After the state
+// file was read, for example, the runtime itself would return the memory only later.
 func ReturnMemory() bool {
 	is, known := readMetrics("/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 		"/memory/classes/heap/unused:bytes")

@@ -14,8 +14,8 @@ import (
 
 // EndProcess sends a signal to a process. It uses a process descriptor, opened by os.FindProcess,
 // so that the signal can't hit a new process that gets the same pid after the owner was checked. A
-// process that has already ended causes no error. A foreign process is left alone if it is in a job
-// by now.
+// process that has already ended causes no error. A foreign process is left alone if it now belongs
+// to a job.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestEndProcess(t *testing.T) {
 	}
 }
 
-// A process of root, and one that is in a job by now, are never ended as strangers.
+// Processes of root, and processes that now belong to a job, are never ended as strangers.
 func TestStrangersThatStay(t *testing.T) {
 	for o, want := range map[gpu.Owner]bool{
 		{UID: 0}: true, {UID: 1000}: false, {UID: 1000, Unit: "session-3.scope"}: false, {UID: 1000, Unit: "gpujob-7.service"}: true,

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// usualFirstUID is UID_MIN where nobody has changed it.
+// usualFirstUID is the value of UID_MIN if nobody has changed it.
 const usualFirstUID = 1000
 
 // FirstUID returns the lowest uid of a person's account: UID_MIN of login.defs(5).

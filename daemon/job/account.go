@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Usage is the GPU time that an account's attempts have used, including running ones, in
-// micro-GPU-seconds decayed to the moment At. Quotas use it.
+// Usage is the GPU time that an account's attempts have used, including running ones. It is in
+// micro-GPU-seconds, and decayed to the moment At. Quotas use it.
 type Usage struct {
 	Account string    `json:"account"` // "u1001" for a user by number, "gNAME" for a group
 	Micro   int64     `json:"micro"`
@@ -21,7 +21,7 @@ type Usage struct {
 type UsageCounts struct {
 	Charge int64           `json:"charge,omitempty"` // GPU time charged for all resources, for fair share
 	Capped []time.Duration `json:"capped,omitempty"` // for each size of job, how long quotas kept such jobs from starting
-	Sizes  int             `json:"sizes,omitempty"`  // number of sizes (the largest) that quotas held back at that time
+	Sizes  int             `json:"sizes,omitempty"`  // how many sizes, the largest ones, quotas held back at that time
 }
 
 // Prediction is the expected run time of one kind of job.

@@ -16,7 +16,7 @@ const (
 	maxImageArgs  = 64
 )
 
-// ownImageArgs are options of the engines that gpusched sets itself. With another value, the
+// ownImageArgs are options that gpusched itself passes to the engines. With another value, the
 // container would leave the job's unit, outlive the job, or not be found at its end.
 var ownImageArgs = []string{
 	"cgroup-manager", "cgroup-parent", "cgroupns", "cgroups", "cidfile", "conmon-pidfile", "d", "detach", "gpus", "init-path",
@@ -79,7 +79,7 @@ func isWrongMount(m contract.Mount) bool {
 }
 
 // isMountPath reports whether a path can be passed to each engine. Engines divide the description
-// of a mount at commas and colons, and read quotation marks and backslashes.
+// of a mount at commas and colons, and interpret quotation marks and backslashes.
 func isMountPath(s string) bool {
 	return path.IsAbs(s) && path.Clean(s) == s && len(s) <= maxMountBytes && Printable(s) &&
 		!strings.ContainsAny(s, "\",:\\")

@@ -45,7 +45,7 @@ type Stay struct {
 
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until,omitzero"`      // zero: unknown
-	Late  time.Time `json:"late_until,omitzero"` // the stay ends before this in 4 of 5 cases; if Until is zero, always
+	Late  time.Time `json:"late_until,omitzero"` // the stay ends earlier in 4 of 5 cases; if Until is zero, always
 
 	For *People `json:"for,omitempty"` // the people for whom it is reserved
 

@@ -32,7 +32,7 @@ const (
 )
 
 // Judge returns the verdict for the other job's state. The argument started says whether that job
-// has ever run: the state of a requeued job does not show that.
+// has ever run, which the state of a requeued job does not show.
 func (d Dependency) Judge(state State, started bool) Verdict {
 	switch {
 	case d.Kind == AfterStart && (started || state == Running):

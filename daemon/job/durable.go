@@ -33,7 +33,7 @@ type Record struct {
 	// Left is what an ended attempt left behind. It is added to the attempt's result and, if this
 	// was the job's last attempt, to the job's result. An attempt without a result is not changed.
 	Left *Leftover
-	// Notification is a message about a job that is owed, sent or given up.
+	// Notification is a message about a job. The message is owed, sent or given up.
 	Notification *Notification
 	// Unreserve is the id of a reservation to remove, or 0. It is not an error if the reservation
 	// is missing.

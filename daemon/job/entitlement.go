@@ -7,7 +7,7 @@ import "time"
 type Entitlement struct {
 	User string
 
-	Used     time.Duration // GPU time that counts; it is halved with each HalfLife
+	Used     time.Duration // GPU time that counts; it is halved after each HalfLife
 	HalfLife time.Duration // 0: Used does not decay
 	Everyone time.Duration // the sum of Used over this user and all users with waiting or running jobs
 	Share    int           // the user's weight; Shares is the sum of weights over the users in Everyone

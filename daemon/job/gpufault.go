@@ -22,7 +22,7 @@ type GPUFault struct {
 	Strangers []Stranger `json:"strangers,omitempty"` // the last sample's foreign processes whose users were told, by pid
 }
 
-// FaultCUDA is the code of What if CUDA fails on the GPU.
+// FaultCUDA is the code of the field What if CUDA fails on the GPU.
 const FaultCUDA = "detail/cuda"
 
 // OfCUDA reports whether CUDA fails on the GPU.

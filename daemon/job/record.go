@@ -49,7 +49,7 @@ type Attempt struct {
 }
 
 // CPUs returns the number of CPUs that the job's latest attempt is promised: the number that the
-// job asked for, or the number that came with its GPUs if that is larger.
+// job asked for or the number that came with its GPUs, whichever is larger.
 func (j *Job) CPUs() int {
 	n := 0
 	if j.Attempt != nil {
@@ -84,7 +84,7 @@ const (
 	StopGPUMem  StopCause = "gpu-memory" // it exceeded its budget while another job lacked promised memory
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
 
-	StopTaken    StopCause = "gpu-taken"    // before it began, a foreign process had begun to use its GPU
+	StopTaken    StopCause = "gpu-taken"    // a foreign process began to use its GPU before the attempt began
 	StopTrespass StopCause = "gpu-trespass" // it used a GPU that it did not hold
 )
 
@@ -110,8 +110,8 @@ type Life struct {
 	// queue, plus the time for which the job could not have started.
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 
-	// Capped is the time for which the account had been at its quotas by QueuedAt (Account.Capped
-	// of daemon/sched), minus the time by which QueuedAt was moved later.
+	// Capped is the time for which the account was at its quotas until QueuedAt (Account.Capped of
+	// daemon/sched), minus the time by which QueuedAt was postponed.
 	Capped time.Duration `json:"capped,omitempty"`
 
 	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when the job may not start: held, too early, or dependent

@@ -40,11 +40,11 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 	return o.UID == *uid && (name == "" || o.Is(*uid, name))
 }
 
-// Request is what a job asks of the machine. It is the only description of that, from the command
-// line to the unit. The command line reads its options from the tags name, type, help and group.
-// The API and the state file have it as JSON, and placement reads nothing else. A zero value means
-// that the job asks for nothing. The scheduler replaces a nil Grace or Requeue with the site's
-// default. The flags are grouped to save memory, since a hundred thousand requests may wait.
+// Request is what a job asks of the machine. All parts of gpusched, from the command line to the
+// unit, use this description. The command line takes its options from the tags name, type, help and
+// group. The API and the state file have it as JSON, and placement reads nothing else. A zero value
+// means that the job asks for nothing. The scheduler replaces a nil Grace or Requeue with the
+// site's default. The flags are grouped to save memory, since a hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -68,7 +68,7 @@ type Request struct {
 	Requeue        *bool `json:"requeue" kong:"-"` // restart after a reboot or a fault of its GPU; nil: the site's default
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
-	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit or a preemption
+	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent ahead of the limit or a preemption (WarnBefore)
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
 	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // send the warning only to the main process
 	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life"`
@@ -99,7 +99,7 @@ type Derived struct {
 	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
 	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes comes from earlier runs, as AutoGPUMem requests
-	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part of a GPU: its memory as a share of the GPU's
+	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part of a GPU: its memory as a share of the GPU's memory
 
 	ContainerEngine contract.Engine `json:"container_engine,omitempty"` // of the container in which the command runs; "": none
 }
@@ -129,7 +129,8 @@ func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
 
 // RelaysSignal reports whether the main process of the job's unit passes a signal on to the other
-// processes. Only the main process must then get the signal: a process of Podman would die of it.
+// processes. In that case the signal is sent only to the main process, because it would kill a
+// process of Podman.
 func (r *Request) RelaysSignal(n int) bool {
 	switch syscall.Signal(n) {
 	case syscall.SIGTERM, syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCONT:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Results sum up the tasks of an array that have ended and are still on record.
+// Results sum up those tasks of an array that have ended and are still on record.
 type Results struct {
 	Ends []TaskEnd       // each kind of end once, ordered by its first task
 	Runs []time.Duration // run times of the tasks that completed
@@ -19,7 +19,7 @@ type TaskEnd struct {
 	Tasks  []int
 }
 
-// Add counts the end of a task that ran for some time. The tasks must be added in ascending order.
+// Add counts the end of a task with its run time. The tasks must be added in ascending order.
 func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	if end.Outcome == Completed {
 		r.Runs = append(r.Runs, ran)

@@ -16,7 +16,7 @@ const RebootsCheck = "reboots"
 // starts.
 const bootTime = 10 * time.Minute
 
-// Back returns when jobs may start again; zero: unknown.
+// Back returns the time from which jobs may start again; zero: unknown.
 func (s *Shutdown) Back() time.Time {
 	if s.How == "poweroff" || s.How == "halt" {
 		return time.Time{}
@@ -43,7 +43,7 @@ func (s *Shutdown) Say() Message {
 // job runs.
 type Reboot struct {
 	By    time.Time `json:"by,omitzero"`     // when the jobs that can be queued again are stopped; zero: never
-	Force bool      `json:"force,omitempty"` // at By, jobs that can't be queued again do not delay the reboot
+	Force bool      `json:"force,omitempty"` // at the time By, jobs that can't be queued again do not delay the reboot
 	Run   string    `json:"run,omitempty"`   // the run of systemd that it ends; "": unknown
 	Due   bool      `json:"due,omitempty"`   // no job starts any more, not even a short one
 }

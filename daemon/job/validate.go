@@ -22,9 +22,8 @@ const (
 	MaxBackoff      = time.Hour // also the bound when retries double it
 )
 
-// minYear and maxYear are the first and the last year, in UTC, in which a moment that a user names
-// may lie. JSON can't encode years after 9999, and a moment that can't be encoded would stop the
-// scheduler.
+// minYear and maxYear bound the year, in UTC, of a moment that a user names. JSON can't encode
+// years after 9999, and a moment that can't be encoded would stop the scheduler.
 const minYear, maxYear = 1970, 2999
 
 // Validate reports all faults in the form of a submission, each kind once. It does not check

@@ -16,8 +16,8 @@ type Actor struct {
 }
 
 // MayControl reports whether the actor may act on a job and read its private part. Administrators
-// may, and so may the account that submitted the job, but not another account that got its number
-// since.
+// may, and so may the account that submitted the job, but not another account that has since got
+// the same number.
 func (a Actor) MayControl(j *Job) bool {
 	return a.Admin || a.Is(j.Owner) && a.hasPersonOf(j) &&
 		(j.Heir == nil || a.User == j.Owner.User && !Nameless(a.UID, a.User))
@@ -53,11 +53,11 @@ type Query struct {
 
 // Choice is a condition on the jobs of a listing. A zero field matches all jobs.
 type Choice struct {
-	States []State           // jobs in one of these (with an ended state, ended jobs are searched as well)
+	States []State           // jobs in one of these states (with an ended state, ended jobs are searched as well)
 	Name   string            // jobs with exactly this name
 	Like   string            // jobs whose name matches this pattern: * is any text, ? any character
 	Tags   map[string]string // jobs with all of these tags
-	Since  time.Time         // no jobs that ended before this
+	Since  time.Time         // no jobs that ended before this time
 }
 
 // IsAll reports whether c matches every job.
@@ -151,7 +151,7 @@ type JobView struct {
 	LiveTasks LiveTasks      // for an array that has not ended
 }
 
-// LiveTasks are the numbers of an array's tasks that became jobs and have not ended.
+// LiveTasks are the numbers of those tasks of an array that became jobs and have not ended.
 type LiveTasks struct {
 	Waiting []int // tasks in the queue again, after an attempt
 	Held    int   // number of those that are held

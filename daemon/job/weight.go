@@ -1,8 +1,7 @@
 package job
 
-// These constants approximate the memory and disk space that a job takes until it ends. With them
-// the jobs of one user can be bounded. They are close to measured values, and simple enough to
-// document.
+// These constants approximate the memory and disk space that a job takes until it ends. They serve
+// to bound the jobs of one user. They are close to measured values, and simple enough to document.
 const (
 	rowBytes     = 2 << 10 // for any job, in the state file and in memory
 	limitBytes   = 64      // for one resource limit

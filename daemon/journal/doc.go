@@ -9,9 +9,9 @@
 //
 // Invariants:
 //
-//  1. A caller that logs never waits: entries wait in a queue of bounded length. If there is no
-//     room, entries are dropped, and their number is reported. The audit log (GPUSCHED_AUDIT) has
-//     its own queue, which no other line can fill. Its entries are sent first. A caller waits
+//  1. A call that logs a line does not wait: entries wait in a queue of bounded length. If there is
+//     no room, entries are dropped, and their number is reported. The audit log (GPUSCHED_AUDIT)
+//     has its own queue, which no other line can fill. Its entries are sent first. A call waits
 //     only if this queue is full, and for two seconds at most.
 //  2. No value can become another field or another line, whatever bytes it has. Fields are sent
 //     with their length, and values in the text are quoted.

@@ -120,8 +120,8 @@ func TestNativeFallsBack(t *testing.T) {
 	}
 }
 
-// While journald does not read, only the queue waits. When journald reads again, the queue
-// continues.
+// While journald does not read, only the queue waits. When journald reads again, the queue sends
+// the remaining entries.
 func TestNativeWaitsForTheReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	reads := listen(t, path)

@@ -71,7 +71,8 @@ func (q *Queue) put(e entry) {
 }
 
 // putAudit adds an entry of the audit log. If there is no room, it waits for room, at most for the
-// time patience. The caller can wait: somebody acted as an administrator, or was not allowed to.
+// time patience. The caller can wait, because only the requests of administrators and refused
+// requests cause such entries.
 func (q *Queue) putAudit(e entry) {
 	select {
 	case q.audit <- e:
@@ -90,8 +91,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Stuck returns since when journald has not read, and how many entries were dropped since then.
-// While journald reads, it returns zeros.
+// Stuck returns the time at which journald stopped reading, and the number of entries dropped since
+// then. While journald reads, Stuck returns zeros.
 func (q *Queue) Stuck(now time.Time) (since time.Time, dropped uint64) {
 	began := q.since.Load()
 	if began == 0 || now.Sub(time.Unix(0, began)) < patience {

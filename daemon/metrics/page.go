@@ -129,7 +129,7 @@ func (f *Family) write(b *bytes.Buffer, s *sample) {
 	line(b, name+"_count", f.Labels, s.labels, "", float64(below))
 }
 
-// line writes one sample. le is the upper bound of a histogram's bucket.
+// line writes one sample. The argument le is the upper bound of a histogram's bucket.
 func line(b *bytes.Buffer, name string, labels, values []string, le string, value float64) {
 	b.WriteString(name)
 	sep := byte('{')

@@ -15,8 +15,8 @@ import (
 )
 
 // maxElements limits the fields and list elements of a body. The server counts commas instead of
-// elements, also the commas within names. An empty text takes three bytes in the body, but more
-// than twenty when decoded. No command that can run has so many elements: its arguments and
+// elements, including the commas within names. An empty text takes three bytes in the body, but
+// more than twenty when decoded. No command that can run has so many elements: its arguments and
 // environment have at most 2 MiB.
 const maxElements = 256 << 10
 

@@ -26,7 +26,7 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
-// fewPlaces is the number of places at which a user gets no more places of the last quarter.
+// A user who has at least fewPlaces places gets no more places of the last quarter.
 const fewPlaces = 4
 
 // enter takes a place for the user. It returns false if no place is free for that user.

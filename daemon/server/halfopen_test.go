@@ -164,7 +164,7 @@ func (c *crowd) end(l *life) {
 	if n := l.door.count(); n != 0 {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
-	sleep(2*longestDelay + time.Second) // net/http may not notice that a client leaves after it sent its next request
+	sleep(2*longestDelay + time.Second) // once a client has sent its next request, net/http may not notice that it leaves
 	if l.limits.conns.count() != 0 || l.limits.waits.count() != 0 || l.limits.requests.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
 			l.limits.conns.count(), l.limits.waits.count(), l.limits.requests.Keys())

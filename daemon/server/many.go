@@ -142,7 +142,7 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 		}
 		return nil
 	})
-	if m.r.who.Admin { // an administrator may do it, whoever owns these jobs
+	if m.r.who.Admin { // an administrator may give this command, whoever owns the jobs
 		m.audit(m.named[m.sent:max(begun, m.sent)], Unknown)
 	}
 	switch {

@@ -16,7 +16,7 @@ var hidden = map[string]string{
 }
 
 // Invariant 3: each field of a request or a result is either shown to strangers or listed as
-// hidden. A new field therefore stays private until somebody decides.
+// hidden. A new field therefore stays private until somebody decides to show it.
 func TestStrangersSeeListedFields(t *testing.T) {
 	checkShown(t, publicPart, hidden)
 	checkShown(t, func(r job.Result) job.Result { return renderResult(&r).Result },

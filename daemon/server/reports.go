@@ -158,7 +158,7 @@ func renderRow(w *report.Row) api.ReportRow {
 }
 
 // handleUsage answers a request with the usage, quotas and limits of the caller or another user.
-// Everybody may see them, as everybody can see the user's jobs in the queue.
+// Everybody may see them, because everybody can see the user's jobs in the queue.
 func (s *Server) handleUsage(r *request) (any, error) {
 	in := r.query.(*api.UsageQuery)
 	uid, user := &r.who.UID, r.who.User

@@ -50,7 +50,7 @@ type Options struct {
 	// Config returns the settings in force, and is called for each request. If Config is nil, the
 	// defaults are in force.
 	Config func() *config.Config
-	// Printed returns when the journal has everything that jobs have printed. If Printed is nil,
+	// Printed waits until the journal has everything that jobs have printed. If Printed is nil,
 	// that is unknown.
 	Printed func(ctx context.Context) error
 	// HasMail reports whether the machine has a mail program. If HasMail is nil, the machine has

@@ -153,8 +153,8 @@ func overSocket(socket string) *http.Client {
 	}}}
 }
 
-// listenAs is like listen, but the server takes p as the peer of each connection. Otherwise the
-// kernel would say which user runs the test.
+// listenAs is like listen, but the server takes p as the peer of each connection, instead of the
+// user who runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
 	socket, stop = serveAs(t, s, p)
 	t.Cleanup(func() { stop() })

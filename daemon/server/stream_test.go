@@ -56,7 +56,7 @@ func TestAListingOfNames(t *testing.T) {
 }
 
 // In a brief listing, a reason has only the parts that a table shows, and the sentence of each
-// cause is there only once.
+// cause occurs only once.
 func TestABriefListing(t *testing.T) {
 	var whole, brief api.ListReply
 	for form, reply := range map[string]*api.ListReply{"1": &whole, "brief": &brief} {

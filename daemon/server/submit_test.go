@@ -112,8 +112,8 @@ func TestTimesNeverOverflow(t *testing.T) {
 	}
 }
 
-// Durations are rounded up to whole seconds in requests and answers.
-// Otherwise a job with a time limit of a nanosecond would be started again and again.
+// Durations are rounded up to whole seconds in requests and answers. Without the rounding, a job
+// with a time limit of a nanosecond would be started again and again.
 func TestTimesAreWholeSeconds(t *testing.T) {
 	b := queue()
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","time_limit_seconds":1.5,"grace_seconds":0.000000001,` +

@@ -17,7 +17,7 @@ const (
 	maxDelay    = time.Second      // longest time by which the rate limit delays a request
 	slotTime    = 10 * time.Second // longest wait of a request for a slot
 	answerUnit  = 2 << 10          // this many bytes of an answer count as one more request
-	maxListings = 2                // most at once for one user, because answers can be large
+	maxListings = 2                // maximum at once for one user, because answers can be large
 	dryRunCost  = 20               // a dry run counts as this many requests, because the scheduler plans for it
 	exempt      = 0                // root's uid: root has no rate limit
 )

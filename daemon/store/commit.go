@@ -38,9 +38,9 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	next, err := s.transact(ctx, records)
 	if Retryable(err) && s.checkpointIfWritable(ctx) == nil {
-		// The checkpoint has emptied the log without making its file shorter. So records that
-		// change something are written even on a full disk. Only records that make the state file
-		// grow fail.
+		// The checkpoint has emptied the log without making its file shorter. So a full disk still
+		// takes records that change something, and refuses only records that make the state file
+		// grow.
 		next, err = s.transact(ctx, records)
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 
 // checkpointIfWritable makes a checkpoint if the disk is not read-only. It checks the disk before
 // and after the checkpoint: just after the kernel has made a disk read-only, the kernel reports a
-// sync as done without making it.
+// sync as done without doing it.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	if err := s.checkWritable(); err != nil {
 		return err

@@ -90,7 +90,7 @@ func (s *Store) readError(err error) error {
 }
 
 // Damage returns the first damage that a read of jobs has found since the file was opened, or nil.
-// The store goes on after damage, because its caller has all needed data in memory.
+// The store still works after damage, because its caller has all needed data in memory.
 func (s *Store) Damage() error {
 	if err := s.damage.Load(); err != nil {
 		return *err

@@ -9,9 +9,9 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// A faultyDisk is a file system for SQLite that fails on demand. SQLite finds the disk by its
-// name. The disk also tracks what would remain of the files after a power cut. Close the disk once
-// all files on it are closed.
+// A faultyDisk is a file system for SQLite that fails on demand. SQLite finds the disk by its name.
+// The disk also tracks what would remain of the files after a power cut. Close the disk once all
+// files on it are closed.
 //
 // Each call that SQLite makes (open, read, write, sync, the shared memory of the log's index,
 // locks) is shown to a judge, which allows the call or names a fault. Other code can show its calls
@@ -21,7 +21,8 @@ import (
 //
 // Invariants:
 //
-//  1. A call with a fault has changed nothing, except that the first part of a write may be there.
+//  1. A call with a fault has changed nothing, except that the first part of a write may be in the
+//     file.
 //  2. A sync that fails has synced nothing. No later sync will sync the same pages unless they are
 //     written again, because the kernel considers them clean after the failure.
 //  3. After a power loss, each sector that was written since its last sync has either its old or

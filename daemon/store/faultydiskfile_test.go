@@ -48,7 +48,7 @@ func (d *faultyDisk) fault(op diskOp, file uintptr, off int64, n int) diskFault 
 	return d.Ask(diskCall{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask asks the judge about a call that other code than SQLite makes, and returns the fault.
+// Ask asks the judge about a call that code other than SQLite makes, and returns the fault.
 func (d *faultyDisk) Ask(c diskCall) diskFault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
@@ -72,7 +72,7 @@ func (d *faultyDisk) pathOf(file uintptr) string {
 	return d.open[file]
 }
 
-// faultCode returns the result code for a fault. eio is the operation's code for EIO.
+// faultCode returns the result code for a fault. The argument eio is the operation's code for EIO.
 func faultCode(f diskFault, eio int32) int32 {
 	if f == faultFull {
 		return sqlite.SQLITE_FULL

@@ -97,8 +97,8 @@ func TestDiskPowerLoss(t *testing.T) {
 	require("written again", left(), "b\x00\x00")
 }
 
-// After a power loss, each unsynced change of names is there whole or not at all. A file that lost
-// its name keeps its content (invariant 4).
+// After a power loss, each unsynced change of names is on disk whole or not at all. A file that
+// lost its name keeps its content (invariant 4).
 func TestDiskLostNames(t *testing.T) {
 	d, dir := newDisk(t, "lost"), t.TempDir()
 	put := func(name, text string) {

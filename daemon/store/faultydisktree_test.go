@@ -86,7 +86,7 @@ func (t *nameTree) record() (bool, error) {
 	return true, nil
 }
 
-// add adds a new file. Nothing of it is on disk.
+// add adds a new file. No part of it is on disk.
 func (t *nameTree) add(name string, inode uint64) (*diskNode, error) {
 	t.files++
 	n := &diskNode{inode: inode, path: filepath.Join(t.kept, fmt.Sprint(t.files)), image: newDiskImage(nil)}
@@ -136,9 +136,9 @@ func (d *faultyDisk) Late() int {
 }
 
 // Cut copies the watched directory into an empty one, as a power cut would leave it. It calls
-// nameOnDisk for each change of a name that may not be on disk, and sectorOnDisk for each such
-// sector. Both return true if the change or sector is on disk. Sector -1 means the shorter length
-// of a truncated file.
+// nameOnDisk for each change of a name that may not be on disk, and sectorOnDisk for each sector
+// that may not be on disk. Both return true if the change or sector is on disk. Sector -1 means the
+// shorter length of a truncated file.
 func (d *faultyDisk) Cut(to string, nameOnDisk func(change int) bool, sectorOnDisk func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

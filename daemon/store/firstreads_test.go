@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Just after a store was opened, many first reads may come at the same time. This works for each
-// way of opening the store.
+// Just after a store was opened, many first reads may come at the same time. All of them succeed,
+// however the store was opened.
 func TestFirstReadsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)

@@ -23,7 +23,7 @@ const (
 	olderAttempts = "DELETE FROM attempts WHERE job_id = ? AND number <= ?"
 
 	forgetAtOnce = 200 // jobs per transaction, because other transactions wait for it
-	forgetSpare  = 10  // part of the limit that one run frees, in percent, so that not every end causes a run
+	forgetSpare  = 10  // percent of the limit that one call of Forget frees, so that not every end causes a call
 )
 
 // pastSize computes in SQL the number of bytes that an ended job takes, including its indexes.
@@ -146,8 +146,8 @@ func (s *Store) personsAbove(most int64) (persons []int) {
 }
 
 // expiredJobs selects the jobs that ended before a given time. It leaves out tasks of an array that
-// has not ended, because a task counts as being as old as its array. The limit per person does
-// count such tasks.
+// has not ended, because a task counts as old as its array. The limit per person does count such
+// tasks.
 const expiredJobs = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 

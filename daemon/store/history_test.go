@@ -41,7 +41,7 @@ func TestEndStripsPayload(t *testing.T) {
 	}
 	y, err = s.Payload(ctx, 3)
 	requireEqual(t, err, y, *secret)
-	// A job that ends in the step that made it leaves no private data either.
+	// If a job ends in the step that made it, no private data is left either.
 	commit(t, s, job.Record{Job: endedJob(5, job.Cancelled), Payload: secret})
 	if y, err = s.Payload(ctx, 5); err != nil || len(y.Env) != 0 {
 		t.Errorf("%q, %v", y.Env, err)
@@ -174,8 +174,8 @@ func TestForget(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// The row of a task that has not ended stays, even if its array has ended. Otherwise the task's end
-// could not be written.
+// The row of a task that has not ended stays, even if its array has ended. Without the row, the
+// task's end could not be written.
 func TestForgetLeavesLiveTasks(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)

@@ -23,7 +23,7 @@ import (
 // once at each call. Without it, the tests try only some calls.
 var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
 
-// Without everyCall, the tests try one call in oneIn.
+// Without everyCall, the tests try one of every oneIn calls.
 const oneIn = 37 * slower
 
 // play runs the stages of a state file's life on a disk that fails.
@@ -157,8 +157,8 @@ type ending struct {
 	sectorOnDisk func(sector int64) bool
 }
 
-// writeEnd writes into an empty directory the state file and the files beside it as they are after
-// an ending.
+// writeEnd fills an empty directory with the state file and the files beside it, as an ending
+// leaves them.
 func (p *play) writeEnd(t *testing.T, e ending) string {
 	t.Helper()
 	to := t.TempDir()

@@ -48,8 +48,8 @@ func jobArgs(j *job.Job) ([]any, error) {
 }
 
 // requestOf returns the job's request. For a task, it omits the values that the task has from its
-// array. Otherwise parameters of a hundred kilobytes would be written with each of a hundred
-// thousand tasks.
+// array. With these values, parameters of a hundred kilobytes would be written with each of a
+// hundred thousand tasks.
 func requestOf(j *job.Job) *job.Request {
 	if j.Task == nil {
 		return &j.Request

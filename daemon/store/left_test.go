@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A record can say which processes an attempt left behind. The attempt's result then says so too,
-// and if it is the last attempt, also the job's result. Nothing else changes, and an attempt
-// without a result stays without a result.
+// A record can say which processes an attempt left behind. The result of the attempt then says so
+// too. If the attempt is the job's last, the job's result also says so. Nothing else changes, and
+// an attempt without a result stays without a result.
 func TestLeft(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()

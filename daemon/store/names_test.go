@@ -14,8 +14,8 @@ import (
 )
 
 // eachCut calls fn once for every distinct state of the files that a power cut could leave now. In
-// each state, some of the unsynced changes of names are on disk, or none, or all; the unsynced
-// writes are all on disk, or none is. eachCut returns the number of states.
+// each state, some of the unsynced changes of names are on disk, or none, or all; either all
+// unsynced writes are on disk, or none of them. eachCut returns the number of states.
 func (p *play) eachCut(t *testing.T, fn func(how, path string)) int {
 	t.Helper()
 	late, seen := p.disk.Late(), map[string]bool{}
@@ -157,8 +157,8 @@ func unfoldedFiles(t *testing.T) (files map[string][]byte) {
 }
 
 // A damaged file is moved aside and a new one is begun. Meanwhile a power cut may undo any unsynced
-// changes of names. Even so, the state file and its log are still there, an older state never
-// counts as the newest, and no id is given out again (invariants 3 and 6).
+// changes of names. Even so, the state file and its log still exist, an older state never counts as
+// the newest, and no id is given out again (invariants 3 and 6).
 func TestLostNamesOfSetAside(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t, newDisk(t, "names-aside"), lifetime{})
@@ -186,7 +186,7 @@ func TestLostNamesOfSetAside(t *testing.T) {
 }
 
 // requireNewest opens the state file as the daemon does when it starts. It checks that the file has
-// the newest state, or that it is a new one and all old files are kept.
+// the newest state, or that the file is new and all old files are kept.
 func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 	t.Helper()
 	found := slices.Collect(maps.Values(filesBeside(t, path)))

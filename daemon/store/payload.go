@@ -19,7 +19,7 @@ const (
 // When a job has ended, the store keeps only a part of its private data: the directory, the
 // beginning of the command and of its set-up (for people to read), and the destinations of
 // messages. It removes the environment, which may contain secrets. The payload of an array stays
-// until the array ends, which is after its tasks.
+// until the array ends, which is after the ends of its tasks.
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +

@@ -16,8 +16,9 @@ const (
 	keepDone            = 100_000
 )
 
-// staleOfUser keeps only a number of each user's newest predictions, so that a user with many kinds
-// of jobs does not displace the predictions of others. A key begins with the user's number.
+// staleOfUser keeps only a limited number of each user's newest predictions, so that a user with
+// many kinds of jobs does not displace the predictions of others. A key begins with the user's
+// number.
 const staleOfUser = `DELETE FROM predictions WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER (
 	PARTITION BY substr(key, 1, instr(key || ' ', ' ')) ORDER BY at DESC, key DESC) AS n FROM predictions) WHERE n > ?)`
 

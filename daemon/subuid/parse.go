@@ -15,7 +15,7 @@ type Range struct {
 }
 
 // Parse reads lines such as alice:100000:65536. The result bad has the numbers of invalid lines,
-// counted from 1. Parse omits the ranges of root, which has a large range for containers that may
+// counted from 1. Parse omits the ranges of root: root's range for containers is large, and may
 // include accounts of a directory service.
 func Parse(text string) (ranges []Range, bad []int) {
 	number := 0

@@ -17,9 +17,9 @@ import (
 )
 
 // Systemd restarts a crashed daemon after a tenth of a second, so that a single crash or kill costs
-// no more time. After repeated crashes the delay should be longer, but systemd can't do that well:
-// RestartSteps= never forgets a crash (systemd issue 43813) and needs systemd 254 or newer. So the
-// daemon starts at once and answers requests, but waits before it starts its scheduler.
+// only that much time. After repeated crashes the delay should be longer, but systemd can't do that
+// well: RestartSteps= never forgets a crash (systemd issue 43813) and needs systemd 254 or newer.
+// So the daemon starts at once and answers requests, but waits before it starts its scheduler.
 const (
 	crashMemory = time.Hour        // health reports crashes that were less than this long ago
 	crashWindow = 10 * time.Minute // more than crashesFree crashes within this time cause a wait

@@ -22,6 +22,6 @@
 //  8. Sending a message takes no longer than its unit may run. The settings at the time of sending
 //     decide what is sent.
 //  9. A message is sent at least once. If the daemon dies after a message was sent and before this
-//     is recorded, the next daemon looks for the message's unit. If the unit is gone, it sends
-//     again. Each try has the same id.
+//     is recorded, the next daemon looks for the message's unit. If the unit is gone, that daemon
+//     sends the message again. Each try has the same id.
 package supervise

@@ -15,8 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stubSystemd is a systemd. The users of some jobs have stopped the processes that print notes
-// there.
+// stubSystemd is a systemd. For some jobs, the user has stopped the processes that print notes.
 type stubSystemd struct {
 	mu    sync.Mutex
 	jobs  map[string]bool
@@ -83,8 +82,8 @@ func TestStoppedNote(t *testing.T) {
 	})
 }
 
-// Open requests its process as Tell does, but instead of a note it passes a text that no note can
-// be.
+// Open requests its process as Tell does, but instead of a note it passes a text that can't be a
+// note.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {

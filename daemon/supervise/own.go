@@ -109,8 +109,8 @@ func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error
 	return units.Scope{User: true, Root: root}, nil
 }
 
-// missingControllers lists the cgroup controllers that are missing, which means that jobs' limits
-// are not enforced. It returns nil for the machine's scheduler, where only health reports them.
+// missingControllers lists the missing cgroup controllers, without which some limits of jobs are
+// not enforced. It returns nil for the machine's scheduler, where only health reports them.
 func (o *Own) missingControllers() []string {
 	if o == nil || o.root.Load() == nil {
 		return nil

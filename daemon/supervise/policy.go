@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lostAfter is how long the driver must report a GPU as lost until the jobs of the GPU are ended. A
-// reload of the driver takes less time.
+// lostAfter is how long the driver must report a GPU as lost before the jobs of the GPU are ended.
+// A reload of the driver takes less time.
 const lostAfter = 10 * time.Second
 
 // settingsOf converts a configuration into the daemon's settings,

@@ -23,8 +23,8 @@ type stateFile struct {
 	suspected time.Time // last time that a write found the file damaged
 }
 
-// At most maxAside damaged files are moved aside within asideTime. Otherwise, if the disk damages
-// each new file, copies would fill the disk.
+// At most maxAside damaged files are moved aside within asideTime. Without this limit, a disk that
+// damages each new file would fill up with copies.
 const (
 	maxAside  = 3
 	asideTime = time.Hour

@@ -151,9 +151,9 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 }
 
 // schedule keeps the scheduler running until ctx is done. If the scheduler can't start, the process
-// stays, answers requests with the reason, and tries again. A reload causes a try at once. The
-// process ends by itself only after its disk was read-only for some time. Each process has its own
-// mounts, so the disk stays read-only for this process, but perhaps not for the next.
+// keeps running, answers requests with the reason, and tries again. A reload causes a try at once.
+// The process ends by itself only after its disk was read-only for some time. Each process has its
+// own mounts, so the disk stays read-only for this process, but perhaps not for the next.
 func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 	var works atomic.Bool // true: the scheduler's own loop notifies the watchdog
 	var parts sync.WaitGroup

@@ -72,7 +72,7 @@ func byScore(a *job.Ahead, name string) string {
 	return strings.Join(texts, "; ")
 }
 
-// describeShare describes how much somebody used recently. If x is 1, that is a fair share.
+// describeShare describes how much somebody used recently. An x of 1 is a fair share.
 func describeShare(x float64) string {
 	switch {
 	case x < 0.1:

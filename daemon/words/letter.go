@@ -35,8 +35,8 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	return Letter{cleanText(subject), b.String(), cut(stripMarkup(j.Owner.User + ": " + subject))}
 }
 
-// LeftOut returns a note that n earlier messages were not sent to a chat, because there were too
-// many. If n is 0, it returns "".
+// LeftOut returns a note which says that n earlier messages were not sent to a chat, because there
+// were too many. If n is 0, it returns "".
 func LeftOut(n int) string {
 	if n == 0 {
 		return ""
@@ -135,10 +135,10 @@ func cleanText(s string) string {
 }
 
 // markup replaces characters that chat programs interpret. The replacements are full-width
-// characters, which look the same to people. Otherwise a name could call everybody in a room
-// (Slack's <!channel>, Discord's and Mattermost's @everyone), hide text, or disguise a link.
-// Escaping does not help: each program has its own escapes, and shows the escapes of other programs
-// as text.
+// characters, which look the same to people. Without the replacement, a name could call everybody
+// in a room (Slack's <!channel>, Discord's and Mattermost's @everyone), hide text, or disguise a
+// link. Escaping does not help: each program has its own escapes, and shows the escapes of other
+// programs as text.
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
 

@@ -30,7 +30,7 @@ type reason struct {
 // reasons has the texts for each reason code. The field "alone" has the whole sentence. The field
 // "on" has the text after "GPU 0" in a line. If it is empty, "is" and the sentence follow. The
 // field "all" has the text after "GPUs 0,1". If it is empty, "are" and the code follow. The names
-// in braces are parts of a job.Reason. Func value formats them.
+// in braces are parts of a job.Reason. The function value formats them.
 //
 // If there are several reasons about the job itself, the first in this list is shown. The reasons
 // about GPUs are sorted by how soon they pass. A reservation is first, because it keeps a job from

@@ -3,7 +3,7 @@ package words
 import "github.com/gpusched/gpusched/daemon/job"
 
 // sentences has the texts for each code. The first part of a code is its kind: the kind of a
-// refusal, or detail for a part of another sentence, or notice for a line in the journal of the
+// refusal, "detail" for a part of another sentence, or "notice" for a line in the journal of the
 // job's owner.
 var sentences = map[job.Code]sentence{
 	"usage/form":             {"%v", ""},

@@ -40,7 +40,7 @@ func TestGetent(t *testing.T) {
 	}
 }
 
-// Invariant 2: a key is one argument, even with spaces, which names in Active Directory contain.
+// Invariant 2: a key is one argument, even if it has spaces, as names in Active Directory may.
 func TestArguments(t *testing.T) {
 	r := program(t, `case "$#|$1|$2|$3" in
 "3|passwd|--|70001") echo 'X y:*:70001:70500:Xaver:/home/x:/bin/sh';;

@@ -120,7 +120,7 @@ func (c *Columns) highest() float64 {
 	return most
 }
 
-// round returns the next larger number that is easy to read and has a half that is easy to read.
+// round returns the next larger number that is easy to read and whose half is also easy to read.
 func round(most float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(most)))
 	for _, n := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8} {

@@ -278,7 +278,7 @@ func (b *Backend) Measure(_ context.Context, p *metrics.Page, _ int) error {
 	return err
 }
 
-// Wait waits until End or a cancel has ended the job.
+// Wait waits until the method End or a cancel has ended the job.
 func (b *Backend) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	for {
 		v, changed, err := b.look(id)

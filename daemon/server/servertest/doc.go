@@ -4,9 +4,9 @@
 //
 // Invariants:
 //
-//  1. The Backend obeys the contract of server.Backend. A missing right, not-found and conflict
-//     are *job.Refusal. Listings have live jobs first, and then ended jobs, newest first.
-//  2. It records every accepted change in order.
+//  1. The Backend obeys the contract of server.Backend. A missing right, not-found and conflict are
+//     *job.Refusal. Listings have live jobs first, and then ended jobs, newest first.
+//  2. The Backend records every accepted change in order.
 //
 // The Backend does not run daemon/core on a store in memory, for three reasons. First, the core
 // computes reasons, GPU states and figures from samples and its plan, while each test sets them by
