@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type Origin struct {
 	Description string
 	User, Group string // numeric; Group "": the account's own group
 	Slice       string
+	Runtime     []string // runtime directories, relative
 	LogFields   [][]byte
 	SpecPath    string // last argument of the launcher
 
@@ -43,6 +45,10 @@ func OriginOf(props []Property) Origin {
 		case uint64:
 			if to := numbers[p.Name]; to != nil {
 				*to = v
+			}
+		case []string:
+			if p.Name == runtimeDirectory {
+				o.Runtime = v
 			}
 		case [][]byte:
 			if p.Name == "LogExtraFields" {
@@ -99,6 +105,8 @@ func (o Origin) Spec(name string) (Spec, error) {
 	}
 	if _, _, own := ParseJobSlice(o.Slice); own {
 		s.Engine = contract.Docker
+	} else if slices.ContainsFunc(o.Runtime, func(dir string) bool { return path.Dir(dir) == contract.ContainersDir }) {
+		s.Engine = contract.Podman
 	}
 	err := errors.Join(s.readIdentity(o), s.readDescription(o.Description), s.readFields(o.LogFields))
 	if err != nil {

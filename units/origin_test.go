@@ -22,7 +22,8 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 			JobName:   rapid.StringMatching(`[a-z() ]{0,20}`).Draw(t, "name"),
 			Limits:    cgroup.Limits{MemBytes: rapid.Int64Range(0, 1<<40).Draw(t, "memory"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus")},
 			TimeLimit: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "limit")) * time.Second,
-			Grace:     time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "grace")) * time.Millisecond,
+			Grace:     leastContainerGrace + time.Duration(rapid.IntRange(0, 1<<20).Draw(t, "grace"))*time.Millisecond,
+			Engine:    rapid.SampledFrom([]contract.Engine{"", contract.Podman, contract.Docker}).Draw(t, "engine"),
 		}
 		if s.Array = rapid.Int64Range(0, 3).Draw(t, "array"); s.Array > 0 {
 			s.Task = rapid.IntRange(0, 1<<20).Draw(t, "task")

@@ -94,6 +94,8 @@ func screenProperties(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
+const runtimeDirectory = "RuntimeDirectory"
+
 // containerProperties makes systemd remove what a container left behind after every end of the job.
 // For Podman, systemd also creates, as root, a directory in memory for the containers of the user's
 // jobs. The directory outlives the job, because other jobs of the user use it. It also outlives the
@@ -110,7 +112,7 @@ func containerProperties(s Spec) []Property {
 	}
 	return []Property{
 		end,
-		{"RuntimeDirectory", []string{contract.ContainersDir + "/" + strconv.Itoa(s.UID)}},
+		{runtimeDirectory, []string{contract.ContainersDir + "/" + strconv.Itoa(s.UID)}},
 		{"RuntimeDirectoryMode", uint32(0o700)},
 		{"RuntimeDirectoryPreserve", "yes"},
 	}

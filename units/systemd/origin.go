@@ -40,6 +40,7 @@ func (p properties) origin() units.Origin {
 		User:        get[string](p, "User"),
 		Group:       get[string](p, "Group"),
 		Slice:       get[string](p, "Slice"),
+		Runtime:     get[[]string](p, "RuntimeDirectory"),
 		LogFields:   get[[][]byte](p, "LogExtraFields"),
 		SpecPath:    p.specPath(),
 		MemoryMax:   p.amount("MemoryMax"),
