@@ -214,7 +214,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A unit without a job is reported once, even if the disk failed when it was first seen.
+// A unit without a job is reported once, even if the disk failed when the unit was first seen.
 func TestOrphanIsReportedOnce(t *testing.T) {
 	for fails := range 4 { // index of the listing during which the disk fails
 		var log bytes.Buffer

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Health has one line for each drained or paused GPU. It says who did this, why, since when and how
-// to undo it. The line does not report a fault.
+// Health has one line for each drained or paused GPU. The line says who did this, why, since when
+// and how to undo it. It does not report a fault.
 func TestHealthOfDrains(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	control := func(c job.GPUControl) job.GPUControl {

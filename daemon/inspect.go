@@ -25,7 +25,7 @@ func (x *executor) isAnothersNow(ctx context.Context, name string, w core.Whose)
 }
 
 // reportUnread logs that a unit could not be read. If the bus itself fails, the log level is only
-// info, because health reports that.
+// info, because health reports the failure.
 func (x *executor) reportUnread(name string, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, units.ErrBus) {

@@ -263,9 +263,9 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// Somebody puts back a copy of the state file that lacks a running job, with or without the files
-// that record the last id, and other users submit jobs at once. Nobody gets that job's id, and only
-// its owner can end it.
+// Somebody puts back a copy of the state file that lacks a running job, either with or without the
+// files that record the last id. Other users submit jobs at once. Nobody gets that job's id, and
+// only its owner can end it.
 func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	for name, forget := range map[string][]string{"with the ids": nil, "without": {"state.db.ids", "state.db.last"}} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ type waiter struct {
 }
 
 // join registers a waiter for a job. Once a change makes the waiter's condition true, the waiter is
-// woken. The caller must call leave in the end.
+// woken. The caller must call the method leave in the end.
 func (w *waiterSet) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()

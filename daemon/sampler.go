@@ -14,8 +14,8 @@ import (
 )
 
 // sampler reads the GPUs in two ways. A look is quick, and happens as soon as the core asks for it.
-// A sample is complete and happens periodically, and nobody waits for it. There is never more than
-// one reading at a time.
+// A sample reads everything, and happens periodically. Nobody waits for it. There is never more
+// than one reading at a time.
 type sampler struct {
 	d     *Daemon
 	asked atomic.Uint64 // number of the newest look that the core asked for

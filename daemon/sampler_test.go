@@ -69,7 +69,8 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings is a source that counts its samples and looks. A look lasts for the time in delay.
+// readings is a source that counts its samples and looks. A look lasts for the time in the field
+// delay.
 type readings struct {
 	blindSource
 	delay          time.Duration

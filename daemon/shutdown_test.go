@@ -9,8 +9,8 @@ import (
 )
 
 // TestShutdown: in a reboot after which the kernel's boot id is the same, systemd stops the units
-// of jobs before the daemon's unit. A running job is requeued, or is lost if its submission had
-// Requeue false. Waiting jobs still wait.
+// of jobs before the daemon's unit. A running job is requeued, or is lost if its submission set
+// Requeue to false. Waiting jobs still wait.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, 2, nil)
 	no := false

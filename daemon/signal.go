@@ -47,8 +47,8 @@ func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Com
 	}
 }
 
-// signalFor sends the signal of one command. It succeeds if at least one job got the signal and
-// sending failed for no job. Tasks that have ended meanwhile do not count as failed.
+// signalFor sends the signal of one command. It succeeds if at least one job got the signal, and
+// sending did not fail for any job. Tasks that have ended meanwhile do not count as failed.
 func (x *executor) signalFor(
 	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *sentSignals,
 ) *job.Refusal {

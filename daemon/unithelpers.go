@@ -23,7 +23,7 @@ type inspection struct {
 	met bool // a helper was in the unit during the inspection
 }
 
-// enter registers a helper that enters a job's unit. Calling leave removes it again.
+// enter registers a helper that enters a job's unit. The returned function removes it again.
 func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +43,7 @@ func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	}
 }
 
-// inspect begins an inspection of a unit. The caller must end it with done.
+// inspect begins an inspection of a unit. The caller must end it with the method done.
 func (h *unitHelpers) inspect(id job.ID) *inspection {
 	h.mu.Lock()
 	defer h.mu.Unlock()

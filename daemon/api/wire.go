@@ -194,7 +194,8 @@ type Private struct {
 	NotifyTo []string `json:"notify_to,omitempty"` // addresses and URLs for Request.Notify, in the same order
 }
 
-// Result says how a job ended. Its cause is never cancel or time-limit: these are outcomes.
+// Result says how a job ended. Its cause is never "cancel" or "time-limit", because these are
+// outcomes.
 type Result = job.ShownResult
 
 // Reason is one reason why a job waits.

@@ -112,7 +112,7 @@ func (k paths) list(to *[]string) value {
 	return setting[[]string]{to, read, wrong, listWriter(strconv.Quote), k.form}
 }
 
-// maxDevices limits the length of the list, because each start of a job reads the whole list.
+// maxDevices limits the number of devices, because each start of a job reads the whole list.
 const maxDevices = 64
 
 // deviceList returns a setting that is a list of device nodes.
@@ -132,7 +132,7 @@ func deviceList(dst *[]string) value {
 	}.list(dst)
 }
 
-// maxPrograms limits the length of the list, because every submission is compared with it.
+// maxPrograms limits the number of entries, because every submission is compared with all of them.
 const maxPrograms = 256
 
 // programs returns a setting that is a list of directories and patterns of programs.

@@ -73,8 +73,8 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// belongsTo reports whether the tenure belongs to this job. It does if user and GPUs are the same:
-// an attempt keeps both.
+// belongsTo reports whether the tenure belongs to this job. It does if both have the same user and
+// the same GPUs, because an attempt keeps these.
 func (h *tenure) belongsTo(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
@@ -194,7 +194,7 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 	return until
 }
 
-// decayedUse returns a bound of a user's decayed use: the upper bound if upper is true, otherwise
+// decayedUse returns a bound on a user's decayed use: the upper bound if upper is true, otherwise
 // the lower bound. If charged is true, the use is what fair share counts, otherwise GPU time.
 func (w *World) decayedUse(uid int, charged, upper bool, half time.Duration) time.Duration {
 	now := w.Elapsed

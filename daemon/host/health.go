@@ -122,8 +122,8 @@ func CheckSpace(dir string) job.Check {
 	return c
 }
 
-// CheckKernelLog reports whether the daemon reads GPU errors from the kernel log. r is nil if the
-// configuration says that the daemon does not read them.
+// CheckKernelLog reports whether the daemon reads GPU errors from the kernel log. The argument r is
+// nil if the configuration says that the daemon does not read them.
 func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	c := job.Check{Name: "kernel log", Health: job.Healthy, Detail: "errors that the driver reports of GPUs (Xids) are noticed"}
 	if r == nil {

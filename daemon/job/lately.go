@@ -1,7 +1,7 @@
 package job
 
-// Lately counts an account's jobs that have ended since a given time. Failed counts those of them
-// that neither completed nor were cancelled. Tasks are counted instead of their array.
+// Lately counts an account's jobs that have ended since a given time. Failed counts those jobs that
+// neither completed nor were cancelled. Tasks are counted instead of their array.
 type Lately struct{ Ended, Failed int }
 
 // Add counts a job that has ended.

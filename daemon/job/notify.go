@@ -42,7 +42,8 @@ type Notify struct {
 	Webhook string `json:"webhook,omitempty"`
 
 	// To is a mail address or the owner's own URL; "" means mail to the owner's account on this
-	// machine. Only a submission has To: the daemon keeps it in the payload (Payload.NotifyTo).
+	// machine. Only a submission has this field: the daemon keeps the address in the payload
+	// (Payload.NotifyTo).
 	To string `json:"to,omitempty"`
 }
 

@@ -16,7 +16,7 @@ type Owner struct {
 	GID  int    `json:"gid"`
 	User string `json:"user"` // the name for people; the number in digits if the host knows no name
 
-	// Groups are the groups with a quota in which the owner was at submission, sorted by name. The
+	// Groups are those groups of the owner that had a quota at submission, sorted by name. The
 	// server fills them in, never the client.
 	Groups []string `json:"groups,omitempty"`
 }
@@ -68,7 +68,7 @@ type Request struct {
 	Requeue        *bool `json:"requeue" kong:"-"` // restart after a reboot or a fault of its GPU; nil: the site's default
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
-	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent ahead of the limit or a preemption (WarnBefore)
+	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent ahead of the limit or preemption (WarnBefore)
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
 	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // send the warning only to the main process
 	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life"`
@@ -105,7 +105,7 @@ type Derived struct {
 }
 
 // AutoGPUMem, as a request's GPU memory, asks for as much as earlier runs of the command took. The
-// daemon replaces it with that amount, or with 0 if it knows no run.
+// daemon replaces AutoGPUMem with that amount, or with 0 if no run is known.
 const AutoGPUMem = -1
 
 // NoRetries, as a request's retries, asks for none, whatever the site's default is.
@@ -129,8 +129,8 @@ func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
 
 // RelaysSignal reports whether the main process of the job's unit passes a signal on to the other
-// processes. In that case the signal is sent only to the main process, because it would kill a
-// process of Podman.
+// processes. In that case the signal is sent only to the main process, because the signal would
+// kill a process of Podman.
 func (r *Request) RelaysSignal(n int) bool {
 	switch syscall.Signal(n) {
 	case syscall.SIGTERM, syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCONT:

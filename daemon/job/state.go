@@ -5,7 +5,8 @@ import "slices"
 // State is a job's place in its life cycle.
 type State string
 
-// The states. A job is in the state ending from its command's end until all its processes are gone.
+// The states. A job is in the state "ending" from its command's end until all its processes are
+// gone.
 const (
 	Queued         State = "queued"
 	Spawned        State = "spawned" // for an array: each task has become a job, and some have not ended
@@ -33,8 +34,8 @@ func EndStates() []State {
 	return slices.DeleteFunc(States(), func(s State) bool { return !s.Terminal() })
 }
 
-// transitions is the whole life cycle. A job in the state starting or ending can start again only
-// after it is queued again.
+// transitions is the whole life cycle. A job in the state "starting" or "ending" can start again
+// only after it is queued again.
 var transitions = map[State][]State{
 	Queued:   {Starting, Spawned, Cancelled},
 	Spawned:  {Completed, Failed, Cancelled},

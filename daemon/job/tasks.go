@@ -26,8 +26,8 @@ type Drop struct {
 	By    string `json:"by"`
 }
 
-// MaxDrops is the most entries that Tasks.Dropped may have in one array: each change of the array
-// records them all.
+// MaxDrops is the maximum number of entries in Tasks.Dropped. There must be a limit, because each
+// change of the array records all entries.
 const MaxDrops = 1000
 
 // Drop returns the counts after the task at a position was cancelled before it became a job. It

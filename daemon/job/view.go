@@ -47,7 +47,7 @@ type Query struct {
 	Attempts bool // in a query by id: fill in all attempts
 	Totals   bool // fill in View.Totals
 
-	For CommandKind // in a query for names: only jobs to which this command applies, in its best order; "": all
+	For CommandKind // in a query for names: only jobs to which this command applies, in the best order for it; "": all
 	Choice
 }
 

@@ -33,8 +33,8 @@ type syncRequest struct {
 // NewSyncer returns a Syncer for this machine's journald, which answers only root.
 func NewSyncer() *Syncer { return &Syncer{path: "/run/systemd/journal/io.systemd.journal"} }
 
-// Sync returns when the journal has everything that programs printed before the call,
-// and all its readers can see it.
+// Sync waits until the journal has everything that programs printed before the call, and all its
+// readers can see it.
 func (s *Syncer) Sync(ctx context.Context) error {
 	turn := s.join()
 	select {

@@ -45,7 +45,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// A user whose trials take long is throttled for the same time. Other users are not.
+// A user whose trials take long is throttled. Other users are not.
 func TestTrialsAreThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := explainedQueue()

@@ -65,8 +65,8 @@ func TestTheNumberAloneGivesNoRight(t *testing.T) {
 	}
 }
 
-// The uid of a container's account has no name.
-// Its jobs belong to the person whose container has that uid now.
+// The uid of a container's account has no name. The jobs of that uid belong to the person whose
+// container has the uid now.
 func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 	const inside = 100_005
 	for name, private := range map[string]bool{"kate": true, "liam": false} {

@@ -17,8 +17,8 @@ type slots struct {
 	callers int // callers that have a slot or wait for one
 }
 
-// Enter waits for a slot of a key. The caller must call leave once to free the slot. The first
-// caller of a key sets how many slots the key has (most).
+// Enter waits for a slot of a key. The caller must call the returned function once, to free the
+// slot. The first caller of a key sets how many slots the key has (most).
 func (s *Slots[K]) Enter(ctx context.Context, key K, most int) (leave func(), err error) {
 	one := s.join(key, most)
 	select {

@@ -26,8 +26,8 @@ func (c *counters) pass(r job.Record) {
 	c.events = max(c.events, r.Events)
 }
 
-// setCounters is the statement that stores the counters. The table has no row for events before the
-// first event.
+// setCounters is the statement that stores the counters. Before the first event, the table has no
+// row for events.
 const setCounters = "INSERT INTO meta (name, value) VALUES ('next_id', ?1), ('next_reservation', ?2), ('events', ?3) " +
 	"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 

@@ -14,7 +14,7 @@ import (
 // idBlock is the number of ids that are reserved at once.
 const idBlock = 1000
 
-// idsPath returns the path of the file with an upper bound of the ids: all ids that were given out
+// idsPath returns the path of the file with an upper bound for the ids: all ids that were given out
 // are below the bound. The file stays if the state file beside it is damaged, removed, or replaced
 // by an older copy. So no id is given out twice (invariant 3). This matters because users' scripts
 // contain ids, and units and journals are named after them.

@@ -103,8 +103,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// If a user has many kinds of jobs, only this user's newest predictions are kept. Older predictions
-// of other users stay.
+// If a user has many kinds of jobs, only the newest predictions of this user are kept. Older
+// predictions of other users stay.
 func TestPrunePerUser(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)

@@ -44,7 +44,7 @@ type Store struct {
 	urgent  *sql.DB // connections that cannot write, for submissions and starts
 	reports *sql.DB // connections that cannot write, for long reads, so that other reads do not wait for these
 
-	byKey, payload *sql.Stmt // prepared statements of urgent: preparing takes longer than reading a row
+	byKey, payload *sql.Stmt // prepared statements for the field urgent: preparing takes longer than reading a row
 
 	long  longReads
 	write *sql.DB // one connection; nil if read-only

@@ -75,7 +75,8 @@ func TestLongReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// A search that is interrupted for other reads finds the same jobs as a search that is not.
+// A search that is interrupted for other reads finds the same jobs as a search that is not
+// interrupted.
 func TestSearchInParts(t *testing.T) {
 	s := openNew(t)
 	var records []job.Record

@@ -38,7 +38,7 @@ func withCUDA(t *testing.T, root string) {
 	}
 }
 
-// How a unit that tests a GPU ended decides whether the GPU is at fault.
+// The end of a unit that tests a GPU decides whether the GPU is at fault.
 func TestProve(t *testing.T) {
 	const exit = units.ResultExitCode
 	mismatch := "cuInit: 803 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
@@ -93,7 +93,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// The test of a slice can open the slice's own nodes. Links to /dev/null and /dev/zero stand in.
+// The test of a slice can open the slice's own nodes. In the test, links to /dev/null and /dev/zero
+// replace these.
 func TestProveASlice(t *testing.T) {
 	root := t.TempDir()
 	withCUDA(t, root)

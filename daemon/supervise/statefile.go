@@ -93,7 +93,8 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 // the change takes longer than a start may normally take.
 const migrationTime = 2 * time.Hour
 
-// beginMigration reports that a change of the file's schema begins. Calling done reports its end.
+// beginMigration reports that a change of the file's schema begins. The returned function reports
+// its end.
 func (f *stateFile) beginMigration(from, to int) (done func()) {
 	begun := time.Now()
 	f.log.Info("bringing the state file to the schema of this release; a copy of the old one stays beside it",
