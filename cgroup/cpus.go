@@ -10,9 +10,9 @@ import (
 const OnlineCPUs = "/sys/devices/system/cpu/online"
 
 // AllowedCPUs returns, in the kernel's format ("0-15,32"), the CPUs on which processes of a control
-// group may run. A group that does not exist, or has no list of CPUs, has that of its parent. If no
-// group of the hierarchy at root has a list, AllowedCPUs returns the running CPUs, which it reads
-// from the file with the path online (see OnlineCPUs). The result is "" if nothing is known.
+// group may run. If the group does not exist or has no list of CPUs, the list of its parent counts.
+// If no group of the hierarchy at root has a list, AllowedCPUs returns the running CPUs, which it
+// reads from the file with the path online (see OnlineCPUs). The result is "" if nothing is known.
 func AllowedCPUs(root, group, online string) string {
 	for at := filepath.Clean("/" + group); ; at = filepath.Dir(at) {
 		if list := line(filepath.Join(root, at, "cpuset.cpus.effective")); list != "" {

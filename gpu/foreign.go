@@ -6,14 +6,14 @@ import "strings"
 // because it has a CUDA context even before it allocates anything. Tables of nvidia-smi that people
 // published show 107 MiB for CUDA's nbody sample under MPS, 160 MiB for a C++ program
 // (XuehaiPan/nvitop#152), and 700 to 800 MiB for PyTorch with one tensor
-// (discuss.pytorch.org/t/73021 and 81330). Processes of type C with less memory are helpers:
+// (discuss.pytorch.org/t/73021 and 81330). Compute processes (type C) with less memory are helpers:
 // nvidia-cuda-mps-server has 25 to 60 MiB. Tools that only query NVML (nvidia-smi, nvtop, DCGM's
 // nv-hostengine, nvidia-persistenced) have no context, so nvidia-smi does not list them.
 const minContext = 100 << 20
 
 // Computes reports whether the process is a computing program, even if it is idle now: its context
-// serves computing alone. A process that also draws belongs to a desktop; compositors, too, are
-// listed as C+G. The GPU's utilisation does not help here, because it is the sum over all
+// serves computing alone. A process that both computes and draws (C+G), such as a compositor,
+// belongs to a desktop. The GPU's utilisation does not help here, because it is the sum over all
 // processes.
 func (p *Process) Computes() bool {
 	return !p.Dead && !p.draws() && (p.UsedBytes < 0 || p.UsedBytes >= minContext)

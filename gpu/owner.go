@@ -47,7 +47,7 @@ func OwnerBelow(procRoot, group string, pid int) Owner {
 	}
 	o.Start = StartOf(procRoot, pid)
 	if group != "" && strings.HasPrefix(o.Unit, otherSlices) {
-		return o // without Age: otherwise one of the user's own jobs would be blamed for leaving the process behind
+		return o // without Age: with an Age, one of the user's own jobs would be blamed for leaving the process behind
 	}
 	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
 		o.Age = ageOf(o.Start, string(uptime))

@@ -20,7 +20,7 @@ const (
 	ProofUnknown   Proof = "unknown"    // the test says nothing about the GPU
 )
 
-// NoCUDA is the text of ProofNoLibrary. That is no fault of the machine.
+// NoCUDA is the text of ProofNoLibrary. A missing library is no fault of the machine.
 const NoCUDA = "there is no libcuda.so.1"
 
 // Sick reports whether the GPU must not get jobs.

@@ -8,7 +8,7 @@ type XidClasses struct {
 	Job, Drain, Reset, Reboot []int
 }
 
-// DefaultXids returns the classes of NVIDIA's Xid catalogue, where it names an action. A contained
+// DefaultXids classifies the Xids for which NVIDIA's Xid catalogue names an action. A contained
 // memory error (94) affects one job and leaves the GPU usable. A memory row that is marked for
 // replacement (63) affects nobody. In both cases the driver no longer uses the bad memory;
 // Device.RowsPending reports that the GPU should be reset some day.
@@ -21,7 +21,8 @@ func DefaultXids() XidClasses {
 	}
 }
 
-// Of returns what a GPU needs after the Xid. An Xid with code XidRecovery itself says what that is.
+// Of returns what a GPU needs after the Xid. An Xid with code XidRecovery itself says what the GPU
+// needs.
 func (c XidClasses) Of(x Xid) Recovery {
 	if x.Code == XidRecovery {
 		return x.Recovery

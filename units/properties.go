@@ -96,11 +96,11 @@ func screenProperties(s Spec) []Property {
 
 const runtimeDirectory = "RuntimeDirectory"
 
-// containerProperties makes systemd remove what a container left behind after every end of the job.
-// For Podman, systemd also creates, as root, a directory in memory for the containers of the user's
-// jobs. The directory outlives the job, because other jobs of the user use it. It also outlives the
-// user's session, in whose directory Podman would otherwise keep what it needs for a running
-// container.
+// containerProperties makes systemd remove, after every end of the job, what a container left
+// behind. For Podman, systemd also creates, as root, a directory in memory for the containers of
+// the user's jobs. The directory outlives the job, because other jobs of the user use it. It also
+// outlives the user's session, in whose directory Podman would otherwise keep what it needs for a
+// running container.
 func containerProperties(s Spec) []Property {
 	if s.Engine != contract.Podman && s.Engine != contract.Docker {
 		return nil
@@ -212,9 +212,9 @@ func devices(s Spec) []Property {
 }
 
 // Split separates the properties of a unit that has a slice of its own from those of that slice.
-// Only the slice has the device filter, so a launcher in the unit that tests its filter tests the
-// filter of the slice. Both have the limits. If a unit has no slice of its own, the result slice is
-// "".
+// Only the slice has the device filter, so a launcher that tests its filter tests the filter of the
+// slice. The unit and the slice both have the limits. If a unit has no slice of its own, the result
+// slice is "".
 func Split(props []Property) (slice string, ofSlice, ofUnit []Property) {
 	for _, p := range props {
 		if name, _ := p.Value.(string); p.Name == "Slice" {

@@ -17,7 +17,7 @@
 //	uuid, name, pci, minor, temp, util, power_mw, limit_mw, energy_mj, mig, mode
 //	mem_mib, reserved_mib
 //	slices        slices of a GPU with mig=1: profile, GPU instance and compute instance of each,
-//	              "1g.10gb:7:0,3g.40gb:2:0"; a claim on one has 1000*(minor+1) + 10*GPU instance
+//	              "1g.10gb:7:0,3g.40gb:2:0"; a claim on a slice has 1000*(minor+1) + 10*GPU instance
 //	              + compute instance for its minor
 //	used_mib      memory in use that belongs to no process
 //	rows_pending  1: a bad memory row will be replaced at the next reset
@@ -38,8 +38,8 @@
 //	bridge, pcie  host bridge and PCIe switch that GPUs with the same number above 0 share
 //	cpus          CPUs near the GPU, "0-3,8"
 //
-// Islands is an example. The file is read again when it changes, but the number of GPUs is fixed at
-// nvmlInit, as in the real library.
+// The function Islands returns an example of this file. The file is read again when it changes, but
+// the number of GPUs is fixed at nvmlInit, as in the real library.
 //
 // Invariants, cited by tests:
 //

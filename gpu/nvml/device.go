@@ -136,11 +136,11 @@ func text[C int8 | uint8](chars []C) string {
 	return b.String()
 }
 
-// readMemory reads the driver's own figure for free memory. In the newer version of the function,
-// total - used is more than that: it includes the reserved memory, which version 1 counts as used.
-// GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of the host
-// (GH200), the kernel manages it and keeps pages there after processes have ended, according to the
-// comment on nvmlDeviceGetMemoryInfo in nvml.h.
+// readMemory reads the driver's own figure for free memory. The total minus the used memory can be
+// more, because only version 1 of the driver's function counts reserved memory as used. GPUs that
+// use the host's memory (GB10) report nothing. If the memory is a NUMA node of the host (GH200),
+// the kernel manages it and keeps pages there after processes have ended, according to the comment
+// on nvmlDeviceGetMemoryInfo in nvml.h.
 func (r *reader) readMemory(dev nvml.Device) {
 	_, r.out.MemIsNode = askOptional(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
 	if v, ok := askOptional(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {

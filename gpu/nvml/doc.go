@@ -24,8 +24,8 @@
 //  7. Serve answers each request in order, with exactly one line that has its seq and was read
 //     after the request arrived. Any other input causes a line on stderr, and the next request is
 //     served. At most MaxRequestBytes of a request are kept.
-//  8. Serve ends successfully at the end of its input. It also does so after an answer with
-//     NeedsRestart, because only a new process can load another library.
+//  8. Serve ends successfully at the end of its input. After an answer with NeedsRestart it ends
+//     successfully too, because only a new process can load another library.
 //
 // Serve and Print implement the program gpusched-nvml:
 //

@@ -113,9 +113,9 @@ func (s *survey) link(a, b *port) (gpu.Link, bool) {
 }
 
 // lanes returns the number of NVLinks that a and b can use to reach each other: the direct links,
-// or those through NVSwitches. In the second case, the number is that of the GPU with fewer links
-// to switches. The driver's P2P status overrides the count: NVLinks may be up but unusable (each
-// GPU in its own partition), or connect GPUs in an unknown way.
+// or those through NVSwitches. In the second case, the GPU with fewer links to switches determines
+// the number. The driver's P2P status overrides the count: NVLinks may be up but unusable (each GPU
+// in its own partition), or connect GPUs in an unknown way.
 func (s *survey) lanes(a, b *port) int {
 	n := min(a.toGPU[b.slot], b.toGPU[a.slot])
 	if n == 0 {

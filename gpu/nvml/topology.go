@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// topology remembers the connections between GPUs. A set of GPUs is surveyed once, and again from
-// time to time, because on some machines the service of the NVSwitches starts later than this
-// program.
+// topology remembers the connections between GPUs. A new set of GPUs is surveyed at once, and the
+// same set again from time to time, because on some machines the service of the NVSwitches starts
+// later than this program.
 type topology struct {
 	of      map[int]string // the GPUs in links: UUIDs by index
 	links   []gpu.Link

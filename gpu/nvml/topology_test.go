@@ -93,8 +93,8 @@ func TestLinksAreReadOnce(t *testing.T) {
 	wantLinks(t, r.gpus("bridge=1", "bridge=1 uuid=GPU-c").sample(), bridge)
 }
 
-// A GPU that was not well during the survey is surveyed once it is well. NVSwitches may start
-// later.
+// A GPU that was not well during the survey is surveyed once it is well. Links through NVSwitches
+// that start later are found too.
 func TestLaterLinksAreFound(t *testing.T) {
 	r := newRig(t).gpus("", "", "lost=1").start(variableTopology + "=1ns")
 	node := gpu.Link{A: 0, B: 1, Kind: gpu.LinkNode}

@@ -102,7 +102,7 @@ func (c *child) line(ctx context.Context, deadline time.Time) ([]byte, error) {
 	})
 	defer func() {
 		if !stop() {
-			<-cut // otherwise it could interrupt the next read
+			<-cut // so that the function above does not interrupt the next read
 		}
 	}()
 	for {

@@ -12,8 +12,8 @@ const (
 	lastDelay  = 30 * time.Second
 )
 
-// A BackoffError says that the child failed repeatedly, and will not be started again before After
-// has passed.
+// A BackoffError says that the child failed repeatedly, and will not be started again until the
+// time After has passed.
 type BackoffError struct {
 	After    time.Duration
 	Failures int

@@ -27,8 +27,8 @@ type child struct {
 	partial       []byte // beginning of an answer whose Sample ended before the rest arrived
 
 	pending uint64        // seq of the unanswered request, 0 for none
-	since   time.Time     // when pending was sent
-	looked  time.Duration // time spent on reading after the timeout of pending
+	since   time.Time     // when the pending request was sent
+	looked  time.Duration // time spent on reading after the timeout of the pending request
 
 	ended     chan struct{} // closed when the child was reaped
 	how       string        // how it ended, valid after ended

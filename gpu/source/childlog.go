@@ -25,7 +25,7 @@ type childLog struct {
 
 	mu         sync.Mutex // guards the following fields
 	tokens     float64
-	at         time.Time // when tokens was computed
+	at         time.Time // when the number of tokens was computed
 	suppressed int
 }
 

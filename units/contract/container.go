@@ -48,8 +48,8 @@ type Mount struct {
 // user's jobs. It is below /run, or below the runtime directory of a user's own systemd.
 const ContainersDir = "gpujobs-containers"
 
-// StoreDir is the directory, within that of the user's images, in which Podman keeps the containers
-// of jobs. OwnStoreDir is that of a scheduler of the user's own.
+// StoreDir is the directory in which Podman keeps the containers of jobs, within the directory of
+// the user's images. The jobs of a user's own scheduler use OwnStoreDir instead.
 const (
 	StoreDir    = "gpusched"
 	OwnStoreDir = "gpusched-own"

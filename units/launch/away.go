@@ -22,7 +22,8 @@ const (
 )
 
 // If a directory or command is missing, evidently because a file system is missing, blameFileSystem
-// changes the failure to one of the file system. The job is then not at fault, and is tried again.
+// changes the failure so that it blames the file system. The job is then not at fault, and is tried
+// again.
 func (r *run) blameFileSystem(f *Failure) {
 	switch {
 	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:
@@ -106,7 +107,7 @@ func whyAway(path, home, table string) string {
 	return ""
 }
 
-// maybeAway does the same as the function away for file systems that no table lists.
+// maybeAway is like whyAway, but for file systems that no table lists.
 func maybeAway(path string) string {
 	for _, path := range pathAndTargets(path) {
 		if at := emptyMountPoint(path); at != "" {

@@ -139,9 +139,9 @@ func (b *box) outsideOfPull() []string {
 }
 
 // heal runs a command of Podman. If a killed job has left Podman in a state in which it refuses
-// every command, heal ends that state and runs the command again. No other container of the user's
-// jobs runs in that state, and the lock keeps it so: 'podman system migrate' would end a container
-// that another job has started meanwhile. An exit status up to 1 is an answer; a greater one is an
+// every command, heal ends that state and runs the command again. While Podman is in that state, no
+// other container of the user's jobs runs. The lock keeps other jobs from starting one, because
+// 'podman system migrate' would end it. An exit status up to 1 is an answer; a greater one is an
 // error.
 func (b *box) heal(run runner, words ...string) (status int, err error) {
 	defer b.lock()()
@@ -183,8 +183,8 @@ func lastLine(printed string, status int) string {
 
 func statusError(status int) error { return errors.New("exit status " + strconv.Itoa(status)) }
 
-// keepForEnd keeps what endContainer needs, as the daemon removes the spec before it stops a unit.
-// The file stays open and locked as long as the main process of the unit runs.
+// keepForEnd keeps what endContainer needs, because the daemon removes the spec before it stops a
+// unit. The file stays open and locked as long as the main process of the unit runs.
 func (b *box) keepForEnd(s *Spec, path string) (fd int) {
 	kept := &Spec{JobID: s.JobID, Attempt: s.Attempt, Program: contract.Program{Container: s.Container}}
 	fd, err := unix.Open(b.keptForEnd(path), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
@@ -275,12 +275,12 @@ func Inside(path string, environ []string) func(tty bool, term string) (argv, en
 	if err != nil || s.Container.IsZero() {
 		return nil
 	}
-	free := func(int) bool { return true } // the port is that which the job got
+	free := func(int) bool { return true } // the job already has its port
 	return newBox(s, s.RequireFilter, &surroundings{base: environ, cdi: cdiFiles(), free: free}).enter
 }
 
 // runChild runs a command as a child of this process. What the command prints goes into a file in
-// memory: a pipe would stay open as long as the process that keeps the user's namespace.
+// memory: a pipe would stay open until the process that keeps the user's namespace ends.
 func runChild(argv, env []string, quiet bool) (status int, printed string, err error) {
 	path, err := execute(argv, env, foreseeError)
 	if err != nil {

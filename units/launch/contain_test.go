@@ -143,7 +143,7 @@ func TestContainerEnd(t *testing.T) {
 	}
 }
 
-// The next start removes the containers that killed jobs left, but none of a job that runs.
+// The next start removes the containers that killed jobs left, but no container of a running job.
 func TestContainersAreSwept(t *testing.T) {
 	dir, inUnit := engines(t, "image")
 	s := command(t, "cmd")
@@ -175,7 +175,7 @@ func TestContainersAreSwept(t *testing.T) {
 	}
 }
 
-// Only a job with a container has an entrance.
+// Inside returns a function only for a job with a container.
 func TestInside(t *testing.T) {
 	s := command(t, "cmd")
 	if Inside(mustWrite(t, specDir(t), 42, s), unitBase) != nil {

@@ -123,9 +123,9 @@ func (b *box) setVariables(s *Spec, fromZero bool, a *surroundings) {
 	b.env, b.say = e.variables(), e.say
 }
 
-// setOutside sets the environment of the engine. Podman must not meet the user's own session: it
-// would put the container into a control group there, outside the job, or fail once that session
-// has ended.
+// setOutside sets the environment of the engine. Podman must not find the user's own session,
+// because it would put the container into a control group there, outside the job, or fail once that
+// session has ended.
 func (b *box) setOutside(base []string) {
 	e := &environment{index: map[string]int{}}
 	for _, kv := range base {

@@ -4,15 +4,16 @@
 //
 // The launcher runs as the job's user, as the ExecStart of the job's unit, and never has more
 // rights than the job. It replaces itself with the command, which keeps the launcher's process id.
-// If a set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell becomes
-// the launcher again. The launcher forks only for a log (contract.Log), where the forked process
-// copies the output and ends after the job's last process, and to prepare a container.
+// If a set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell
+// becomes the launcher again. The launcher forks only for a log (contract.Log), where the forked
+// process copies the output and ends after the job's last process, and to prepare a container.
 //
 // If the command runs in a container (contract.Container), the launcher becomes the engine, or the
 // process that waits for it (hold.Engine). Podman keeps the containers of jobs apart from the
-// user's others, in a store of their own and in a directory that systemd makes: a job that is
-// killed leaves both in a state in which Podman refuses every command, until the launcher of the
-// next job or of the same job's end (contract.ContainerEndFlag) ends that state.
+// user's others, in a store of their own and in a directory that systemd makes. A job that is
+// killed leaves both in a state in which Podman refuses every command. The launcher ends that
+// state, either at the end of the killed job (contract.ContainerEndFlag) or at the start of the
+// next one.
 //
 // The part that runs in the daemon never opens a path that a user named and never follows a link.
 //

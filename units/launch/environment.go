@@ -33,7 +33,8 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 
 // commandEnvironment returns the Environment after entering the conda and virtual environment of
 // the job's set-up. The result front is what these environments put in front of PATH. If the set-up
-// has modules, PATH lacks that part yet: the caller must put it there after loading the modules.
+// has modules, PATH does not have that part yet: the caller must put it there after loading the
+// modules.
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)

@@ -63,11 +63,11 @@ func minorOf(node string) string {
 // not begin.
 //
 //	probe node   another GPU   own GPUs    | filter      with RequireFilter
-//	EPERM        closed        open        | active      goes on
+//	EPERM        closed        open        | active      begins
 //	EPERM        open          open        | inactive    fails
 //	otherwise    closed        open        | inactive    fails
 //	otherwise    open          any         | inactive    fails
-//	otherwise    closed        job has none| inactive    goes on: nothing to protect
+//	otherwise    closed        job has none| inactive    begins: nothing to protect
 //	any          any           closed      | fails in any case
 func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 	if f := n.ownReachable(s); f != nil {

@@ -19,7 +19,7 @@ type notifier struct {
 const notifySocket = "NOTIFY_SOCKET"
 
 // silence is the last message before the command begins. After it, systemd 254 and later ignore all
-// messages of the process. Otherwise a command could extend the time for its stop
+// messages of the process. Without it, a command could extend the time for its stop
 // (EXTEND_TIMEOUT_USEC), and so delay a shutdown. Messages are read in the order in which they were
 // sent.
 const silence = "NOTIFYACCESS=none"

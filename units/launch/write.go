@@ -192,8 +192,9 @@ func replaceAt(d int, from, to string) error {
 	return nil
 }
 
-// discard removes a file and frees its memory at once. Otherwise its user could keep the file open,
-// and with it the memory, which no limit of a job covers. A missing file is not an error.
+// discard removes a file and frees its memory at once. If it only removed the file, the user could
+// keep the file open, and with it the memory, which no limit of a job covers. A missing file is not
+// an error.
 func discard(path string) error {
 	d, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

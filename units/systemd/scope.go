@@ -23,8 +23,8 @@ import (
 // scope is opened after its start: from then on only the job's slice limits the devices. Opening
 // the scope also gives back a GPU that a reload has taken away.
 //
-// The daemon learns of a new scope by the signal at the end of systemd's job that starts the scope.
-// It finds all scopes in the directory of the slice. It looks there, too, when the units are
+// The daemon learns of a new scope from the signal at the end of systemd's job that starts the
+// scope. It finds all scopes in the directory of the slice. It looks there, too, when the units are
 // listed: after its own start, after a reload of systemd, and every minute.
 
 const scopeIface = "org.freedesktop.systemd1.Scope"
@@ -73,8 +73,8 @@ func (m *Manager) openContainers(ctx context.Context) {
 // openTime limits the time of one look at the containers.
 const openTime = 30 * time.Second
 
-// openAll opens the scopes in all slices of jobs, and at last also those in which it can't see that
-// runc is done. It returns false if it must look again soon.
+// openAll opens the scopes in all slices of jobs. It leaves out scopes in which it can't see that
+// runc is done, unless the argument last is true. It returns false if it must look again soon.
 func (m *Manager) openAll(ctx context.Context, last bool) (done bool) {
 	l, err := m.current()
 	if err != nil {

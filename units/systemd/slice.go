@@ -38,8 +38,8 @@ func (s *jobSlices) note(slice string) *jobSlice {
 	return v.(*jobSlice)
 }
 
-// of returns the slices that carry the job of a unit in their names. Only one of them can be the
-// job's. Somebody else made the others, and they are ended together with the job's.
+// of returns the slices whose names contain the job of a unit. Only one of them can be the job's
+// own slice. Somebody else made the others, and they are ended together with the job's own.
 func (s *jobSlices) of(unit string) (list []string) {
 	want, _ := units.ParseName(unit)
 	for name := range s.all.Range {
@@ -161,7 +161,7 @@ func (m *Manager) awaitEmpty(ctx context.Context, slice string) error {
 	return nil
 }
 
-// endSlices ends the slices that carry the job of a unit in their names.
+// endSlices ends the slices whose names contain the job of a unit.
 func (m *Manager) endSlices(ctx context.Context, name string) error {
 	for _, slice := range m.slices.of(name) {
 		l, err := m.linkFor("stop", name)
@@ -219,10 +219,10 @@ func (m *Manager) tidySlice(ctx context.Context, l *link, slice string) error {
 	return nil
 }
 
-// ofSlice changes the status of a unit that has a slice of its own so that it describes everything
-// in the slice. Such a unit is never spent: its slice remains to be stopped. If the kernel killed a
-// process for lack of memory in a container, the main process ends with the status that a shell
-// reports for SIGKILL.
+// ofSlice changes the status of a unit that has its own slice: the status then describes everything
+// in the slice. Such a unit is never spent, because its slice remains to be stopped. If the kernel
+// killed a process in a container for lack of memory, the main process ends with the status that a
+// shell reports for SIGKILL.
 func ofSlice(s *units.Status, slice string) {
 	const killed = 128 + int32(syscall.SIGKILL)
 	group := sliceGroup(slice)

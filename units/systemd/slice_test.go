@@ -96,9 +96,9 @@ func (s *sliceBus) take() []string {
 	return said
 }
 
-// The slice is made, and looked at, before its unit. If there is a slice of that name already, it
-// is ended first. If there is the unit already, its slice is left alone. A unit without a slice
-// needs one call.
+// The slice is made, and checked, before its unit. If a slice of that name exists already, it is
+// ended first. If the unit exists already, its slice is not touched. A unit without a slice needs
+// one call.
 func TestSliceBeforeItsUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newSliceBus(t)

@@ -71,8 +71,8 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 }
 
 // statusBegun returns the status of a unit whose start has just ended. Nearly always a signal of
-// systemd has already said that the unit runs, and no more needs to be known. Otherwise the unit is
-// read, which takes systemd longer than everything else that we ask of it.
+// systemd has already said that the unit runs, and no more needs to be known. Without such a signal
+// the unit is read, which takes systemd longer than everything else that we ask of it.
 func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string, t *unitChange) (units.Status, error) {
 	runs := t != nil && t.active == units.ActiveActive && t.sub == units.SubRunning
 	if result == jobDone && runs && t.invocation != "" && t.entered != 0 {

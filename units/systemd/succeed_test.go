@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// No call is sent to systemd before the bus has seen the end of the last connection, be it of a
-// dead daemon or of this one. A name from another bus does not count.
+// No call is sent to systemd before the bus has seen the end of the last connection, whether a dead
+// daemon or this one had it. A name from another bus does not count.
 func TestCallsOfTheLastConnectionComeFirst(t *testing.T) {
 	for text, waits := range map[string]int{"": 0, "bus\n": 0, "bus :1.5": 0, "bus :1.5\n": 3, "another :1.5\n": 0} {
 		synctest.Test(t, func(t *testing.T) {

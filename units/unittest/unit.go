@@ -219,7 +219,7 @@ func (s *Systemd) stopMain(u *unit) {
 	}
 }
 
-// endSlices ends the slices that carry the job of a unit in their names.
+// endSlices ends the slices whose names contain the job of a unit.
 func (s *Systemd) endSlices(name string) {
 	maps.DeleteFunc(s.slices, func(slice string, _ bool) bool {
 		_, id, _ := units.ParseJobSlice(slice)

@@ -15,7 +15,7 @@ import (
 // This table lists the directories whose waits must have a limit.
 var waiting = []string{"packaging", "contrib", "gpu/fakenvml"}
 
-// This table maps each function that may wait without a limit to the reason.
+// For each function that may wait without a limit, this table has the reason.
 var unbounded = map[string]string{
 	"packaging/test/vm/box.go spawn":             "the container lives as long as its machine, and is ended by its handle",
 	"packaging/test/vm/box.go command":           "Run bounds it; who has it from Command or Terminal talks to it",

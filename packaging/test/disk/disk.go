@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// blockSize is the number of bytes that a cut keeps or loses as a whole.
+// blockSize is the number of bytes that a power cut (Cut) keeps or loses as a whole.
 const blockSize = 4096
 
 // A Disk is a file with a write cache in memory. Its methods are safe for concurrent use.

@@ -83,8 +83,8 @@ func measureDuring(t *testing.T, what string, action func()) {
 	}
 }
 
-// openFiles calls the given function. It returns how many files the daemon had open at most during
-// the call, less the number before the call.
+// openFiles calls the given function. It returns the largest number of files that the daemon had
+// open during the call, minus the number before the call.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()
 	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"

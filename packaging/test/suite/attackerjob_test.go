@@ -155,9 +155,9 @@ func TestAttackerStopping(t *testing.T) {
 }
 
 // startEscape starts a job of bob's on GPU 0. A script in the job starts a process that uses the
-// GPU. The script asks PID 1 to move both into bob's user manager, as 'systemd-run --user --scope'
-// does, and then tries to open another GPU. startEscape returns the job and the pid of the process
-// on the GPU.
+// GPU. The script asks PID 1 to move itself and that process into bob's user manager, as
+// 'systemd-run --user --scope' does, and then tries to open another GPU. startEscape returns the
+// job and the pid of the process on the GPU.
 func startEscape(t *testing.T) (id int64, pid string) {
 	t.Helper()
 	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
@@ -232,7 +232,7 @@ func TestAttackerContainer(t *testing.T) {
 	t.Cleanup(func() { try(t, "", "sed -i /^bob:400000000:/d /etc/subuid; systemctl restart gpusched") })
 	sh(t, "", "echo bob:400000000:65536 >> /etc/subuid")
 	settings(t, quickSampling)
-	sh(t, "", "systemctl restart gpusched") // otherwise the daemon reads /etc/subuid only every 10 s
+	sh(t, "", "systemctl restart gpusched") // without a restart, the daemon reads /etc/subuid only every 10 s
 	id := submit(t, "bob", "-g 1 --gpu-ids 0 -- sleep 1000")
 	waitRun(t, id)
 	pid := strings.TrimSpace(sh(t, "", "setpriv --reuid 400000100 --regid 400000100 --clear-groups sleep 1000 >/dev/null 2>&1 & echo $!"))

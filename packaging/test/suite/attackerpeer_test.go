@@ -100,7 +100,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	mustFail(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
-	for _, id := range []string{plain, term} { // whichever the primary group is, only a sandbox is refused
+	for _, id := range []string{plain, term} { // whatever the primary group is, only a sandbox is refused
 		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
 		mustFail(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}

@@ -59,8 +59,9 @@ func TestAttackerFloods(t *testing.T) {
 
 // TestAttackerOutput: a job prints as fast as it can, including escape codes. Other jobs' output
 // can still be read, and the escape codes reach only the terminal of the job's owner. The job
-// prints long lines: up to eight megabytes of its output can wait for journald. As short lines,
-// they would keep journald busy for minutes and delay everybody who then reads the journal.
+// prints long lines, because up to eight megabytes of its output can wait for journald. In short
+// lines, so much output would keep journald busy for minutes and delay everybody who then reads the
+// journal.
 func TestAttackerOutput(t *testing.T) {
 	attacker(t)
 	measureDuring(t, "flood of output", func() {

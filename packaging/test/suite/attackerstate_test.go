@@ -120,7 +120,7 @@ func TestAttackerManager(t *testing.T) {
 func TestAttackerDescriptor(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
-	// This node replaces a GPU's node, because it can be opened without a driver.
+	// This node, which can be opened without a driver, replaces a GPU's node.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	installProgram(t, "../attacker", attackerPath)

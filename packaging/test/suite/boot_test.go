@@ -169,7 +169,8 @@ func checkKept(t *testing.T, acked map[string]int64) {
 
 // TestBootDiskCuts: while jobs are submitted, start and end, the test copies the disk at random
 // moments. A copy is what a power cut would leave: it lacks a random part of the unflushed blocks.
-// In each copy the state file is intact and contains every job that was acknowledged before.
+// In each copy the state file is intact and contains every job that was acknowledged before the
+// copy.
 func TestBootDiskCuts(t *testing.T) {
 	begin(t)
 	installLoadgen(t)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestConformance runs the conformance suite of units/systemd on the real systemd. On the host, the
-// in-memory systemd (units/unittest) passes the same suite, and tests that use it rely on that. The
-// daemon is stopped during the test, because the suite's units are named like jobs.
+// in-memory systemd (units/unittest) passes the same suite, and tests that use this systemd rely on
+// that. The daemon is stopped during the test, because the suite's units are named like jobs.
 func TestConformance(t *testing.T) {
 	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInContainerMissing: whatever is missing for images is said when a job is submitted, and by the
-// doctor. The real Podman of this system gives the answers.
+// TestInContainerMissing: a submission and the doctor both say what is missing for images. The real
+// Podman of this system gives the answers.
 func TestInContainerMissing(t *testing.T) {
 	beginContainer(t, "podman")
 	refused := func(user, options, want string) {
@@ -53,8 +53,8 @@ func TestInContainerMissing(t *testing.T) {
 	refused("alice", "-g 1 --image box", "this site does not run images (--image)")
 }
 
-// TestInContainerPull: an image that can't be pulled is noted when the job is submitted, and is the
-// job's cause of failure.
+// TestInContainerPull: if an image is not on the machine, the submission says so. If the job then
+// can't pull the image, the job's result and output name this cause.
 func TestInContainerPull(t *testing.T) {
 	beginContainer(t, "podman")
 	r := try(t, "alice", "gpusched submit -q -g 1 --image 127.0.0.1:1/no/image -- true")

@@ -15,14 +15,14 @@ import (
 // jobSlice is the slice of alice's jobs.
 const jobSlice = "/gpujobs.slice/gpujobs-u1001.slice/"
 
-// groups returns the control group in which the containers of alice's job are, for each engine.
+// groups has, for each engine, the control group of a container in a job of alice's.
 var groups = map[contract.Engine]string{
 	contract.Podman: jobSlice + "gpujob-%d.service",
 	contract.Docker: jobSlice + "gpujobs-u1001-j%d.slice",
 }
 
-// lists are alice's commands that list the containers of her jobs. After a kill, Podman may first
-// need what the next job would do.
+// lists are alice's commands that list the containers of her jobs. After a kill, Podman may list
+// nothing until 'podman system migrate' has run, which the next job would run too.
 var lists = map[contract.Engine]string{
 	contract.Podman: `d=$(podman info -f '{{.Store.GraphDriverName}}' 2>/dev/null); r=~/.local/share/containers/storage; w=/run/` +
 		contract.ContainersDir + `/1001; pod() { XDG_RUNTIME_DIR=$w podman --root=$r/` + contract.StoreDir +
@@ -60,7 +60,8 @@ func mustHaveGone(t *testing.T, engine contract.Engine, id int64, commandLine st
 func TestInContainerJob(t *testing.T) {
 	onEngines(t, func(t *testing.T, engine contract.Engine) {
 		sh(t, "alice", "mkdir -p ~/work; echo in-work >~/work/file; rm -f ~/ticks")
-		// The device filter decides about the nodes of the directory /hostdev, which the engine did not make.
+		// The engine did not make the nodes in /hostdev, so only the device filter decides about
+		// them.
 		id := submit(t, "alice", `-g 1 --gpu-ids 1 -C ~/work --image box --mount /dev:/hostdev -e WORD=se-cret -- sh -c 'cat /etc/image file; echo $WORD $HOME; pwd
 			cd /hostdev; for n in 0 1 2 3; do cat /hostdev/nvidia$n 2>&1; done; echo told; n=0; while :; do n=$((n+1)); echo $n >~/ticks; sleep 0.05; done'`)
 		told := waitText(t, id, "told")
@@ -114,7 +115,7 @@ func TestInContainerJob(t *testing.T) {
 	})
 }
 
-// isBelow reports whether a control group is another one, or below it.
+// isBelow reports whether the first control group is the second one, or below the second one.
 func isBelow(group, above string) bool { return group == above || strings.HasPrefix(group, above+"/") }
 
 // TestInContainerEnds: a command in a container ends as any other. A job with an image that is not
@@ -155,8 +156,8 @@ func TestInContainerEnds(t *testing.T) {
 	})
 }
 
-// TestInContainerLogout: the user logs in and out while a job runs. The job's container goes on and
-// can be entered and ended. The next job also starts.
+// TestInContainerLogout: the user logs in and out while a job runs. The job's container continues,
+// and can be entered and ended. The next job also starts.
 func TestInContainerLogout(t *testing.T) {
 	beginContainer(t, "podman")
 	const in = "systemctl start user@1001"
@@ -181,8 +182,8 @@ func TestInContainerLogout(t *testing.T) {
 	mustEnd(t, wait(t, submit(t, "alice", "-g 1 --image box -- true")), "completed", "exit code 0")
 }
 
-// TestInContainerCrash: the daemon is killed while containers run, start and end. They go on, and
-// the books are true again.
+// TestInContainerCrash: the daemon is killed while containers run, start and end. The jobs
+// continue, and the next daemon records their ends correctly.
 func TestInContainerCrash(t *testing.T) {
 	beginContainer(t, "podman")
 	settled := submit(t, "alice", "-g 1 --image box -- sh -c 'echo armed; sleep 2424'")
@@ -206,9 +207,9 @@ func TestInContainerCrash(t *testing.T) {
 	}
 }
 
-// TestInContainerUse: the GPU use of a process in a container of Podman counts to the container's
-// job. A container of Docker that a command of a job
-// starts is no part of the job, so its use is foreign.
+// TestInContainerUse: if a process in a container of Podman uses a GPU, this counts as use by the
+// container's job. If a command of a job starts a container of Docker, that container is no part of
+// the job, so its use is foreign.
 func TestInContainerUse(t *testing.T) {
 	for engine, args := range map[string]string{
 		"podman": "--image box -- sleep 2525",

@@ -28,8 +28,8 @@ func nothingLeft(t *testing.T, commandLine string) {
 }
 
 // TestInContainerPodman: the command runs in the image, in the job's control group, as the user who
-// submitted it, and opens the job's GPU alone. A command beside it is in the same container.
-// Nothing is left after a cancel.
+// submitted it, and can open only the job's GPU. A command of 'gpusched exec' runs in the same
+// container. Nothing is left after a cancel.
 func TestInContainerPodman(t *testing.T) {
 	beginContainer(t, "podman")
 	const script = "'" + tryGPUs + `; id -u; touch made; echo "$KEY $HOME $GPUSCHED_JOB_ID"; cat /etc/image; exec sleep 1718'`
@@ -60,8 +60,8 @@ func TestInContainerPodman(t *testing.T) {
 	mustOpen(t, output(t, "alice", all), "open refused refused refused")
 }
 
-// TestInContainerPodmanStops: a SIGTERM arrives once, and the exit status after it counts. A warning
-// signal arrives at every process of the container, and at no process of Podman.
+// TestInContainerPodmanStops: a SIGTERM arrives in the container once. A warning signal arrives at
+// every process of the container, and at no process of Podman.
 func TestInContainerPodmanStops(t *testing.T) {
 	beginContainer(t, "podman")
 	const script = `'trap "echo got TERM; sleep 1; exit 5" TERM; trap "echo got USR2" USR2; echo ready; while :; do sleep 0.1; done'`
@@ -76,8 +76,8 @@ func TestInContainerPodmanStops(t *testing.T) {
 	nothingLeft(t, "podman .*")
 }
 
-// TestInContainerPodmanKilled: a container that is killed harms no other container of its user, in a
-// job or outside, and no later job.
+// TestInContainerPodmanKilled: the kill of a container harms neither the other containers of its
+// user, in a job or outside, nor a later job.
 func TestInContainerPodmanKilled(t *testing.T) {
 	beginContainer(t, "podman")
 	first := submit(t, "alice", "--image box -- sh -c 'echo first; sleep 1719'")
@@ -109,8 +109,8 @@ func TestInContainerPodmanTerminal(t *testing.T) {
 	nothingLeft(t, "podman .*")
 }
 
-// TestInContainerPodmanPull: an image that is not here is pulled as part of the job, and if that
-// fails, the job's output has what Podman said.
+// TestInContainerPodmanPull: an image that is not on the machine is pulled as part of the job. If
+// the pull fails, the job's output has Podman's error message.
 func TestInContainerPodmanPull(t *testing.T) {
 	beginContainer(t, "podman")
 	id := submit(t, "alice", "--image localhost:1/none:1 -- true")

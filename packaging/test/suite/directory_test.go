@@ -72,7 +72,7 @@ func TestDirectory(t *testing.T) {
 	sh(t, "", loginLine("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
 	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // erik has left chiefs, but his session still has the group
 	healthSays(t, "the directory answers")
-	sh(t, "", "systemctl restart gpusched") // otherwise the daemon caches groups for up to a minute
+	sh(t, "", "systemctl restart gpusched") // without a restart, the daemon may use cached groups for up to a minute
 	hers = submit(t, "alice", "-g 0 -- sleep 1000")
 	mustFail(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
 }

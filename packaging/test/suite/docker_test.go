@@ -27,10 +27,11 @@ func mustBeGone(t *testing.T, commandLine string) {
 	})
 }
 
-// TestInContainerDocker: a container of Docker is below its job's slice, whose device filter binds
-// it: the job's own GPU opens, also after a reload of systemd, and the others do not, also for root
-// in the container, or with --privileged. GPU use counts to the job. exec enters the container, and a suspension freezes
-// it. A cancelled job leaves nothing.
+// TestInContainerDocker: a container of Docker is below its job's slice, and the slice's device
+// filter applies to it. The container can open the job's own GPU, even after a reload of systemd.
+// It can't open the others, not even as root or with --privileged. Its GPU use counts as the job's.
+// 'gpusched exec' enters the container, and a suspension freezes it. A cancelled job leaves
+// nothing.
 func TestInContainerDocker(t *testing.T) {
 	beginContainer(t, "docker")
 	settings(t, onlyDocker)
@@ -82,9 +83,9 @@ func TestInContainerDocker(t *testing.T) {
 	mustOpen(t, output(t, "alice", id), "open refused refused refused")
 }
 
-// TestInContainerDockerKilled: whatever is killed in a job with Docker, its container ends with it:
-// the client of Docker, the command that ignores SIGTERM after its grace, or the daemon between any
-// two steps.
+// TestInContainerDockerKilled: the container of a job with Docker ends with the job, whatever is
+// killed: the client of Docker, a command that has ignored SIGTERM until the end of its grace, or
+// the daemon between any two steps.
 func TestInContainerDockerKilled(t *testing.T) {
 	beginContainer(t, "docker")
 	settings(t, onlyDocker)
@@ -116,8 +117,8 @@ func TestInContainerDockerKilled(t *testing.T) {
 	}
 }
 
-// TestInContainerDockerRestarted: a restart of Docker ends the containers. A job that may starts
-// again; the others are lost, with the reason.
+// TestInContainerDockerRestarted: a restart of Docker ends the containers. A job with --requeue
+// starts again. A job with --no-requeue is lost, and its result says why.
 func TestInContainerDockerRestarted(t *testing.T) {
 	beginContainer(t, "docker")
 	settings(t, onlyDocker)
@@ -134,9 +135,8 @@ func TestInContainerDockerRestarted(t *testing.T) {
 	mustBeGone(t, "sleep 1715")
 }
 
-// TestInContainerDockerSlices: a slice with a job's name that somebody else made is no fence. It is
-// ended before the job of that name starts, and otherwise after a while. GPU use in it is not the
-// job's.
+// TestInContainerDockerSlices: alice made a slice that has the name of a later job's slice. GPU use
+// in it is not the job's. The processes in it are ended before the job starts.
 func TestInContainerDockerSlices(t *testing.T) {
 	beginContainer(t, "docker")
 	settings(t, onlyDocker)

@@ -83,7 +83,8 @@ func TestContainerDrainForced(t *testing.T) {
 }
 
 // TestDrainForReboot: if another program blocks the reboot, the drain waits and health names that
-// program. The drain is called off like any other, and excludes another drain.
+// program. While the drain lasts, a drain without a reboot is refused. The drain can be called off
+// like any other.
 func TestDrainForReboot(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit updater systemd-inhibit --what=shutdown --mode=block --who=dnf --why=upgrading sleep 1000")

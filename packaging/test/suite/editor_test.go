@@ -33,8 +33,8 @@ func holders(t *testing.T) string {
 }
 
 // TestEditor: ssh, sftp and a forwarded port get into a job through the machine's own sshd. Two
-// connections share the job. What they start is in its unit and behind its filter. The connections
-// end with the job; the job survives the end of a connection.
+// connections share the job. What the connections start is in the job's unit and behind the job's
+// device filter. The connections end with the job; the job survives the end of a connection.
 func TestEditor(t *testing.T) {
 	begin(t)
 	sshIntoJobs(t)
@@ -73,10 +73,10 @@ while True: c = s.accept()[0]; c.sendall(open(\"/proc/self/cgroup\", \"rb\").rea
 	sh(t, "alice", "rm -f ~/got.*")
 }
 
-// TestEditorTools: where login sessions are closed, an ssh into a job reaches the job's GPU. All that
-// editors do with ssh works there: terminals, both protocols of scp, a forwarded agent, one
-// connection for several sessions, and ports and sockets that are forwarded in all directions. What
-// an editor starts goes on after its connection.
+// TestEditorTools: where login sessions can't open GPUs, an ssh into a job still opens the job's
+// GPU. Everything that editors do with ssh works there: terminals, both protocols of scp, a
+// forwarded agent, one connection for several sessions, and ports and sockets that are forwarded in
+// all directions. What an editor starts continues after the end of the editor's connection.
 func TestEditorTools(t *testing.T) {
 	begin(t)
 	sshIntoJobs(t)
@@ -98,7 +98,7 @@ func TestEditorTools(t *testing.T) {
 	within := "/gpujob-" + holders(t) + ".service\n"
 	sh(t, "alice", "head -c 300000 /dev/urandom >~/got")
 	port := sh(t, "alice", "ssh gpubox-ide python3 - <<'END'\n"+serveGroup+"END")
-	// Here is a server on the port 7001, as the user's computer has it.
+	// This server at port 7001 is like one on the user's own computer.
 	sh(t, "alice", "cat >~/.ssh/here.py <<'END'\n"+strings.NewReplacer("0))", "7001))", "elsewhere", ".ssh/here.sock").Replace(serveGroup)+"END\npython3 ~/.ssh/here.py")
 	for _, c := range []struct{ what, script, says string }{
 		{"a terminal", "ssh -tt gpubox-ide 'tty && cat /proc/self/cgroup' </dev/null | tr -d '\\r'", within},
@@ -136,8 +136,8 @@ listener = tcp if os.fork() else unix
 while True: c = listener.accept()[0]; c.sendall(open("/proc/self/cgroup", "rb").read()); c.close()
 `
 
-// askFor is a program that connects to a port or a socket, and prints what it gets. With a second
-// port, the first is a SOCKS proxy to it.
+// askFor is a program that connects to a port or a socket, and prints what it gets. With two ports,
+// it connects to the second through a SOCKS proxy at the first.
 const askFor = `
 import socket, sys
 at = sys.argv[1]
@@ -195,9 +195,9 @@ func TestEditorRefuses(t *testing.T) {
 	}
 }
 
-// TestEditorWaits: proxies that start at the same time queue one job and say its place. The job
-// leaves the queue when nobody waits for it. It ends if nobody connects, or when nobody uses it any
-// more.
+// TestEditorWaits: proxies that start at the same time queue one job and say its place in the
+// queue. The job leaves the queue when nobody waits for it. It ends if nobody connects, or when
+// nobody uses it any more.
 func TestEditorWaits(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

@@ -82,8 +82,8 @@ func TestStoppedFromOutside(t *testing.T) {
 		t.Errorf("with a retry: job %d is %s in attempt %d: %+v", again, j.State, j.Attempt, j.Result)
 	}
 
-	// While the daemon is stopped, an administrator stops one job too, and the job's time limit
-	// passes. Another job fails, and its failed unit is reset.
+	// While the daemon is stopped, an administrator stops a job with systemctl, and that job's time
+	// limit passes too. Another job fails, and its failed unit is reset.
 	sh(t, "alice", "rm -f ~/fail")
 	reset := submit(t, "alice", "-g 0 -- bash -c 'echo armed; until [ -e ~/fail ]; do sleep 0.05; done; exit 5'")
 	waitText(t, reset, "armed")

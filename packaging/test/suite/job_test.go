@@ -120,9 +120,8 @@ func wait(t *testing.T, id int64) api.Job {
 }
 
 // poll calls the given function again and again until the function returns true, for at most 30 s,
-// or longer on a slow machine. The pauses grow from 20 to 100 ms. Each pause lasts at least four
-// times as long as the call before it, but for that reason at most a second, because other boxes
-// need the CPUs too.
+// or longer on a slow machine. The pauses grow from 20 to 100 ms. After a slow call the pause is
+// four times as long as the call, but at most a second, because other boxes need the CPUs too.
 func poll(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // cleanups call poll when the test's context has already ended

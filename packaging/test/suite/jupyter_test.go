@@ -11,8 +11,8 @@ import (
 
 // jupyterStandIn is a program that takes the options of Jupyter and listens where they say. It
 // refuses requests without the token from its environment. It answers a request for /group with its
-// control group, and a request for /stay not at all. It answers all others with one kernel, which
-// is busy if the file ~/busy exists.
+// control group, and a request for /stay not at all. It answers every other request with a list of
+// one kernel, which is busy if the file ~/busy exists.
 const jupyterStandIn = `
 import os, socket, sys
 port = int([a for a in sys.argv if a.startswith("--port=")][0][7:])

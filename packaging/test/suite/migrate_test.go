@@ -75,8 +75,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// migrateRefused checks that a job that Slurm refuses still waits in gpusched, and that jobs that
-// depend on it do so too. It checks the same for a second attempt.
+// migrateRefused checks that a job that Slurm refuses, and the jobs that depend on it, still wait
+// in gpusched, even after a second attempt.
 func migrateRefused(t *testing.T, b slurmBox, submit func(string) string) {
 	t.Helper()
 	refused := submit("gpusched submit -q -g 4 -m 100M -n refused -- true") // no node has four GPUs

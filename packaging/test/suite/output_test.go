@@ -56,7 +56,8 @@ func checkWholeOutput(t *testing.T, id int64, then func()) {
 }
 
 // TestLogsOfQuickJobs: some jobs end within milliseconds, before journald can look up their
-// invocation. 'gpusched logs' still shows their output. If a job printed nothing, it says so.
+// invocation. 'gpusched logs' still shows their output. If a job printed nothing, the command says
+// so.
 func TestLogsOfQuickJobs(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/ids; for i in $(seq 40); do gpusched submit -q -g 0 -- ls /nofile$i >> ~/ids & done; wait

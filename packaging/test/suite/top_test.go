@@ -10,7 +10,7 @@ import (
 )
 
 // TestTop: on a real terminal, 'gpusched top' shows the state, obeys its keys and adapts to a new
-// size. While the daemon is down, it keeps its picture. When it ends, it restores the terminal.
+// size. It keeps its picture while the daemon is down, and restores the terminal when it ends.
 func TestTop(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "alice", "tmux -L top kill-server") })

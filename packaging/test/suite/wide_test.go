@@ -44,9 +44,9 @@ hold=$(($(date +%s%N) - began))
 hold=$((hold * 4 / 1000000)); [ $hold -gt 1200 ] || hold=1200
 for i in $(seq 1000); do [ ! -e ~/stop ] || exit 0; submit $((hold / 1000)).$(printf %03d $((hold % 1000))) || exit 1; done; exit 1`
 
-// stream submits one-GPU jobs as bob until stop is called. Each job runs as long as the first
-// sixteen submissions would take. The time of four would keep four GPUs busy, but submissions may
-// become slower later.
+// stream submits one-GPU jobs as bob until stop is called. Each job runs four times as long as the
+// first four submissions took. A quarter of that time would keep four GPUs busy, but submissions
+// may become slower later.
 func stream(t *testing.T) (stop func()) {
 	t.Helper()
 	sh(t, "bob", "rm -f ~/stop")

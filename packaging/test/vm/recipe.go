@@ -87,8 +87,8 @@ func ContainerPackages(suite Suite) []string {
 	return packages
 }
 
-// AllPackages returns the packages of SlurmPackages and ContainerPackages, and what Docker needs on a
-// kernel with AppArmor, as the emulated machine's.
+// AllPackages returns the packages of SlurmPackages and ContainerPackages, and what Docker needs on
+// a kernel with AppArmor, such as the emulated machine's.
 func AllPackages(suite Suite) []string {
 	return slices.Concat(SlurmPackages(), ContainerPackages(suite), []string{"apparmor"})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// hangUpTime is the time that an extra command has to end by itself, after its client has left or
-// the job has ended.
+// hangUpTime is the time that an extra command gets before it is killed, after its client has left
+// or the job has ended.
 const hangUpTime = 2 * time.Second
 
 // An extraCommand is a command that a client runs while the job's command runs, in the same

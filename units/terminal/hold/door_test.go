@@ -69,8 +69,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// If the site accepts jobs from sandboxes, a door admits sandboxed processes, whatever environment
-// the command has by now (invariant 6).
+// If the site accepts jobs from sandboxes, a door admits sandboxed processes, whatever the command
+// has done to its environment (invariant 6).
 func TestDoorForSandboxes(t *testing.T) {
 	for open, want := range map[string]string{"no": "b", contract.SandboxAllowed: "e\x00"} {
 		job := fmt.Sprintf("test%d-sandbox-%s", os.Getpid(), open)

@@ -21,8 +21,8 @@ var statusOutside = contract.StepFilter.ExitStatus()
 
 // Init is the first process of a container. It checks that the container is in the job's control
 // group, runs the command argv, and returns the command's exit status. If the job is stopped, Init
-// returns after the last process of the container has ended. Otherwise the kernel ends the
-// processes that are left.
+// returns after the last process of the container has ended. If not, it returns when the command
+// has ended, and the kernel then ends the processes that are left.
 func Init(argv, environ []string) int {
 	want, aimed := "", ""
 	environ = slices.DeleteFunc(environ, func(kv string) bool {

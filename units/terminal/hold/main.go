@@ -22,7 +22,7 @@ const (
 	// firstClient is the time for which the command waits for its first client. With a client, the
 	// command begins in a terminal of the right size.
 	firstClient = time.Second
-	// lastWords is the time that clients have to read the last output.
+	// lastWords limits the time for which the holder waits until clients have read the last output.
 	lastWords = 2 * time.Second
 	// leftOpen is the time to wait for output after the end of the command, if another process
 	// keeps the terminal open.

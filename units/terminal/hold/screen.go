@@ -19,7 +19,7 @@ import (
 const (
 	// firstShown is the time for which the command waits for the session, whose TERM it needs.
 	firstShown = 10 * time.Second
-	// leaveTime is the time that the session has to end after the command has ended, and again
+	// leaveTime limits each wait for the end of the session: after the end of the command, and
 	// after each signal to the session.
 	leaveTime = time.Second
 	// mostSaid limits the number of bytes of screen's messages that are kept.
