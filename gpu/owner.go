@@ -145,8 +145,8 @@ func firstNumber(fields string) int {
 // container of Docker are there. Whoever may use Docker can name any slice, so the caller must
 // check that the job belongs to the user in the slice's name, runs, and uses Docker.
 //
-// If group is not "", jobs are units below that control group, and jobs of the machine's systemd
-// belong to another scheduler.
+// If the argument group is not "", jobs are units below that control group, and jobs of the
+// machine's systemd belong to another scheduler.
 func UnitOfCgroup(text, group string) string {
 	unit := ""
 	for line := range strings.Lines(text) {

@@ -24,8 +24,8 @@ var (
 	// ErrFailed means that a unit was started and failed.
 	ErrFailed = errors.New("it failed")
 
-	// ErrProcesses means that a stop has ended but processes of the unit remain, for example held
-	// in the kernel by a driver. The GPUs of the unit are not free.
+	// ErrProcesses means that a stop has ended but processes of the unit remain, for example
+	// because a driver holds them in the kernel. The GPUs of the unit are not free.
 	ErrProcesses = errors.New("processes of the unit could not be killed")
 )
 

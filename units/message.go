@@ -11,7 +11,7 @@ import (
 
 // MessageSpec describes the unit that sends one message.
 type MessageSpec struct {
-	Job     int64  // 0: the message is to a user, about no job of theirs
+	Job     int64  // 0: the message is to a user, and not about a job
 	Event   string // start or end, or user
 	Number  int    // counts the job's messages about that event; to a user: tells the messages apart
 	Program string // absolute path of gpusched-notify
@@ -43,9 +43,10 @@ func IsMessage(name string) bool {
 	return strings.HasPrefix(name, contract.MessagePrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
-// MessageProperties returns the properties of the unit. The unit opens no GPU. It may otherwise do
-// what its user may do in a shell, because a mail program may be set-uid and reads its user's
-// settings. A message of the site runs under an account that exists only as long as the unit.
+// MessageProperties returns the properties of the unit. The unit opens no GPU. Apart from that, it
+// may do what its user may do in a shell, because a mail program may be set-uid and reads its
+// user's settings. A message of the site runs under an account that exists only as long as the
+// unit.
 func MessageProperties(s MessageSpec) []Property {
 	about := fmt.Sprintf("gpusched message about job %d", s.Job)
 	if s.Job == 0 {

@@ -38,8 +38,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Library reads GPUs. Only one goroutine may use it, and a process must open only one (invariant
-// 3).
+// A Library reads GPUs. Only one goroutine may use a Library, and a process must open only one
+// Library (invariant 3).
 type Library struct {
 	opts Options
 	nv   nvml.Interface

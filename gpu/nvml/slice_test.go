@@ -79,7 +79,7 @@ func TestASliceWithoutNodes(t *testing.T) {
 	wantHealth(t, d[1], gpu.HealthError, "the node that opens the slice is unknown")
 }
 
-// A library without the functions for slices shows a GPU in MIG mode as before.
+// With a library that lacks the functions for slices, a GPU in MIG mode is one Device.
 func TestSlicesOfAnOldLibrary(t *testing.T) {
 	d := wellDevices(t, newRig(t).hide("nvmlDeviceGetGpuInstanceId").gpus(mig0).start().sample(), 1)
 	if !d[0].MIG {

@@ -56,7 +56,7 @@ func (c *child) request(op string, limit time.Time) error {
 }
 
 // answer reads the answer to the pending request. It returns ErrNoAnswer if there was no answer
-// within timeout. It returns errCut if ctx ended or limit passed before that.
+// within the timeout. It returns errCut if ctx ended or the time limit passed before that.
 func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
 	began, due := time.Now(), c.since.Add(timeout)
 	deadline := due
@@ -91,7 +91,7 @@ func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Ti
 	return s, nil
 }
 
-// line reads a line. When deadline passes or ctx ends, it keeps the incomplete line and returns
+// line reads a line. When the deadline passes or ctx ends, it keeps the incomplete line and returns
 // os.ErrDeadlineExceeded.
 func (c *child) line(ctx context.Context, deadline time.Time) ([]byte, error) {
 	_ = c.stdout.SetReadDeadline(deadline)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// behave answers requests according to mode. The argument args may name a file.
+// behave answers requests according to the mode. The argument args may name a file.
 func behave(mode string, args []string) int {
 	if mode == "hang unless there" {
 		mode = "hang"

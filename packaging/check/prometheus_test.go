@@ -159,7 +159,8 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
-// controlSocket serves the backend on a socket, as the daemon does, until stop is called.
+// controlSocket serves the backend on a socket, as the daemon does, until the function stop is
+// called.
 func controlSocket(t *testing.T, b server.Backend) (path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")

@@ -21,8 +21,8 @@ type Container struct {
 	Mounts []Mount  `json:"mounts,omitempty"` // in addition to the user's home and the job's directory
 	Args   []string `json:"args,omitempty"`   // further options of the engine's command that starts a container
 
-	// KeepIDs means that the user has the same ids in the container as outside. Podman otherwise
-	// makes the user root inside, and Docker always keeps the ids.
+	// KeepIDs means that the user has the same ids in the container as outside. Without it, Podman
+	// makes the user root inside; Docker always keeps the ids.
 	KeepIDs bool `json:"keep_ids,omitempty"`
 
 	// Podman's driver and directory for the user's own images.

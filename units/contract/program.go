@@ -14,7 +14,7 @@ const (
 type Program struct {
 	Argv      []string  `json:"argv"` // at least the command; only execve interprets the arguments
 	EnvMode   EnvMode   `json:"env_mode"`
-	Env       []string  `json:"env"` // K=V, the last entry for a name counts; inherit: all variables, else additions
+	Env       []string  `json:"env"` // K=V, the last of a name counts; EnvInherit: all variables, other modes: additions
 	Dir       string    `json:"dir"` // absolute
 	Umask     int       `json:"umask"`
 	Setup     Setup     `json:"setup,omitzero"`

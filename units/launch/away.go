@@ -54,8 +54,8 @@ func (r *run) blameFileSystem(f *Failure) {
 const triedAgain = "the job is tried again; an administrator should see 'gpusched health'"
 
 // neededAway returns a failure if the conda or virtual environment of the set-up, or the script of
-// the command, is on a missing file system. If the job began in spite of that, another command of
-// the same name would run, or the command would fail at once.
+// the command, is on a missing file system. If the job began all the same, another command of the
+// same name would run, or the command would fail at once.
 func neededAway(s *Spec, home, table string) *Failure {
 	for _, path := range []string{s.Setup.Conda, s.Setup.Venv, script(s)} {
 		err := unix.Access(path, unix.F_OK)

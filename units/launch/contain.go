@@ -128,8 +128,8 @@ func (b *box) pull(run runner, argv, env []string) *Failure {
 }
 
 // outsideOfPull returns the environment in which Podman pulls an image. 'podman login' stores the
-// user's passwords in a file in the session's directory, where Podman does not look here. So the
-// environment names that file.
+// user's passwords in a file in the session's directory. In a job Podman does not look there, so
+// the environment names that file.
 func (b *box) outsideOfPull() []string {
 	logins := "/run/user/" + strconv.Itoa(os.Geteuid()) + "/containers/auth.json"
 	if valueOf(b.outside, "REGISTRY_AUTH_FILE") != "" || unix.Access(logins, unix.R_OK) != nil {

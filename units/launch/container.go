@@ -209,7 +209,7 @@ func (b *box) variableOptions() (list, env []string) {
 // command, and the environment of the whole command. The argument term is the TERM of a command in
 // a terminal.
 func (b *box) enter(tty bool, term string) (argv, env []string) {
-	if b.Engine == contract.Apptainer { // a new container with the same options: running ones have no names
+	if b.Engine == contract.Apptainer { // a new container with the same options: running containers have no names
 		env = b.apptainerEnvironment()
 		if term != "" {
 			env = append(env, "APPTAINERENV_TERM="+term)
@@ -299,9 +299,9 @@ func commaSeparated(fields []string) string {
 	return strings.Join(list, ",")
 }
 
-// meansSomething reports whether a variable has a meaning for Podman, for Docker or for one of their
-// programs, or whether they do not take its name literally. Variables with passwords or keys, such
-// as GOOGLE_API_KEY and DOCKER_PASSWORD, have none.
+// meansSomething reports whether a variable has a meaning for Podman, for Docker or for one of
+// their programs, or has a name that they do not take literally. Variables with passwords or keys,
+// such as GOOGLE_API_KEY and DOCKER_PASSWORD, have no such meaning.
 func meansSomething(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "BASH_ENV", "ENV", "IFS", "PODMAN", "CONTAINERS_CONF", "REGISTRY_AUTH_FILE",

@@ -29,7 +29,7 @@ func boxOf(s *Spec, cdi ...string) *box {
 	})
 }
 
-// The commands of both engines are right for jobs that differ in what the engine must be told.
+// The commands of Podman and Apptainer have the settings that each kind of job needs.
 func TestContainerCommands(t *testing.T) {
 	const global = "podman --root=/home/alice/images/gpusched --storage-opt=overlay.imagestore=/home/alice/images --storage-driver=overlay" +
 		" --runroot=/run/gpujobs-containers/1000/run --tmpdir=/run/gpujobs-containers/1000/tmp" +

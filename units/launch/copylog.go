@@ -173,7 +173,7 @@ func (c *logCopy) awaitWriter() bool {
 }
 
 // reportFailure reports the failure of the log, once, between lines of the job's output. It prints
-// prefix first, which ends an unfinished line.
+// the prefix first, which ends an unfinished line.
 func (c *logCopy) reportFailure(prefix string) {
 	select {
 	case c.why = <-c.trouble:

@@ -5,8 +5,9 @@
 // The launcher runs as the job's user, as the ExecStart of the job's unit, and never has more
 // rights than the job. It replaces itself with the command, which keeps the launcher's process id.
 // If a set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell
-// becomes the launcher again. The launcher forks only for a log (contract.Log), where the forked
-// process copies the output and ends after the job's last process, and to prepare a container.
+// becomes the launcher again. The launcher forks only to prepare a container and for a log
+// (contract.Log). The process that it forks for a log copies the output, and ends after the job's
+// last process.
 //
 // If the command runs in a container (contract.Container), the launcher becomes the engine, or the
 // process that waits for it (hold.Engine). Podman keeps the containers of jobs apart from the

@@ -148,7 +148,7 @@ func (e *environment) get(name string) string {
 	return e.entries[i][len(name)+1:]
 }
 
-// orSet sets a variable that is missing or empty, unless value is empty.
+// orSet sets a variable that is missing or empty, unless the value is empty.
 func (e *environment) orSet(name, value string) {
 	if value != "" && e.get(name) == "" {
 		e.set(name, value)

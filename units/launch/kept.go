@@ -57,7 +57,8 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	return data[:n], nil
 }
 
-// SweepKept removes what Keep stored about those attempts for which keep returns false.
+// SweepKept removes what Keep stored about those attempts for which the function keep returns
+// false.
 func SweepKept(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

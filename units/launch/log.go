@@ -98,8 +98,9 @@ func beginLog(fd int, id string, s *Spec) {
 
 // startCopy puts a process between the job's output and the journal. That process writes the output
 // to the journal and to the log. Its parent is the service manager. If its parent were the command,
-// the command would be told about the end of an unknown child. The process sends no messages about
-// the unit, and ends when the job has no process left that could print.
+// the kernel would tell the command about the end of a child that the command does not know. The
+// process sends no messages about the unit, and ends when the job has no process left that could
+// print.
 func startCopy(self string, file int) error {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {

@@ -13,8 +13,8 @@ import (
 // If others may write to a directory, they could put a symbolic link in place of a log, and so make
 // the job write to another file of its user. With fs.protected_symlinks, the kernel does not follow
 // the links of other users in sticky directories. openLog is stricter, and applies its rule in any
-// directory: it follows only links of this user and of root and, except at the end of the path,
-// links that belong to the owner of their directory.
+// directory: it follows only links of this user and of root. Before the end of the path, it also
+// follows links that belong to the owner of their directory.
 func openLog(path string, truncate bool) (fd int, err error) {
 	fd, err = openFile(path)
 	if err != nil {

@@ -251,8 +251,8 @@ func Remove(dir string, id int64, attempt int) error {
 	return nil
 }
 
-// Sweep removes every spec in dir for which keep returns false, and what an interrupted Write left.
-// A missing directory counts as empty.
+// Sweep removes every spec in dir for which the function keep returns false, and what an
+// interrupted Write left. A missing directory counts as empty.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

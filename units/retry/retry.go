@@ -3,7 +3,8 @@ package retry
 import "time"
 
 // After returns the delay after this many failures in a row. Without a failure the delay is 0.
-// After one failure it is shortest, and each further failure doubles it, up to longest.
+// After one failure it is the argument shortest. Each further failure doubles the delay, up to the
+// argument longest.
 func After(failures int, shortest, longest time.Duration) time.Duration {
 	if failures < 1 {
 		return 0

@@ -54,9 +54,9 @@ type processDir interface {
 // procDir is the directory of a process.
 type procDir struct{ *os.Root }
 
-// Readlink uses the path and not Root, which would open the directories on the way: only their user
-// may open them. The number in the path may belong to another process by now. The caller notices
-// that when it reads a file afterwards.
+// Readlink uses the path and not Root. Root would open the directories on the way, and only their
+// user may open them. The number in the path may belong to another process by now. The caller
+// notices that when it reads a file afterwards.
 func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
 
 // Inode returns the inode of a file without opening it.

@@ -21,10 +21,9 @@ func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.Object
 	return awaitUnless(ctx, l, w, job, func() (bool, error) { return false, nil })
 }
 
-// awaitStart waits for the end of the systemd job that starts the named unit, like await. A main
-// process may send STOPPING=1 before systemd notices its start. Then the unit goes from starting to
-// deactivating, and the systemd job ends only with the unit. awaitStart treats the start as ended
-// all the same.
+// awaitStart is like await, for the systemd job that starts the named unit. A main process may send
+// STOPPING=1 before systemd notices its start. Then the unit goes from starting to deactivating,
+// and the systemd job ends only with the unit. awaitStart treats the start as ended all the same.
 func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string,
 	error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {

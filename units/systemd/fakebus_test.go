@@ -38,9 +38,9 @@ type fakeBus struct {
 }
 
 // newFakeBus starts a bus. The bus calls the function answer for every call of a method of systemd,
-// and with the method "GetAll" for reads of properties. If answer returns nil values and a nil
-// error, the reply is empty; after errNoReply there is no reply. Like dbus-daemon, the bus refuses
-// all calls while it owes mostOwed answers.
+// and with the method "GetAll" for reads of properties. If the function returns nil values and a
+// nil error, the reply is empty; after errNoReply there is no reply. Like dbus-daemon, the bus
+// refuses all calls while it owes mostOwed answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)

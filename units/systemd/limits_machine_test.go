@@ -190,7 +190,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 		}
 		for _, p := range props {
 			if _, shown := have[p.Name]; !shown && p.Name == "CPUAccounting" {
-				continue // systemd 259 still accepts it and no longer reports it: every unit is accounted
+				continue // systemd 259 accepts this property but does not report it, since it accounts every unit
 			}
 			if got, want := normalize(p.Name, have[p.Name]), normalize(p.Name, dbus.MakeVariant(p.Value)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s the reload: %s is %v, want %v", when, p.Name, got, want)

@@ -51,8 +51,8 @@ type Manager struct {
 	// systemd load and drop an empty unit, which sends the same signals as a real change.
 	seen sync.Map
 
-	// These maps also only save work. The map exited has the last signals of units that ended well,
-	// and groups has the control groups of units that this manager started.
+	// These maps also only save work. The map exited has the last signals of units that ended well.
+	// The map groups has the control groups of units that this manager started.
 	exited, groups sync.Map
 
 	peakless  atomic.Bool // this systemd has no MemoryPeak

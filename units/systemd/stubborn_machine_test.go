@@ -75,8 +75,8 @@ func waitStatusLine(t *testing.T, m *Manager, id int64, text string) {
 	}
 }
 
-// A start and a failed start can be distinguished, however fast the launcher ends: its report that
-// it has begun arrives even then.
+// A successful start can be distinguished from a failed start, however fast the launcher ends,
+// because the launcher's report that it has begun arrives even then.
 func TestMachineFastEnds(t *testing.T) {
 	m := connect(t)
 	const runs = 80

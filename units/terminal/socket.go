@@ -152,7 +152,7 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 }
 
 // connect connects to a socket. If a signal interrupts the call, such as a signal of Go's own
-// scheduler, connect tries again, but not after deadline.
+// scheduler, connect tries again, but not after the deadline.
 func connect(fd int, name string, deadline time.Time) error {
 	for {
 		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})

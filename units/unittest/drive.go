@@ -66,7 +66,7 @@ func (s *Systemd) Slices() []string {
 }
 
 // KeepProcesses makes the processes of the named unit survive every kill, so that Stop returns
-// units.ErrProcesses. If keep is false, they do not survive kills any more.
+// units.ErrProcesses. If the argument keep is false, they do not survive kills any more.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.withUnit(name, func(u *unit) { u.processesStay = keep })
 }

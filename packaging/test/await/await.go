@@ -43,9 +43,9 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls check again and again until it reports ok, for at most limit. The argument every is
-// the pause between two calls. If a call returns an error, the wait ends. An error from Until
-// quotes what the last call saw.
+// Until calls the function check again and again until the function reports ok or the time limit is
+// over. The argument every is the pause between two calls. If a call returns an error, the wait
+// ends. An error from Until quotes what the last call saw.
 func Until(ctx context.Context, description string, limit, every time.Duration,
 	check func(context.Context) (seen string, ok bool, err error)) error {
 	return Watch(ctx, description, limit, func(ctx context.Context) error {
@@ -58,8 +58,8 @@ func Until(ctx context.Context, description string, limit, every time.Duration,
 	}, check)
 }
 
-// Watch is like Until, but calls pause between two calls of check. The call of pause blocks until
-// it is time for check, or until its context ends.
+// Watch is like Until, but calls the function pause between two calls of the function check. The
+// function pause returns when the next call of check is due, or when its context ends.
 func Watch(ctx context.Context, description string, limit time.Duration, pause func(context.Context) error,
 	check func(context.Context) (seen string, ok bool, err error)) error {
 	ctx, stop := For(ctx, description, limit)
@@ -83,7 +83,7 @@ func Watch(ctx context.Context, description string, limit time.Duration, pause f
 	}
 }
 
-// Output runs a command for at most limit and returns its standard output. Before it starts the
+// Output runs a command within a time limit and returns its standard output. Before it starts the
 // command, it calls the functions in the argument set, which may change the command. An error
 // contains the last lines of the output and wraps any *exec.ExitError.
 func Output(ctx context.Context, limit time.Duration, argv []string, set ...func(*exec.Cmd)) (string, error) {

@@ -121,7 +121,7 @@ func stages(root string) (map[string][]stage, error) {
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
 			"-tags", "machine", "./packaging/test/suite/", "-machine", "emulated")),
-		// This stage comes last in its lane, because that lane ends first.
+		// This stage comes last in its lane, because its lane ends before the others.
 		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "emulated",
 			"-tags", "packages", "./packaging/check/"))),
 	})

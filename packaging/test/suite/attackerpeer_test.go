@@ -115,9 +115,9 @@ func TestAttackerInSandbox(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs gpusched exec "+plain+command)
 }
 
-// TestAttackerGroup: a user was removed from a group. The user does not get the group back, neither
-// through a job that was submitted before and still waits, nor through a session that still has the
-// group. The job of a user who is a member again has the group.
+// TestAttackerGroup: a user who was removed from a group gets the group back neither through a job
+// that was submitted before and still waits, nor through a session that still has the group. The
+// job of a user who is a member again has the group.
 func TestAttackerGroup(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")

@@ -92,8 +92,8 @@ func mustOpen(t *testing.T, output, want string) {
 	}
 }
 
-// groupOf returns the control group, as root sees it outside all containers, of the only process
-// with a command line.
+// groupOf returns the control group of the only process that has this command line. The path is the
+// one that root sees outside all containers.
 func groupOf(t *testing.T, commandLine string) string {
 	t.Helper()
 	out := sh(t, "", fmt.Sprintf("cat /proc/$(pgrep -fx '%s')/cgroup", commandLine))

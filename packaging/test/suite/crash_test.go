@@ -19,8 +19,8 @@ func awaitHealth(t *testing.T, sentence string) {
 }
 
 // TestCrashes: a daemon that crashes is back as fast as a daemon that was killed. After several
-// crashes in a row, the daemon waits before it starts. It then tells clients why it waits; it
-// starts by itself or at a reload. Jobs continue.
+// crashes in a row, the next daemon at first only tells clients about the crashes. It begins to
+// work by itself later, or at a reload. Jobs continue.
 func TestCrashes(t *testing.T) {
 	begin(t)
 	forget := func() { sh(t, "", "rm -f /run/gpusched/crash*; systemctl restart gpusched") }

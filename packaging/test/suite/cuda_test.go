@@ -150,7 +150,7 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 }
 
 // TestWrongSumsFailNoJob: while 60 jobs wait, a GPU begins to compute wrongly. Jobs that fail on
-// this GPU are queued again, and no further job is placed on it: all jobs complete.
+// this GPU are queued again, and no further job is placed on it, so all jobs complete.
 func TestWrongSumsFailNoJob(t *testing.T) {
 	begin(t)
 	withCUDA(t)

@@ -21,15 +21,15 @@
 // Tests named TestLimits… or TestBoot… need the emulated machine and run only there. TestTwoBoxes
 // boots a second box. TestSlurmEngine and TestMigrate use a second box with a real Slurm. With
 // -quick they use the machine of the run instead, as TestLimitsSlurm does on the emulated machine.
-// Tests named TestInContainer… share a second box, which has container engines. TestAttackerJob runs
-// on both kinds of machine, because only the emulated machine has all controllers. All other tests
-// also pass on the emulated machine if -run names them (allow an hour with -timeout). Their time
-// limits are multiplied by a factor for that machine's slowness. No test ever skips itself.
+// Tests named TestInContainer… share a second box, which has container engines. TestAttackerJob
+// runs on both kinds of machine, which differ in their controllers. All other tests also pass on
+// the emulated machine if -run names them (allow an hour with -timeout). Their time limits are
+// multiplied by a factor for that machine's slowness. No test ever skips itself.
 //
-// Only tests named TestRealGPU… run with -gpus real, and they run only then.
-// They compute with CUDA (testdata/cudasum.c) on any number of GPUs. Nobody
-// else may use these GPUs meanwhile. The tests assume that the driver reports
-// the processes of a box by their pids inside the box, as driver 580 does.
+// Only tests named TestRealGPU… run with -gpus real, and they run only then. They compute with CUDA
+// (testdata/cudasum.c) on any number of GPUs. Nobody else may use these GPUs meanwhile. The tests
+// assume that the driver reports the processes of a box by their pids inside the box, as driver 580
+// does.
 //
 // Invariants:
 //

@@ -50,7 +50,7 @@ func mailsAbout(mails []string, id int64) (list []string) {
 	return list
 }
 
-// messages returns the messages about a job, as user sees them.
+// messages returns the messages about a job, as the user sees them.
 func messages(t *testing.T, user string, id int64) []api.Message {
 	t.Helper()
 	var r api.JobReply

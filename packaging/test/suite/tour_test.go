@@ -83,8 +83,8 @@ func complete(t *testing.T, ids ...int64) (printed string) {
 	return printed
 }
 
-// TestTour types the commands of gpusched(7): each recipe does what the text says. It leaves out
-// containers, since this machine has no engine for them.
+// TestTour types the commands of gpusched(7) and checks that each recipe does what the text says.
+// The test leaves out containers, since this machine has no engine for them.
 func TestTour(t *testing.T) {
 	begin(t)
 	sh(t, "alice", tourFiles)

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// keptShares lists the shares of unflushed writes that a cut may keep. With 0 the disk has written
-// none of these writes; with 1 it has written all of them, but has not reported that.
+// keptShares lists the shares of unflushed writes that a power cut may keep. With 0 the disk has
+// written none of these writes; with 1 it has written all of them, but has not reported that.
 var keptShares = []float64{0, 0.1, 0.5, 0.9, 1}
 
 // diskLimit is the time limit for repairing, reading or copying a disk. It is also the time for

@@ -32,7 +32,7 @@ func (i image) fillEmulated(ctx context.Context) error {
 	return os.RemoveAll(i.root())
 }
 
-// takeOut moves out of the tree the only file in /boot that matches the pattern.
+// takeOut finds the only file in /boot that matches the pattern, and moves it out of the tree.
 func (i image) takeOut(pattern, name string) error {
 	found, err := filepath.Glob(filepath.Join(i.root(), "boot", pattern))
 	if err != nil || len(found) != 1 {

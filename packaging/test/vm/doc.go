@@ -7,8 +7,8 @@
 //   - a box: systemd as the first process of a container on the host's kernel. It boots in under a
 //     second and runs at native speed. Units, D-Bus, the journal and the device filter are real.
 //     Its memory, pids and cpu limits work only if the host has those controllers on cgroup v2 (see
-//     HasControllers). Its only networks are loopback and the wire to another box that Connect
-//     makes.
+//     HasControllers). Its only networks are loopback and, after a call of Connect, the wire to
+//     another box.
 //   - an emulated machine: a full machine in QEMU with its own kernel, udev and ssh server.
 //     Everything is real, including reboots and power cuts, at a twentieth of the speed. Its disk
 //     has a write cache, which is lost in a power cut (packaging/test/disk). CutCopy shows what a

@@ -50,7 +50,7 @@ func missingTools(kind Kind, programs map[string]string) error {
 
 // EnsureHostPackages installs the packages that the host lacks for a kind of machine, with apt-get.
 // It does nothing if no package is missing. It needs root and a Debian-like host. It reports each
-// installation to log unless log is nil.
+// installation to the argument log, unless that is nil.
 func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 	missing := missingPackages(kind, runPrograms, otherPrograms)
 	if len(missing) == 0 {

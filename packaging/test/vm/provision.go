@@ -44,9 +44,9 @@ systemd-tmpfiles --create /etc/tmpfiles.d/vm-fakenvml.conf`
 
 // Provision installs the fake NVML library (with its state directory), the simulated CUDA program
 // and the package in a machine. The package comes last, so that its daemon finds GPUs when it
-// starts. Everything survives reboots. Each boot creates the state directory again, with the GPUs
-// of opts, or empty for the library's defaults. A test that wants other GPUs later writes
-// FakeNVMLGPUs.
+// starts. Everything survives reboots. Each boot creates the state directory again. The directory
+// lists the GPUs of opts; if opts has none, it is empty, and the library uses its defaults. A test
+// that wants other GPUs later writes FakeNVMLGPUs.
 func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	if opts.FakeLib != "" {
 		if m.hostGPUs { // the fake library's rules would change the owners and modes of the host's nodes

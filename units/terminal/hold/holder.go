@@ -197,8 +197,8 @@ func (h *holder) attach(c *client, write func()) bool {
 	return true
 }
 
-// enter calls start, which starts an extra command, and records the command. It returns an error if
-// the job has ended or too many commands run.
+// enter calls the function start, which starts an extra command, and records the command. It
+// returns an error if the job has ended or too many commands run.
 func (h *holder) enter(start func() (*extraCommand, error)) (*extraCommand, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -103,8 +103,8 @@ wait; wait; wait; exit 5`
 	}
 }
 
-// Engine waits for the second process of a Podman that ends too early, and passes signals on to it,
-// but not the SIGTERM of a stop.
+// If the first process of Podman ends too early, Engine waits for the second process. It passes
+// signals on to the second process, but not the SIGTERM of a stop.
 func TestEngine(t *testing.T) {
 	for aimed, want := range map[string]string{"": "9, USR1", "15": "9, USR1TERM"} {
 		dir := t.TempDir()

@@ -33,11 +33,11 @@ const (
 const statusNotRun = 127
 
 // Main runs the command argv in a terminal, for the job that environ describes, and ends as the
-// command does. Main puts prefix in front of each command: a program that sets what applies to the
-// commands and not to the holder. The argument signals, such as 10,15, lists the signals that only
-// this process gets; Main passes them on to the command. If session is not "", a GNU screen session
-// of that name shows the terminal. If the command runs a container, inside is the Entrance for
-// extra commands.
+// command does. In front of each command, Main puts the argument prefix: a program that sets what
+// applies to the commands and not to the holder. The argument signals, such as 10,15, lists the
+// signals that only this process gets; Main passes them on to the command. If the argument session
+// is not "", a GNU screen session of that name shows the terminal. If the command runs a container,
+// the argument inside is the Entrance for extra commands.
 func Main(argv, prefix, environ []string, session, signals string, inside Entrance) int {
 	job, name := "0", "" // if a user started it outside a job
 	for _, kv := range environ {

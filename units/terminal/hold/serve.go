@@ -23,8 +23,8 @@ const (
 	refusedPause = time.Millisecond
 )
 
-// accept accepts clients as long as the socket listens. It signals attached when the first client
-// attaches.
+// accept accepts clients as long as the socket listens. It sends a value to the channel attached
+// when the first client attaches.
 func (h *holder) accept(fd int, attached chan<- struct{}) {
 	for {
 		conn, _, err := unix.Accept4(fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)

@@ -20,7 +20,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// Anything but a greeting or a frame ends its connection, and nothing else (invariant 3).
+// Anything but a greeting or a frame ends the connection on which it arrives, and has no other
+// effect (invariant 3).
 func TestGarbage(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 3")
 	for _, garbage := range []string{
