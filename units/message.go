@@ -11,7 +11,7 @@ import (
 
 // MessageSpec describes the unit that sends one message.
 type MessageSpec struct {
-	Job     int64  // 0: the message is to a user, and not about a job
+	Job     int64  // 0: the message is to a user, and not about a job of that user
 	Event   string // start or end, or user
 	Number  int    // counts the job's messages about that event; to a user: tells the messages apart
 	Program string // absolute path of gpusched-notify
