@@ -97,8 +97,8 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 }
 
 // Invariant 5: a connection takes one place, even if it sends many requests that have no handler.
-// If there are too many connections, a connection between two requests is closed, and not a new
-// one.
+// If there are too many connections, one that waits for its next request is closed, rather than a
+// new one.
 func TestOneConnectionHasOnePlace(t *testing.T) {
 	address := servePage(t)
 	var conns [2]net.Conn

@@ -79,7 +79,7 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// pathOf returns the path of a request. The argument name replaces {id} or {index}.
+// pathOf returns the path of a request. The given name replaces {id} or {index}.
 func (r *Route) pathOf(name string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {

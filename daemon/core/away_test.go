@@ -113,7 +113,7 @@ func TestOthersAreChargedBeforeListing(t *testing.T) {
 	}
 }
 
-// checkUse checks the recorded use of the only user, to a second.
+// checkUse checks the recorded use of the only user, to within a second.
 func checkUse(t *testing.T, w *world, want time.Duration) {
 	t.Helper()
 	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; used < want-time.Second || used > want+time.Second {

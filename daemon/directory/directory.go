@@ -302,9 +302,9 @@ func (d *Directory) isAnswering(q Query) bool {
 
 // lookup returns what is known about a question. If the answer is older than the constant fresh,
 // lookup asks again. If wait is true, it waits for the new answer, unless no answer is likely. It
-// also does not wait if the question is for the number of a name and that number is known. But it
-// does wait for groups and for the name of a number: groups give rights, and the number may now
-// belong to another account.
+// also does not wait for the uid or gid of a name if an old answer is known. But it does wait for
+// groups, which give rights, and for the name of a uid or gid, which may now belong to another
+// account.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}

@@ -139,7 +139,7 @@ func (p *pass) merits(c *cursor) job.Merits {
 }
 
 // With returns a forecast in which one waiting job has another request and another expected run
-// time. The forecast ends at the argument limit: a caller who looks for an earlier start need not
+// time. The forecast ends at the moment limit: a caller who looks for an earlier start need not
 // pay for later moments. Both forecasts share the data that neither of them changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, limit Instant) *Forecast {
 	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: limit, waiting: slices.Clone(f.waiting)}

@@ -26,7 +26,7 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
-// A user who has at least fewPlaces places gets no more places of the last quarter.
+// When only a quarter of all places is free, a user who has at least fewPlaces gets no more.
 const fewPlaces = 4
 
 // enter takes a place for the user. It returns false if no place is free for that user.

@@ -83,8 +83,8 @@ func sectorOf(file []byte, s int64) []byte {
 
 // afterCut returns what a power cut leaves of a file. The argument current is the content that
 // processes see. The function onDisk is called for every sector that may not be on disk, and
-// reports whether the sector is on disk. Sector -1 means the shorter length of a truncated file. A
-// nil image means that all of the file is on disk.
+// reports whether the sector is on disk. For sector -1 it reports whether the shorter length of a
+// truncated file is on disk. A nil image means that all of the file is on disk.
 func (im *diskImage) afterCut(current []byte, onDisk func(sector int64) bool) []byte {
 	if im == nil {
 		return current

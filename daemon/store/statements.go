@@ -73,8 +73,8 @@ func upsert(table, columns string, nKeys int, fixed ...string) string {
 		strings.Join(fixed[:nKeys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
-// fixedOfJob are the columns of the table jobs that the first record of a job fixes. The first of
-// them is the table's key.
+// fixedOfJob are the columns of the table jobs that never change after a job's first record. The
+// first of them is the table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
 // inTx returns the statements for use in a transaction. They end with the transaction.

@@ -64,7 +64,7 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: if the library lacks a function, nothing fails except what Symbols says about that
+// Invariant 1: if the library lacks a function, only that fails which Symbols names for the
 // function.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)

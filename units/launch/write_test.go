@@ -142,7 +142,7 @@ func checkPrivate(t *testing.T, path string, uid int) {
 		t.Fatal(err)
 	}
 	got, ok := grantedUser(path)
-	// With an access list the group's bits are its mask.
+	// If a file has an access list, the mode shows the list's mask in place of the group's bits.
 	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o640 || !ok || got != uid {
 		t.Errorf("%s belongs to %d with mode %o, and %d may read it (%t)", path, st.Uid, st.Mode, got, ok)
 	}

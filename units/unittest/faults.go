@@ -21,10 +21,10 @@ type Fault struct {
 	Happens bool  // the call takes effect anyway: only its answer is lost
 }
 
-// LostAnswer is the fault of a call that took effect although its caller is not told.
+// LostAnswer is the fault in which a call takes effect, but its caller gets no answer.
 func LostAnswer() Fault { return Fault{Err: units.ErrBus, Happens: true} }
 
-// LostCall is the fault of a call that never reached systemd.
+// LostCall is the fault in which a call never reaches systemd.
 func LostCall() Fault { return Fault{Err: units.ErrBus} }
 
 // FailNext makes the next calls of the kind op fail. Each fault is for one call, in this order. The

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits, for up to a minute, until a condition on a job is true. The argument description
-// is for the error message.
+// becomes waits, for up to a minute, until a condition on a job is true. The error message contains
+// the description.
 func (r rig) becomes(t *testing.T, id, description string, ok func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {

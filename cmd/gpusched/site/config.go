@@ -115,8 +115,8 @@ const (
 )
 
 // awaitSettings waits until the scheduler uses the settings on disk. The signal that starts a
-// reload gives no answer, so awaitSettings asks for the scheduler's health. It ignores problems
-// with other causes.
+// reload gives no answer, so awaitSettings asks for the scheduler's health. Of the problems
+// there, only unread settings matter here.
 func awaitSettings(ctx context.Context, a *cli.App) error {
 	ctx, cancel := context.WithTimeout(ctx, inForceTime)
 	defer cancel()

@@ -303,9 +303,10 @@ func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failedJobs, now
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether some job does well on GPU d without using GPU other. A job counts if it
-// belongs to the account, began after the given time, and has done well on d or has run there for
-// at least minRun. If the account is nil, each job that has run there for that long counts.
+// wellOn reports whether some job does well on a GPU (d) and does not use a second one (other). A
+// job counts if it belongs to the account, began after the given time, and has done well on d or
+// has run there for at least minRun. If the account is nil, each job that has run there for that
+// long counts.
 func (b *inventory) wellOn(
 	d, other *device, a *sched.Account, after time.Time, minRun time.Duration, now time.Time,
 ) bool {

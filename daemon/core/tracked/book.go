@@ -339,8 +339,8 @@ func (b *Book) ChargedOfParts() map[string]int {
 	return sums
 }
 
-// NameReasons adds names for people to reasons that mention jobs. It does so only if one of these
-// jobs is a task.
+// NameReasons adds the jobs' names for people, such as 7_3, to reasons that mention jobs. It does so
+// only if one of these jobs is a task.
 func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	for i := range why {
 		r, tasks := &why[i], false
