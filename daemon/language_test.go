@@ -33,7 +33,7 @@ var weededPhrases = []struct {
 	{regexp.MustCompile(`(^|[.!] )(Who|What) (is|are|was|were|has|have|had|can|may|does|do|did)\b[^?.:;]*[.:;]`), "the noun: users who, files that"},
 }
 
-// TestWeededPhrases looks for weeded phrases in the comments of all Go
+// TestWeededPhrases looks for banned phrases in the comments of all Go
 // files, and in whole documents.
 func TestWeededPhrases(t *testing.T) {
 	read := 0

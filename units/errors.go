@@ -46,7 +46,7 @@ func (e *StartError) Error() string {
 	return text
 }
 
-// Results of a start job that say more than the unit's state.
+// These results of systemd's start jobs say more than the unit's state.
 const (
 	JobFailed     = "failed"
 	JobTimeout    = "timeout"

@@ -63,7 +63,7 @@ func (q *queue) plannedEnd() *job.Shutdown {
 	return &e
 }
 
-// endReservation returns the planned end in the form that placement reads.
+// endReservation returns a reservation of the whole machine from its planned shutdown or reboot on.
 func (q *queue) endReservation() (r sched.AdvanceReservation) {
 	if e := q.plannedEnd(); e != nil {
 		r = sched.AdvanceReservation{From: sched.At(e.At), To: sched.Never, Detail: e.Say()}

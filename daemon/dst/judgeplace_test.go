@@ -38,7 +38,8 @@ func (w *World) isUnsure(d *gpu.Device) bool {
 	return false
 }
 
-// unusedPromise returns the part of a job's promise on a GPU that no sample showed in use.
+// unusedPromise returns how much GPU memory was promised to a job on this GPU and was in use in no
+// sample.
 func (w *World) unusedPromise(o *job.Job, d *gpu.Device) int64 {
 	promise, uses := int64(0), int64(0)
 	for _, ref := range o.Attempt.GPUs {

@@ -2,7 +2,8 @@ package job
 
 import "testing"
 
-// A bound is at least 1, and a percentage is never more than the total.
+// A percentage of a number is rounded down, but is at least 1, unless the number is 0. An amount is
+// itself, whatever the number.
 func TestPartOf(t *testing.T) {
 	for _, c := range []struct {
 		part      Part

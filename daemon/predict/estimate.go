@@ -17,8 +17,9 @@ type Estimate struct {
 	trials lengths // the distribution that Effort uses; without runs it is logUniform
 }
 
-// minTail is a probability. If a job still runs although, by its estimate, that is less probable
-// than minTail, the estimate was wrong and does not count.
+// minTail is a probability. By its estimate, a job that has run for very long should have ended. If
+// the estimate gives less than minTail for the case that it still runs, the estimate was wrong and
+// does not count.
 const minTail = 1e-6
 
 // longestRun keeps durations far from the end of their range. If all runs take between a second and

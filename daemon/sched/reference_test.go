@@ -346,9 +346,8 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 func (r *reference) leftFor(j refJob) machine { return r.reduce(r.now, j, r.kept) }
 
 // reduce subtracts from a machine what the listed reservations keep from the job. These are only
-// the reservations that the job would delay. An advance reservation may give a GPU to the job's
-// account now, but not to the account of the reserved job: then everything that is free on such a
-// GPU remains.
+// the reservations that the job would delay. It subtracts nothing on a GPU that an advance
+// reservation gives to the job's account, but not to the account of the reserved job.
 func (r *reference) reduce(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {

@@ -79,7 +79,8 @@ type tool struct {
 	version     string // the output of --version; "" if no programs read the tool's output
 }
 
-// Wrappers look for these versions. The tables in this package have the options of these versions.
+// Other people's programs look for these versions in the output of --version. The tables in this
+// package have the options of these versions.
 const (
 	slurmVersion   = "slurm 24.05.0"
 	spoolerVersion = "Task Spooler v1.0.3"

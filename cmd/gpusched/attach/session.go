@@ -128,7 +128,8 @@ func (s *session) writer(f *os.File) io.Writer {
 	return f
 }
 
-// lastReports is how long a terminal may go on sending reports that nobody typed.
+// lastReports is how long a terminal may still send reports, such as its cursor position, after the
+// session has ended.
 const lastReports = 50 * time.Millisecond
 
 // enterRaw puts the terminal into raw mode. It returns a function that restores the old mode. That

@@ -149,7 +149,8 @@ if len(sys.argv) > 2:
 print(s.recv(1000).decode())
 `
 
-// asks returns a script that connects to what an ssh with these options forwards.
+// asks returns a script. It starts an ssh with these options, which forward a port or a socket, and
+// connects through it.
 func asks(options, where string) string {
 	return "ssh -N -o ExitOnForwardFailure=yes " + options + ` gpubox-ide & pid=$!
 		for i in $(seq 100); do python3 ~/.ssh/ask.py ` + where + " 2>/dev/null && break; sleep 0.1; done; kill $pid"
