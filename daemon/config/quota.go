@@ -57,7 +57,7 @@ func defaultQuotaKeys(section string) []key {
 // defaultJobs is the key of a quota that is computed from jobs.max_running unless the key is set.
 const defaultJobs = "quota.default.jobs"
 
-// jobsOf computes the default of defaultJobs. It leaves at least one place for other users, if
+// jobsOf computes quota.default.jobs from jobs.max_running. It leaves at least one place for other users, if
 // there is more than one place.
 func jobsOf(maxRunning int) int { return max(1, min(max((maxRunning+3)/4, 8), maxRunning-1)) }
 

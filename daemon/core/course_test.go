@@ -38,8 +38,8 @@ func (w *world) printCourse() string {
 
 func (w *world) closed() bool { return w.core.Foresee(w.now) == nil }
 
-// A course uses the names that people use for jobs. It also shows what else the GPUs are reserved
-// for.
+// A course uses the names that people use for jobs. It also has the
+// reservations of GPUs.
 func TestCourse(t *testing.T) {
 	w := newWorld(2, func(string, ...any) {})
 	w.policy.Predict = func(job.ID) time.Duration { return 30 * time.Minute }

@@ -13,8 +13,8 @@ import (
 // they were expected to end before the planned start of another job. So owners may not postpone the
 // ends of their jobs if that would delay the planned start of another user's job.
 
-// latestEnd returns when a running job will reach its time limit if it is not suspended before. If
-// the job has no limit, latestEnd returns its expected end.
+// latestEnd returns the moment at which a running job reaches its time limit, if it is not
+// suspended before. If the job has no limit, latestEnd returns its expected end.
 func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	limit := l.Request.TimeLimit
 	if limit == 0 {

@@ -83,9 +83,9 @@ func (c *Core) accountNamed(named job.Account) {
 	}
 }
 
-// handOver gives a job that an administrator releases to the account that now has the number of the
-// job's account. From then on the job counts towards that account's quota. handOver reports whether
-// somebody else still holds the job.
+// handOver is called when an administrator releases a job. It gives the job to the account that now
+// has the number of the job's account. From then on the job counts towards that account's quota.
+// handOver reports whether somebody else still holds the job.
 func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	if j.Heir == nil {
 		return false

@@ -92,8 +92,8 @@ func (d *Directory) asker(uid int) int {
 	return daemonItself
 }
 
-// containersOf returns the asker of questions about the uids in an owner's range. This asker is not
-// the owner, since names that the owner asks for must not delay other accounts in that range.
+// containersOf returns a made-up account as the asker of questions about the uids in an owner's
+// range. Questions that the owner asks then do not delay other accounts in that range.
 func containersOf(owner int) int { return daemonItself - 1 - owner }
 
 // UserName returns the name of an account, or "" if the account has no name. It may wait.

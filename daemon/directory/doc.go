@@ -20,9 +20,9 @@
 //     asked every askAgain. The same limit applies to the questions that nobody waits for.
 //  4. The number of stored answers is bounded, and so is the number of questions in progress.
 //  5. A user who asks for many names can't evict or delay the answers for other users. A question
-//     without an answer delays no other account's name or rights, whoever asks it. The same is true
-//     of questions about the uids of the user's containers, even if such a uid also belongs to
-//     another user's account.
+//     without an answer delays no other account's name or rights, whoever asks it. Nor do
+//     questions about the uids of somebody's containers, even if such a uid also belongs to another
+//     user's account.
 //  6. A start waits for an answer that is at most a second old. With an older answer, or none, no
 //     job starts.
 package directory

@@ -179,7 +179,7 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 
 // latestGPUs chooses the GPUs that become free last: first the whole GPUs, then the part on one of
 // the remaining GPUs. If no remaining GPU has room for the part, the part goes to the last of the
-// chosen GPUs that has room. In place of that GPU, the first remaining GPU becomes a whole GPU.
+// chosen GPUs that has room. In place of that GPU, the first remaining GPU is granted whole.
 func (r *reference) latestGPUs(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
 	whole, part := r.usableGPUs(w, m, at, whenAhead)

@@ -25,8 +25,8 @@ func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	return execFailure(argv, path, err)
 }
 
-// holder returns the command of the process that keeps a terminal. The command includes the
-// settings that apply only to the job's command.
+// holder returns the command of the process that keeps a terminal. Its options are the settings
+// that this process then makes for the job's command alone.
 func (r *run) holder(s *Spec) []string {
 	_, tight := splitLimits(s.SoftLimits)
 	words := []string{r.self}

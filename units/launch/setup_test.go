@@ -31,8 +31,9 @@ func prefix(t *testing.T, name string, files map[string]string) string {
 }
 
 // Conda and virtual environments are entered as their own scripts would do it, in every mode.
-// Environments that the submitter had activated are deactivated. If packages have no scripts, no
-// shell runs: arguments arrive byte for byte, and the process stays the same (invariant 1).
+// Environments that the submitter had activated are deactivated. If no package of the environment
+// brings scripts of its own, no shell runs: arguments arrive byte for byte, and the process stays
+// the same (invariant 1).
 func TestEnterEnvironments(t *testing.T) {
 	conda := prefix(t, "a b$(x)'\n/envs/tor ch", map[string]string{"conda-meta/history": ""})
 	venv := prefix(t, "v\"e%n", map[string]string{"bin/python": "#!/bin/sh\n"})

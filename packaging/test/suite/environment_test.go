@@ -20,8 +20,8 @@ echo '{"version": 1, "env_vars": {"FROM_STATE": "yes"}}' >$e/conda-meta/state
 mkdir -p .conda; echo ~/envs/conda/envs/torch >.conda/environments.txt; chmod 700 envs`
 
 // TestEnvironments: jobs run in the virtual or conda environment that they request, in every
-// attempt and task, and after their set-up. A missing environment, or another user's environment,
-// is refused.
+// attempt and task, and the environment is still active after the job's set-up command. A missing
+// environment, or another user's environment, is refused.
 func TestEnvironments(t *testing.T) {
 	begin(t)
 	sh(t, "alice", makeEnvironments)
