@@ -241,7 +241,9 @@ func TestLimitsContainer(t *testing.T) {
 	if err := the.CopyIn(t.Context(), "../containers/containers.sh", "/usr/local/bin/containers.sh", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { try(t, "", "systemctl stop docker.socket docker containerd") })
+	t.Cleanup(func() {
+		sh(t, "", "systemctl stop docker.socket docker containerd; umount /run/docker/netns/default") // a later reboot takes it away
+	})
 	for _, engine := range []contract.Engine{contract.Podman, contract.Docker} {
 		t.Run(string(engine), func(t *testing.T) {
 			prepareEngine(t, string(engine))
