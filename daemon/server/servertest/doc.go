@@ -4,8 +4,9 @@
 //
 // Invariants:
 //
-//  1. The Backend obeys the contract of server.Backend. If a right or a job is missing, or if
-//     a command conflicts with a job's state, the error is a *job.Refusal. Listings have live jobs first, and then ended jobs, newest first.
+//  1. The Backend obeys the contract of server.Backend. If a right or a job is missing, or if a
+//     command conflicts with a job's state, the error is a *job.Refusal. Listings have live jobs
+//     first, and then ended jobs, newest first.
 //  2. The Backend records every accepted change in order.
 //
 // The Backend does not run daemon/core on a store in memory, for three reasons. First, the core
