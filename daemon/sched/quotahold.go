@@ -170,8 +170,8 @@ func (b *bucket) firstOpen() *entry {
 	return nil
 }
 
-// keptBack reports whether quotas held back the jobs of the bucket when the pass began, but will
-// let them start once running jobs have ended. If q is a group, only its own quotas count.
+// keptBack reports whether the bucket's jobs were held back by quotas when the pass began, and can
+// start once running jobs have ended. If q is a group, only its own quotas count.
 func (b *bucket) keptBack(q *Account) bool {
 	a, n, full := b.account, &b.shape.amount, false
 	for of := range a.quotaAccounts {

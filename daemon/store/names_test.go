@@ -135,8 +135,8 @@ func TestNameOfTheDirectory(t *testing.T) {
 	s.Close()
 }
 
-// unfoldedFiles returns the files of a store without a last checkpoint. The log has the end of a
-// job, which the state file lacks.
+// unfoldedFiles returns the files of a store after a crash. The end of a job is in the log and not
+// yet in the state file, because no checkpoint followed it.
 func unfoldedFiles(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)

@@ -295,8 +295,7 @@ func journalSince(a *cli.App, then time.Time) bool {
 }
 
 // reachesBack reports whether the journal certainly has all of the user's output since this time.
-// That is certain if the journal has an older entry of the user, since journald deletes the oldest
-// entries first.
+// journald deletes the oldest entries first, so an older entry of the user proves it.
 func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool {
 	older := false
 	which := []string{"--reverse", "--until=" + cli.Instant(then), fmt.Sprintf("_UID=%d", uid)}
