@@ -54,9 +54,20 @@ func (r *run) contain(s *Spec, filtered bool) *Failure {
 // surroundings returns what the box of a job takes from this machine.
 func (r *run) surroundings() *surroundings {
 	exists := func(path string) bool { return unix.Access(path, unix.F_OK) == nil }
+	group := controlGroup()
 	return &surroundings{
-		self: r.self, group: controlGroup(), base: r.base, cdi: cdiFiles(), free: portFree, ids: ownIDs(), exists: exists,
+		self: r.self, group: group, tasks: tasksOf(group), base: r.base,
+		cdi: cdiFiles(), free: portFree, ids: ownIDs(), exists: exists,
 	}
+}
+
+// tasksOf returns the limit of the processes and threads of a control group, or "" if it has none.
+func tasksOf(group string) string {
+	text, _ := os.ReadFile(filepath.Join("/sys/fs/cgroup", group, "pids.max"))
+	if limit := strings.TrimSpace(string(text)); limit != "max" {
+		return limit
+	}
+	return ""
 }
 
 // controlGroup returns the control group of this process in systemd's hierarchy.

@@ -45,6 +45,7 @@ type surroundings struct {
 
 	ids    ids
 	exists func(path string) bool // reports whether there is a file
+	tasks  string                 // the limit of the processes and threads of this unit; "" if there is none
 }
 
 // newBox returns the box of a job.

@@ -23,6 +23,7 @@ type dockerBox struct {
 	slice  string   // the job's own, "" if this process is in none
 	nodes  []string // device nodes of the job's GPUs and of the driver
 	limits []contract.Limit
+	tasks  string // the most processes and threads of the job; "" if there is no limit
 	ids    ids
 }
 
@@ -38,7 +39,7 @@ func ownIDs() ids {
 }
 
 func newDockerBox(s *Spec, a *surroundings) (d dockerBox) {
-	d.ids, d.limits = a.ids, s.SoftLimits
+	d.ids, d.limits, d.tasks = a.ids, s.SoftLimits, a.tasks
 	if slice := path.Base(path.Dir(a.group)); strings.HasSuffix(slice, "-j"+strconv.FormatInt(s.JobID, 10)+".slice") {
 		d.slice = slice
 	}
@@ -73,6 +74,9 @@ func (b *box) dockerRun() (argv, env []string) {
 	}
 	if b.tty {
 		argv = append(argv, "--interactive", "--tty")
+	}
+	if b.docker.tasks != "" { // a drop-in for all slices replaces the limit of the job's slice
+		argv = append(argv, "--pids-limit="+b.docker.tasks)
 	}
 	for _, l := range b.docker.limits {
 		if name := dockerLimit(l.Name); name != "" {

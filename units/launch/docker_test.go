@@ -52,7 +52,11 @@ func TestDockerCommands(t *testing.T) {
 		}
 	}
 	b := dockerBoxOf(containerSpec(func(s *Spec) { s.Env = []string{"KEY=secret"} }))
+	b.docker.tasks = "99"
 	argv, env := b.start()
+	if !slices.Contains(argv, "--pids-limit=99") {
+		t.Errorf("the limit of tasks is missing in %q", argv)
+	}
 	if strings.Contains(strings.Join(argv, " "), "secret") || !slices.Contains(argv, "--env=HOME=/home/alice") {
 		t.Errorf("%q", argv)
 	}

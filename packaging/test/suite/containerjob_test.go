@@ -236,7 +236,7 @@ func TestInContainerUse(t *testing.T) {
 	}
 }
 
-// TestLimitsContainer: the memory limit of a job also applies to its container.
+// TestLimitsContainer: the limits of a job on memory and tasks also apply to its container.
 func TestLimitsContainer(t *testing.T) {
 	if err := the.CopyIn(t.Context(), "../containers/containers.sh", "/usr/local/bin/containers.sh", 0o755); err != nil {
 		t.Fatal(err)
@@ -258,6 +258,12 @@ func TestLimitsContainer(t *testing.T) {
 			}
 			if got := sh(t, "", "cat /sys/fs/cgroup"+fmt.Sprintf(groups[engine], neighbour)+"/memory.max"); got != "104857600" {
 				t.Errorf("memory.max is %s", got)
+			}
+			if engine == contract.Docker {
+				tasks := sh(t, "", "cat /sys/fs/cgroup"+groupOf(t, "sleep 2727")+"/pids.max")
+				if want := sh(t, "", fmt.Sprintf("systemctl show -P TasksMax gpujob-%d", neighbour)); tasks != want {
+					t.Errorf("the container's pids.max is %s, not %s", tasks, want)
+				}
 			}
 			cancel(t, "alice", neighbour)
 			mustHaveGone(t, engine, neighbour, "sleep 2727")
