@@ -56,6 +56,7 @@ type Jobs struct {
 	Log                 string // path of the log, with sequences, for a job that names none; "": no log
 	AllowRaisedPriority bool   // whether users may request more than priority normal
 	AllowSandboxed      bool   // whether processes in a sandbox may submit
+	FrameworkHints      bool   // whether frameworks are told their job's part of a GPU's memory
 }
 
 // Class has the limits of the jobs of one class.
@@ -194,6 +195,7 @@ func Default() Config {
 			MaxRetries:       10,
 			DefaultBackoff:   5 * time.Second,
 			DefaultOnTimeout: job.TimeoutKill,
+			FrameworkHints:   true,
 		},
 		Scheduling: Scheduling{
 			Policy:           OrderFair,

@@ -60,7 +60,8 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		Strangers: strangers[g.Strangers], StrangersAfter: g.StrangersAfter, FirstUID: host.FirstUID("/etc/login.defs"),
 		MaxForeignBytes: g.MaxForeign, LoadWindow: g.LoadWindow,
 		SmallestPart: g.SmallestPart, PartsOn: g.PartsOn,
-		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack, CPUAffinity: g.CPUAffinity,
+		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack,
+		CPUAffinity: g.CPUAffinity, Hints: j.FrameworkHints,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}
 }

@@ -16,6 +16,10 @@ type GPU struct {
 
 	Milli        int   `json:"milli,omitempty"`         // thousandths of the GPU that the job holds; 0: all of it
 	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory reserved for the job; 0: none
+
+	// HintMilli is the part of the GPU's memory that the job's frameworks are told to take (Hints), in
+	// thousandths. 0: they are told nothing.
+	HintMilli int `json:"hint_milli,omitempty"`
 }
 
 // IsSlice reports whether the GPU is a slice of a GPU in MIG mode. CUDA knows a slice only by its

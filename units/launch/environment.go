@@ -57,6 +57,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 	e := &environment{index: make(map[string]int, len(base)+len(s.Env)+16)}
 	inherit := s.EnvMode == contract.EnvInherit
 	inner := valueOf(s.Env, "GPUSCHED_JOB_ID") != ""
+	told := outerHints(s.Env)
 	for _, kv := range base {
 		switch kindOf(nameOf(kv)) {
 		case ours, notPassedOn:
@@ -73,7 +74,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 		name := nameOf(kv)
 		switch kind := kindOf(name); {
 		case kind == ours, kind == ofUnit, kind == notPassedOn, kind == ofSession && inherit:
-		case inner && strings.HasPrefix(name, "SLURM_"): // a variable of the job that submitted this one
+		case inner && strings.HasPrefix(name, "SLURM_"), slices.Contains(told, kv): // of the job that submitted this one
 		case name == "PWD" && inherit:
 			e.set(name, s.Dir)
 		default:
@@ -89,6 +90,13 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 	e.job(s)
 	e.setGPUs(s, filterActive)
 	return e
+}
+
+// outerHints returns the hints about GPU memory that are in the environment of the job that submitted
+// this one.
+func outerHints(env []string) []string {
+	part, _ := strconv.ParseFloat(valueOf(env, contract.FractionVariable), 64)
+	return contract.Hints([]contract.GPU{{HintMilli: int(part*1000 + 0.5)}}, true, func(string) bool { return false })
 }
 
 // afterShell returns the environment that a login shell left for the job.
@@ -148,6 +156,11 @@ func (e *environment) get(name string) string {
 	return e.entries[i][len(name)+1:]
 }
 
+func (e *environment) has(name string) bool {
+	_, ok := e.index[name]
+	return ok
+}
+
 // orSet sets a variable that is missing or empty, unless the value is empty.
 func (e *environment) orSet(name, value string) {
 	if value != "" && e.get(name) == "" {
@@ -202,6 +215,9 @@ func (e *environment) setGPUs(s *Spec, filterActive bool) {
 		uuids = []string{"void"}
 	}
 	e.set("NVIDIA_VISIBLE_DEVICES", strings.Join(uuids, ","))
+	for _, kv := range contract.Hints(s.GPUs, s.Container.Engine != "", e.has) {
+		e.put(kv)
+	}
 }
 
 // formatMilli prints thousandths as 0, 0.25, 1 or 1.5.

@@ -119,6 +119,39 @@ func TestShareAndMemory(t *testing.T) {
 	}
 }
 
+// Frameworks are told the smallest part of the job, once, and not against what somebody has set. A
+// job that another job submitted gets its own.
+func TestHints(t *testing.T) {
+	half := []contract.GPU{{HintMilli: 450}}
+	outer := []string{"GPUSCHED_GPU_FRACTION=0.225", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.225", "TF_FORCE_GPU_ALLOW_GROWTH=true"}
+	in := contract.Container{Engine: contract.Podman}
+	for name, c := range map[string]struct {
+		gpus      []contract.GPU
+		env, base []string
+		in        contract.Container
+		want      string // the fraction, JAX's older and newer name, TensorFlow's variable
+	}{
+		"part":       {half, nil, nil, contract.Container{}, "0.45 0.45 (unset) true"},
+		"whole":      {[]contract.GPU{{}}, nil, nil, contract.Container{}, "(unset) (unset) (unset) (unset)"},
+		"two":        {[]contract.GPU{{}, {HintMilli: 450}, {HintMilli: 90}}, nil, nil, contract.Container{}, "0.09 0.09 (unset) true"},
+		"submitter":  {half, []string{"XLA_CLIENT_MEM_FRACTION=.3", "GPUSCHED_GPU_FRACTION=1"}, nil, contract.Container{}, "0.45 (unset) .3 true"},
+		"unset":      {half, []string{"XLA_PYTHON_CLIENT_MEM_FRACTION="}, nil, contract.Container{}, "0.45  (unset) true"},
+		"site":       {half, nil, []string{"XLA_PYTHON_CLIENT_MEM_FRACTION=.2", "TF_FORCE_GPU_ALLOW_GROWTH=false"}, contract.Container{}, "0.45 .2 (unset) false"},
+		"inner":      {half, outer, nil, contract.Container{}, "0.45 0.45 (unset) true"},
+		"inner, all": {[]contract.GPU{{}}, outer, nil, contract.Container{}, "(unset) (unset) (unset) (unset)"},
+		"container":  {half, nil, nil, in, "0.45 0.45  true"},
+	} {
+		env := Environment(&Spec{GPUs: c.gpus, Program: contract.Program{EnvMode: contract.EnvInherit, Env: c.env, Container: c.in}}, true, c.base)
+		var got []string
+		for _, name := range []string{"GPUSCHED_GPU_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION", "TF_FORCE_GPU_ALLOW_GROWTH"} {
+			got = append(got, value(env, name))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
+	}
+}
+
 // Mode inherit passes on the submitter's variables, except those that do not apply to the job
 // (invariant 4).
 func TestInherit(t *testing.T) {

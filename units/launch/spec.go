@@ -22,7 +22,7 @@ type Spec struct {
 
 	Home, User, Shell string // used if the unit's environment lacks them
 
-	GPUs       []contract.GPU // in the order of their indexes, without the job's parts of them; empty: a job without GPUs
+	GPUs       []contract.GPU // in the order of their indexes; empty: a job without GPUs
 	ShareMilli int            // requested, in thousandths of a GPU
 	GPUMemMiB  int64          // requested per GPU; 0: not requested
 	Visible    string         // "index" (or empty) or VisibleUUID

@@ -41,7 +41,7 @@ func (c *ShowCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.Report[api.Job]{
 		Doc: reply, Whole: true, Rows: []api.Job{j}, Cols: a.JobColumns(), IDs: []string{cli.NumberOfJob(j)},
 		Text: func(wide bool) {
-			writeJob(a, j, reply.Attempts, reply.Messages)
+			writeJob(a, j, reply.Attempts, reply.Messages, wide)
 			writeResults(a, j, reply.Results, wide)
 		},
 	}.Show(a, c.OutputFlags)
@@ -78,7 +78,7 @@ func writeEnv(a *cli.App, j api.Job) error {
 }
 
 // writeJob prints a job. Each fact has a line of its own.
-func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Message) {
+func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Message, wide bool) {
 	t := a.Out
 	fact := func(name, value string) {
 		if value != "" {
@@ -105,6 +105,9 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 	}
 	fact("used", usedResources(j))
 	fact("gpu memory", promiseLine(j.GPUs))
+	if wide {
+		fact("told", hintsLine(j))
+	}
 	for _, g := range j.GPUs {
 		fact("gpu use", cli.UseLine(g, len(j.GPUs) > 1))
 	}

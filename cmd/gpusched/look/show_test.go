@@ -23,7 +23,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	out, b := screen(80, false)
 	a := &cli.App{Env: cli.Env{Out: out, Err: out, Getenv: func(string) string { return "" }}}
 	term.WriteTable(out, a.JobColumns(), []api.Job{j}, true)
-	writeJob(a, j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
+	writeJob(a, j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil, false)
 	writeWhy(a, j)
 	writeWhy(a, api.Job{ID: 2, State: "queued", Reasons: j.Reasons})
 	writeQueue(a, j, &api.Queue{Ahead: []api.Ahead{{Ahead: job.Ahead{Called: evil, User: evil, Name: evil}, Sentence: evil}}})

@@ -2,12 +2,14 @@ package look
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // These functions return the lines of 'gpusched show' that describe a job's life. If there is
@@ -129,6 +131,26 @@ func promiseLine(list []api.Allocation) string {
 		parts.Add(g.PromiseBytes > 0, "%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// hintsLine lists the variables that tell frameworks the job's part of a GPU's memory.
+func hintsLine(j api.Job) string {
+	var env []string
+	contained := false
+	if p := j.Private; p != nil {
+		env, contained = p.Env, p.Container.Engine != ""
+	}
+	var refs []contract.GPU
+	for _, g := range j.GPUs {
+		refs = append(refs, g.GPU)
+	}
+	list := contract.Hints(refs, contained, func(name string) bool {
+		return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	})
+	if len(list) > 0 && (j.Private == nil || j.State.Terminal()) {
+		list[len(list)-1] += " (unless its own environment sets them)"
+	}
+	return strings.Join(list, ", ")
 }
 
 func parameterLine(list []job.Param) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // After an array has ended, no tasks are shown as waiting.
@@ -33,7 +34,7 @@ func TestAnEndedArrayHasNoWaitingTasks(t *testing.T) {
 func TestShowOfARequeuedJob(t *testing.T) {
 	var text bytes.Buffer
 	a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&text)}}}
-	writeJob(a, api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Said: job.Text("stopped for job 9")}}}, nil)
+	writeJob(a, api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Said: job.Text("stopped for job 9")}}}, nil, false)
 	a.Out.W.Flush()
 	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {
 		t.Errorf("show says:\n%s", text.String())
@@ -51,5 +52,23 @@ func TestShowSaysThePromisedCPUs(t *testing.T) {
 		if got := Asks(j); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// 'gpusched show -o wide' lists what frameworks are told, without what the submitter has set.
+func TestShowOfHints(t *testing.T) {
+	j := api.Job{State: job.Running, GPUs: []api.Allocation{{GPU: contract.GPU{HintMilli: 450}}}}
+	const fraction, growth = "GPUSCHED_GPU_FRACTION=0.45", "TF_FORCE_GPU_ALLOW_GROWTH=true"
+	const jax = "XLA_PYTHON_CLIENT_MEM_FRACTION=0.45"
+	if got, want := hintsLine(j), fraction+", "+jax+", "+growth+" (unless its own environment sets them)"; got != want {
+		t.Errorf("to others: %s, want %s", got, want)
+	}
+	j.Private = &api.Private{}
+	j.Private.Env = api.Words{"XLA_CLIENT_MEM_FRACTION=.3"}
+	if got, want := hintsLine(j), fraction+", "+growth; got != want {
+		t.Errorf("to its owner: %s, want %s", got, want)
+	}
+	if got := hintsLine(api.Job{GPUs: make([]api.Allocation, 2)}); got != "" {
+		t.Errorf("whole GPUs: %s", got)
 	}
 }

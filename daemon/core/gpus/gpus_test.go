@@ -351,18 +351,18 @@ func TestUnknownUse(t *testing.T) {
 }
 
 // Fair share charges a job for its share of a GPU, or for its part of the GPU's memory if that is
-// larger.
+// larger. Frameworks are told nine tenths of its budget.
 func TestChargeOfAPart(t *testing.T) {
-	b := &Book{inventory: inventory{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
+	b := &Book{inventory: inventory{policy: &site.Policy{Hints: true}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
 	for _, w := range []struct {
-		grant         sched.Grant
-		milli, charge int
+		grant               sched.Grant
+		milli, charge, hint int
 	}{
-		{sched.Grant{Milli: 250, Bytes: 100}, 250, 250}, {sched.Grant{Milli: 250, Bytes: 600}, 250, 600},
-		{sched.Grant{Milli: 1000, Bytes: 600}, 0, 0},
+		{sched.Grant{Milli: 250, Bytes: 100}, 250, 250, 90}, {sched.Grant{Milli: 250, Bytes: 600}, 250, 600, 540},
+		{sched.Grant{Milli: 10, Bytes: 1}, 10, 10, 1}, {sched.Grant{Milli: 1000, Bytes: 600}, 0, 0, 0},
 	} {
-		if got := b.Refs([]sched.Grant{w.grant})[0]; got.Milli != w.milli || got.ChargeMilli != w.charge {
-			t.Errorf("%+v: %d of it, charged as %d", w.grant, got.Milli, got.ChargeMilli)
+		if got := b.Refs([]sched.Grant{w.grant})[0]; got.Milli != w.milli || got.ChargeMilli != w.charge || got.HintMilli != w.hint {
+			t.Errorf("%+v: %d of it, charged as %d, frameworks are told %d", w.grant, got.Milli, got.ChargeMilli, got.HintMilli)
 		}
 	}
 }

@@ -109,8 +109,13 @@ func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 		ref.PromiseBytes = g.Bytes
 		if g.Milli != job.WholeGPU {
 			ref.Milli = g.Milli
+			budget := g.Milli
 			if total := int64(d.MemTotalBytes); total > 0 {
-				ref.ChargeMilli = max(g.Milli, int(g.Bytes*job.WholeGPU/total))
+				budget = int(g.Bytes * job.WholeGPU / total)
+				ref.ChargeMilli = max(g.Milli, budget)
+			}
+			if b.policy.Hints { // what the CUDA context of each process needs is not the frameworks'
+				ref.HintMilli = max(1, budget*9/10)
 			}
 		}
 		if b.policy.CPUAffinity {

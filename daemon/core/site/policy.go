@@ -29,6 +29,7 @@ type Policy struct {
 	DefaultOnTimeout job.TimeoutAction // for a job that does not say what to do at its limit
 
 	CPUAffinity bool // jobs with GPUs run on the CPUs near their GPUs
+	Hints       bool // frameworks in jobs with a part of a GPU are told that part (job.Allocation.HintMilli)
 	AllowRaised bool // any user may raise a priority
 
 	// DefaultMem returns the host memory of a job that does not name any, from the GPUs that the

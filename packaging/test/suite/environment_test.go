@@ -4,6 +4,7 @@ package suite
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -89,4 +90,40 @@ func TestMasterPorts(t *testing.T) {
 		}
 	}
 	sh(t, "alice", "rm /tmp/meet.*")
+}
+
+// TestHints: frameworks in jobs with a part of a GPU are told that part, in the environment of the
+// command and of 'gpusched exec', unless the submitter or the site does not want that. 'gpusched
+// show -o wide' says what was set.
+func TestHints(t *testing.T) {
+	begin(t)
+	const look = "env | grep -E '^(XLA|TF|GPUSCHED_GPU_FRACTION)' | sort"
+	told := func(options string) string {
+		id := submit(t, "alice", options+` -- sh -c "`+look+`"`)
+		mustEnd(t, wait(t, id), "completed", "")
+		return output(t, "alice", id)
+	}
+	half := told("-g 0.5")
+	m := regexp.MustCompile(`^GPUSCHED_GPU_FRACTION=(0\.4\d*)\nTF_FORCE_GPU_ALLOW_GROWTH=true\nXLA_PYTHON_CLIENT_MEM_FRACTION=(0\.4\d*)$`).FindStringSubmatch(half)
+	if m == nil || m[1] != m[2] {
+		t.Fatalf("half of a GPU: %q", half)
+	}
+	if got := told("-g 1"); got != "" {
+		t.Errorf("a whole GPU: %q", got)
+	}
+	if got := told("-g 0.5 -e XLA_CLIENT_MEM_FRACTION=.3 -e TF_FORCE_GPU_ALLOW_GROWTH="); got != "GPUSCHED_GPU_FRACTION="+m[1]+"\nTF_FORCE_GPU_ALLOW_GROWTH=\nXLA_CLIENT_MEM_FRACTION=.3" {
+		t.Errorf("with the submitter's own values: %q", got)
+	}
+	id := submit(t, "alice", "-g 0.5 -- sleep 1000")
+	waitRun(t, id)
+	if got := sh(t, "alice", fmt.Sprintf("gpusched exec %d -- sh -c %q", id, look)); strings.TrimSpace(got) != half {
+		t.Errorf("exec: %q", got)
+	}
+	if got := sh(t, "bob", fmt.Sprintf("gpusched show %d -o wide", id)); !strings.Contains(got, "XLA_PYTHON_CLIENT_MEM_FRACTION="+m[1]+", TF_FORCE_GPU_ALLOW_GROWTH=true (unless its own environment sets them)") {
+		t.Errorf("show: %s", got)
+	}
+	settings(t, "[jobs]\nframework_hints = false")
+	if got := told("-g 0.5"); got != "" {
+		t.Errorf("on a site without hints: %q", got)
+	}
 }
