@@ -22,7 +22,7 @@ import (
 func Engine(argv, environ []string, signals string) int {
 	keepOpen()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	arriving := make(chan os.Signal, 16)
+	arriving := make(chan os.Signal, 256) // while twinOf looks, many of Go's own SIGURG may arrive
 	signal.Notify(arriving)
 	cmd := command(argv, environ)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -65,9 +65,7 @@ func Init(argv, environ []string) int {
 		}
 		return statusNotRun
 	}
-	stopping := make(chan struct{})
-	go pass(cmd.Process.Pid, arriving, strings.Split(aimed, ","), stopping)
-	return reap(cmd.Process.Pid, stopping)
+	return attend(cmd.Process.Pid, arriving, strings.Split(aimed, ","))
 }
 
 // isIn reports whether the text of a process's file cgroup in /proc shows that the process is in a
@@ -77,50 +75,62 @@ func isIn(text, group string) bool {
 	return below && group != "" && (have == "" || have[0] == '/')
 }
 
-// reap waits for every process of the container as it ends, until the command pid has ended. It
-// returns the command's exit status.
-func reap(pid int, stopping <-chan struct{}) int {
-	status := -1
+// attend passes arriving signals on until the command pid has ended, or after a SIGTERM until no
+// process is left. It returns the command's exit status. A SIGTERM may end the command before this
+// process sees it. So attend sends itself another signal when the command has ended: a SIGTERM that
+// came before the end is seen before that.
+func attend(pid int, arriving <-chan os.Signal, aimed []string) int {
+	const later = syscall.SIGWINCH // has a higher number than SIGTERM, and is for nobody here
+	ends, seen := make(chan int), make(chan os.Signal, 1)
+	signal.Notify(seen, later)
+	go reap(pid, ends)
+	status, stopping := -1, false
+	for last := false; !last || stopping || len(arriving) > 0; {
+		select {
+		case s := <-arriving:
+			stopping = stopping || s == syscall.SIGTERM
+			pass(pid, s.(syscall.Signal), aimed)
+		case how, left := <-ends:
+			if !left {
+				return status
+			}
+			status = how
+			_ = unix.Kill(os.Getpid(), later)
+		case <-seen:
+			last = status >= 0
+		}
+	}
+	return status
+}
+
+// reap waits for every process of the container as it ends. It sends the exit status of the command
+// pid, and closes the channel when no process is left.
+func reap(pid int, ends chan<- int) {
 	for {
 		var how syscall.WaitStatus
 		ended, err := syscall.Wait4(-1, &how, 0, nil)
-		if err == syscall.EINTR {
-			continue
+		if err != nil && err != syscall.EINTR {
+			close(ends)
+			return
 		}
-		if ended == pid && !how.Stopped() {
-			status = statusOf(how)
-		}
-		if err != nil { // no process is left
-			return status
-		}
-		select {
-		case <-stopping:
-		default:
-			if status >= 0 {
-				return status
-			}
+		if err == nil && ended == pid && !how.Stopped() {
+			ends <- statusOf(how)
 		}
 	}
 }
 
-// pass sends arriving signals to the processes of the container. It sends a signal that is meant
-// for the unit's main process to the command alone. SIGTERM is not passed on, because it arrives at
-// every process by itself, whether a stop or somebody sends it. All other signals for the container
-// arrive only through Podman, because conmon, Podman's process in the unit, would die of them; pass
-// sends these signals to every process.
-func pass(pid int, arriving <-chan os.Signal, aimed []string, stopping chan<- struct{}) {
-	for s := range arriving {
-		switch n := s.(syscall.Signal); {
-		case slices.Contains(aimed, strconv.Itoa(int(n))):
-			_ = unix.Kill(pid, n)
-		case n == syscall.SIGTERM && ignoresTerm(pid):
-			_ = unix.Kill(-pid, syscall.SIGHUP)
-		case isRelayed(n):
-			_ = unix.Kill(-1, n)
-		}
-		if s == syscall.SIGTERM && stopping != nil {
-			close(stopping)
-			stopping = nil
-		}
+// pass sends a signal that arrived to the processes of the container. It sends a signal that is
+// meant for the unit's main process to the command alone. SIGTERM is not passed on, because it
+// arrives at every process by itself, whether a stop or somebody sends it. All other signals for
+// the container arrive only through Podman, because conmon, Podman's process in the unit, would die
+// of them; pass sends these signals to every process.
+func pass(pid int, s syscall.Signal, aimed []string) {
+	switch {
+	case slices.Contains(aimed, strconv.Itoa(int(s))):
+		_ = unix.Kill(pid, s)
+	case s == syscall.SIGTERM && ignoresTerm(pid):
+		_ = unix.Kill(-pid, syscall.SIGHUP)
+	case isRelayed(s):
+		_ = unix.Kill(-1, s)
 	}
 }

@@ -2,16 +2,13 @@ package hold
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -51,6 +48,7 @@ func TestInit(t *testing.T) {
 		{group, "kill -9 $$", "", 137},
 		{group, "sleep 600 & exit 3", "", 3},
 		{group, "(sleep 0; exit 4) & sleep 0.1; exit 0", "", 0},
+		{group, "(sleep 0.2; echo saved) & kill 1; kill $$", "saved\n", 143},
 		{strings.TrimSuffix(group, "/") + "/job", "echo ran", "", statusOutside},
 		{"", "echo ran", "", statusOutside},
 	} {
@@ -80,10 +78,34 @@ func TestIsIn(t *testing.T) {
 // Only the command gets an aimed signal, all processes get any other signal, and no process gets a
 // second SIGTERM. After a SIGTERM, Init waits for the processes that the command left.
 func TestInitPassesSignalsOn(t *testing.T) {
-	const script = `trap 'echo USR1' USR1; trap 'echo TERM' TERM; trap 'echo USR2' USR2
-sh -c 'trap "echo other USR1" USR1; trap "echo other USR2" USR2; echo ready; i=0; while [ $i -lt 20 ]; do sleep 0.1; i=$((i+1)); done; echo late' &
-wait; wait; wait; exit 5`
+	const script = `trap 'echo USR1' USR1; trap 'echo TERM' TERM; trap 'echo USR2' USR2; trap 'exit 5' PWR
+sh -c 'trap "echo USR1" USR1; trap "echo other USR2" USR2; trap last=yes PWR; echo ready
+until [ "$last" ] && ! kill -0 $PPID; do sleep 0.1; done; sleep 0.1; echo late' 2>&- &
+` + endless
 	cmd := initProcess(t, ownGroup(t), "12", script)
+	talk(t, cmd, []step{
+		{0, "ready\n"}, {syscall.SIGUSR1, "USR1\nUSR1\n"}, {syscall.SIGUSR2, "USR2\n"}, {syscall.SIGTERM, ""}, {syscall.SIGPWR, "late\n"},
+	})
+	if status := cmd.ProcessState.ExitCode(); status != 5 {
+		t.Errorf("status %d", status)
+	}
+}
+
+// endless is the end of a script that waits for its last signal. A test that has failed leaves the
+// script behind, which then ends by itself.
+const endless = `i=0; while [ $i -lt 1000 ]; do sleep 0.1; i=$((i+1)); done`
+
+// A step is a signal for a process, and what the process prints then.
+type step struct {
+	signal syscall.Signal
+	output string
+}
+
+// talk starts a command and takes the steps, one after the output of the other. It fails the test
+// if the command prints anything else until its end. The signal of a step that prints nothing must
+// have a lower number than the next one, because it is then also delivered before the next one.
+func talk(t *testing.T, cmd *exec.Cmd, steps []step) {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -91,62 +113,37 @@ wait; wait; wait; exit 5`
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.ReadFull(out, make([]byte, len("ready\n")))
-	for _, s := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTERM} {
-		_ = cmd.Process.Signal(s)
-		time.Sleep(200 * time.Millisecond)
+	for _, s := range steps {
+		_ = cmd.Process.Signal(s.signal)
+		text := make([]byte, len(s.output))
+		if n, _ := io.ReadFull(out, text); string(text[:n]) != s.output {
+			t.Errorf("%s: %q, want %q", s.signal, text[:n], s.output)
+		}
 	}
-	text, _ := io.ReadAll(out)
+	if rest, _ := io.ReadAll(out); len(rest) > 0 {
+		t.Errorf("in the end: %q", rest)
+	}
 	_ = cmd.Wait()
-	got := string(text)
-	if cmd.ProcessState.ExitCode() != 5 || strings.Count(got, "USR1") != 2 || strings.Count(got, "USR2") != 1 ||
-		strings.Contains(got, "TERM") || !strings.HasSuffix(got, "late\n") {
-		t.Errorf("%v, %q", cmd.ProcessState, got)
-	}
 }
 
 // If the first process of Podman ends too early, Engine waits for the second process. It passes
-// signals on to the second process, but not the SIGTERM of a stop.
+// signals on to the second process, but not the SIGTERM of a stop. That SIGTERM arrives at the
+// first process, too.
 func TestEngine(t *testing.T) {
-	for aimed, want := range map[string]string{"": "9, USR1", "15": "9, USR1TERM"} {
-		dir := t.TempDir()
-		program := filepath.Join(dir, "podman")
-		const script = `#!/bin/sh
-if [ -z "$SECOND" ]; then
-	trap 'exit 0' TERM
-	SECOND=yes sh "$0" "$@" & wait
-fi
-trap 'printf USR1' USR1; trap 'printf TERM' TERM
-i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done
-exit 9
-`
-		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	program := filepath.Join(t.TempDir(), "podman")
+	const script = `if [ -z "$SECOND" ]; then SECOND=yes sh "$0" "$@" & wait; exit; fi
+trap 'echo USR1' USR1; trap 'echo TERM' TERM; trap 'kill $PPID; echo HUP' HUP; trap 'exit 9' PWR; echo ready
+` + endless
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for aimed, passed := range map[string]string{"": "", "15": "TERM\n"} {
 		cmd := exec.Command(os.Args[0], contract.EngineFlag, aimed, "sh", program, "run")
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(300 * time.Millisecond)
-		_ = cmd.Process.Signal(syscall.SIGUSR1)
-		time.Sleep(300 * time.Millisecond)
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
-		for _, path := range children { // systemd's SIGTERM arrives at the first process, too
-			text, _ := os.ReadFile(path)
-			for _, pid := range strings.Fields(string(text)) {
-				n, _ := strconv.Atoi(pid)
-				_ = syscall.Kill(n, syscall.SIGTERM)
-			}
-		}
-		text, _ := io.ReadAll(out)
-		_ = cmd.Wait()
-		if got := fmt.Sprintf("%d, %s", cmd.ProcessState.ExitCode(), text); got != want {
-			t.Errorf("aimed %q: %q, want %q", aimed, got, want)
+		talk(t, cmd, []step{
+			{0, "ready\n"}, {syscall.SIGUSR1, "USR1\n"}, {syscall.SIGHUP, "HUP\n"}, {syscall.SIGTERM, passed}, {syscall.SIGPWR, ""},
+		})
+		if status := cmd.ProcessState.ExitCode(); status != 9 {
+			t.Errorf("aimed %q: status %d", aimed, status)
 		}
 	}
 }
