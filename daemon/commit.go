@@ -216,6 +216,9 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		if r.Job != nil && r.Job.State.Terminal() && !r.Quiet {
 			c.d.pruner.add()
 		}
+		if r.Directory != nil {
+			c.d.remover.bell.Ring()
+		}
 	}
 	return true
 }

@@ -62,6 +62,7 @@ type Options struct {
 	Open      Open                               // nil: nobody can run commands in a job's unit
 	Deliver   Deliver                            // nil: no messages are sent
 	TellUser  TellUser                           // nil: users are told nothing
+	Remove    RemoveDirectory                    // nil: the directories of jobs stay
 	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger
@@ -101,6 +102,7 @@ type Daemon struct {
 	sampler   *sampler
 	lister    *unitReconciler
 	pruner    *historyPruner
+	remover   *remover
 	started   time.Time
 	workers   *group
 	exec      executor
@@ -169,6 +171,7 @@ func assemble(o Options) *Daemon {
 	d.trials.turn = make(chan struct{}, 1)
 	d.commit, d.sampler = newCommitter(d), newSampler(d)
 	d.lister, d.pruner = newUnitReconciler(d), newHistoryPruner(d)
+	d.remover = &remover{d: d, bell: d.host.Wakeup()}
 	return d
 }
 
@@ -181,7 +184,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	parts := newGroup(d.host)
 	run := []func(context.Context){
 		d.commit.run, d.sampler.run, d.lister.run, d.pruner.run, d.watch, d.listen, d.directory.followGroups, d.inhibitor.run,
-		d.shutdown.watch,
+		d.shutdown.watch, d.remover.run,
 	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })

@@ -26,6 +26,9 @@ type Store interface {
 	Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error)
 	// Notifications returns the messages about a job.
 	Notifications(ctx context.Context, id job.ID) ([]job.Notification, error)
+	// Directories returns the first directories of jobs to be removed, in the order of their times, at
+	// most n in all and two of each user.
+	Directories(ctx context.Context, n int) ([]job.Directory, error)
 	// Ended returns ended jobs, newest first, at most q.Ended of them.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
 	// Lately counts an account's jobs that ended at the given time or later.
@@ -141,6 +144,10 @@ type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 // Open starts a process in the unit of a running job.
 // The process runs commands for the job's owner, who has this uid.
 type Open func(ctx context.Context, id job.ID, uid int) error
+
+// RemoveDirectory removes a directory with everything in it, as its user. A directory that is missing
+// has been removed.
+type RemoveDirectory func(ctx context.Context, d *job.Directory) error
 
 // Deliver sends a message about a job, given the job's record. The argument address is the address
 // or URL that the owner chose; "" means none. If sending fails, Deliver returns the reason, and

@@ -35,6 +35,8 @@ type Record struct {
 	Left *Leftover
 	// Notification is a message about a job. The message is owed, sent or given up.
 	Notification *Notification
+	// Directory is a directory that is to be removed, or that was.
+	Directory *Directory
 	// Unreserve is the id of a reservation to remove, or 0. It is not an error if the reservation
 	// is missing.
 	Unreserve int64
@@ -47,6 +49,23 @@ type Record struct {
 	// Events is the number of the last event. If it is 0, the stored number stays.
 	Events int64
 }
+
+// Directory is a directory of a job that is removed when nobody needs it any more, by a unit of its
+// user: with the user's rights, and again until it is gone. To have such a directory for something
+// else, put it on record when it is made, with a number of its own as Attempt. If its time is not
+// known then, leave Due zero: it is removed when the job is forgotten.
+type Directory struct {
+	Job      ID        `json:"-"`
+	Attempt  int       `json:"-"` // the attempt that it is the scratch directory of; 0: it is of the whole job
+	UID      int       `json:"-"`
+	Path     string    `json:"path"`
+	Due      time.Time `json:"-"`                  // when to remove it, or to try again; zero: when the job is forgotten
+	Failures int       `json:"failures,omitempty"` // number of removals that failed
+	Gone     bool      `json:"-"`                  // nothing is left to do
+}
+
+// Is reports whether d and o are the same directory.
+func (d *Directory) Is(o Directory) bool { return d.Job == o.Job && d.Attempt == o.Attempt }
 
 // Restored is the stored state from which the scheduler starts.
 type Restored struct {

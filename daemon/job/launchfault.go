@@ -31,7 +31,7 @@ var launchCodes = map[contract.Step]Code{
 	contract.StepSpec: "detail/launch-spec", contract.StepChdir: "detail/launch-chdir", contract.StepExec: "detail/launch-exec",
 	contract.StepFilter: "detail/launch-filter", contract.StepLimits: "detail/launch-limits", contract.StepSetup: "detail/launch-setup",
 	contract.StepShell: "detail/launch-shell", contract.StepAway: "detail/launch-away", contract.StepUnit: "detail/launch-unit",
-	contract.StepContainer: "detail/launch-engine",
+	contract.StepContainer: "detail/launch-engine", contract.StepScratch: "detail/launch-scratch",
 }
 
 // StartFailure returns the reason why the launch failed.

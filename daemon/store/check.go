@@ -148,6 +148,7 @@ func (c *checker) otherRows() {
 	decode(c, scanPrediction, predictionColumns, "predictions")
 	decode(c, scanReservation, reservationColumns, "reservations")
 	decode(c, scanNotification, notificationColumns, "notifications")
+	decode(c, scanDirectory, directoryColumns, "directories")
 	decode(c, func(rows *sql.Rows) (job.Payload, error) { return scanPayload(rows) }, payloadColumns, "payloads")
 }
 

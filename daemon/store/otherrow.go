@@ -15,6 +15,7 @@ const (
 	predictionColumns   = "key, typical_ns, runs, at, spread, weight, lengths, peak_bytes"
 	reservationColumns  = "id, gpus, from_at, to_at, allowed_users, allowed_groups, reason, actor, at"
 	notificationColumns = "job_id, event, which, closed, data"
+	directoryColumns    = "job_id, attempt, uid, due, data"
 )
 
 // controlDocument is the JSON in the column "fault" of a control's row.
@@ -120,6 +121,23 @@ func scanNotification(rows *sql.Rows) (n job.Notification, err error) {
 	d := decoder{}
 	d.json(&n, data)
 	return n, d.errorAbout("message about job %d", id)
+}
+
+func directoryArgs(d *job.Directory) ([]any, error) {
+	e := encoder{}
+	data := e.json(d)
+	return []any{int64(d.Job), d.Attempt, d.UID, formatTime(d.Due), data}, e.err
+}
+
+func scanDirectory(rows *sql.Rows) (d job.Directory, err error) {
+	var due, data string
+	if err := rows.Scan(&d.Job, &d.Attempt, &d.UID, &due, &data); err != nil {
+		return d, err
+	}
+	dec := decoder{}
+	dec.json(&d, data)
+	dec.time(&d.Due, due)
+	return d, dec.errorAbout("directory of job %d", d.Job)
 }
 
 func scanDone(rows *sql.Rows) (d job.Done, err error) {

@@ -64,6 +64,21 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 	return list, nil
 }
 
+// Directories returns the directories to be removed: of each user the first two, so that a user with
+// huge ones delays nobody else, and at most n in all, in the order of their times. It leaves out
+// those that wait until their jobs are forgotten.
+func (s *Store) Directories(ctx context.Context, n int) ([]job.Directory, error) {
+	var list []job.Directory
+	const waiting = "SELECT *, row_number() OVER (PARTITION BY uid ORDER BY due, job_id, attempt) AS place FROM directories " +
+		"WHERE due <> '' OR job_id NOT IN (SELECT id FROM jobs)"
+	err := collect(ctx, s.read, &list, scanDirectory,
+		"SELECT "+directoryColumns+" FROM ("+waiting+") WHERE place <= 2 ORDER BY due, job_id, attempt LIMIT ?", n)
+	if err != nil {
+		return nil, fmt.Errorf("read the directories to be removed: %w", s.readError(err))
+	}
+	return list, nil
+}
+
 // Lately counts an account's jobs that ended at or after the given time. It reads only the rows
 // that it counts, because every listing calls it.
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {

@@ -69,7 +69,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	fillValue(t, reflect.ValueOf(&p).Elem(), &n)
 	fillValue(t, reflect.ValueOf(&other).Elem(), &n)
 	other.Job, other.Payload, other.Unreserve = nil, nil, 0
-	other.Notification.Job = j.ID
+	other.Notification.Job, other.Directory.Gone = j.ID, false
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
 	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // a class that exists
@@ -102,6 +102,8 @@ func TestEveryFieldIsStored(t *testing.T) {
 	notified, err := s.Notifications(ctx, other.Notification.Job)
 	requireEqual(t, err, notified, []job.Notification{*other.Notification})
 	requireEqual(t, err, len(st.Owed), 0) // the message is closed, so it is not in Owed
+	dirs, err := s.Directories(ctx, 2)
+	requireEqual(t, err, dirs, []job.Directory{*other.Directory})
 	list, err := s.Ended(ctx, job.Query{})
 	requireEqual(t, err, list, []job.Job{j})
 

@@ -91,6 +91,16 @@ CREATE TABLE notifications (
 
 CREATE INDEX owed ON notifications (job_id) WHERE closed = '';
 
+-- Directories of jobs to be removed.
+CREATE TABLE directories (
+  job_id  INTEGER NOT NULL,                  -- the job may have been forgotten since
+  attempt INTEGER NOT NULL,                  -- 0: it is of the whole job
+  uid     INTEGER NOT NULL,
+  due     TEXT    NOT NULL,                  -- '': when the job is forgotten
+  data    TEXT    NOT NULL,
+  PRIMARY KEY (job_id, attempt)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE gpu_controls (
   uuid   TEXT    NOT NULL PRIMARY KEY,
   paused INTEGER NOT NULL CHECK (paused IN (0, 1)),

@@ -27,6 +27,8 @@ const (
 	putReservation
 	dropReservation
 	putNotification
+	putDirectory
+	dropDirectory
 	leaveAttempt
 	leaveJob
 	putCounters
@@ -47,6 +49,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 		putReservation:  upsert("reservations", reservationColumns, 1, "id"),
 		dropReservation: "DELETE FROM reservations WHERE id = ?",
 		putNotification: upsert("notifications", notificationColumns, 3, "job_id", "event", "which"),
+		putDirectory:    upsert("directories", directoryColumns, 2, "job_id", "attempt"),
+		dropDirectory:   "DELETE FROM directories WHERE job_id = ? AND attempt = ?",
 		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', json(?3)) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
 		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', json(?3)) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		putCounters:     setCounters,
@@ -120,6 +124,12 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	if n := r.Notification; n != nil {
 		args, err := notificationArgs(n)
 		w.put(ctx, p[putNotification], args, err, "message about job %d", n.Job)
+	}
+	if d := r.Directory; d != nil && d.Gone {
+		w.put(ctx, p[dropDirectory], []any{int64(d.Job), d.Attempt}, nil, "removed directory of job %d", d.Job)
+	} else if d != nil {
+		args, err := directoryArgs(d)
+		w.put(ctx, p[putDirectory], args, err, "directory of job %d", d.Job)
 	}
 	if l := r.Left; l != nil {
 		what, err := json.Marshal(l.What)

@@ -102,12 +102,13 @@ func (s *instance) open(ctx context.Context) error {
 		Webhook: func(name string) string { return s.cfg.Load().Notify.Webhooks[name] },
 	}
 	proofs := &prover{Program: s.opt.NVML, Scope: s.scope, Units: s.units}
+	dirs := &directories{Program: s.opt.Launcher, Scope: s.scope, Units: s.units}
 	toJobs := newNoteWriter(s.opt.Specs, s.units, s.scope)
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit,
+		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit, Remove: dirs.remove,
 		Scheduled: scheduledEnd, Reboot: s.reboot(),
 		Source: s.source, Kernel: kernel,
 		Driver: func() gpu.DriverVersions { return driver.Installed("") }, HasCUDA: func() bool { return driver.HasCUDA("") },

@@ -16,6 +16,8 @@ const (
 	StepAway   Step = "away"   // a file system is missing: the user's home, or a mount of the site for the directory
 	StepUnit   Step = "unit"   // systemd could not start the unit at all
 
+	StepScratch Step = "scratch" // the job's scratch directory could not be made
+
 	StepContainer Step = "container" // the image was not pulled, or its engine does not work
 )
 
@@ -23,6 +25,7 @@ const (
 func Steps() []Step {
 	return []Step{
 		StepSpec, StepChdir, StepExec, StepShell, StepFilter, StepLimits, StepSetup, StepAway, StepUnit, StepContainer,
+		StepScratch,
 	}
 }
 
@@ -42,6 +45,8 @@ func (s Step) ExitStatus() int {
 		return 227
 	case StepSetup, StepContainer:
 		return 223
+	case StepScratch:
+		return 233
 	}
 	return -1
 }

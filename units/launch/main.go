@@ -30,6 +30,9 @@ func start(args, environ []string, n nodes) int {
 	if len(rest) == 2 && rest[0] == contract.ContainerEndFlag {
 		return endContainer(rest[1], environ)
 	}
+	if len(rest) > 1 && (rest[0] == contract.MakeFlag || rest[0] == contract.RemoveFlag) {
+		return directoryMain(rest, environ)
+	}
 	if len(rest) == 1 && rest[0] == contract.LogFlag {
 		return copyLog(0, 1, contract.LogDescriptor, contract.LogReadyDescriptor)
 	}

@@ -1,0 +1,35 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// directories makes and removes the directories of jobs, in units of their own: the daemon may write
+// to no such place.
+type directories struct {
+	Program string // gpusched-job
+	Scope   units.Scope
+	Units   oneshotRunner
+}
+
+// remove implements daemon.RemoveDirectory.
+func (d *directories) remove(ctx context.Context, dir *job.Directory) error {
+	return d.run(ctx, units.DirectorySpec{
+		What: units.RemovalName(int64(dir.Job), dir.Attempt), UID: dir.UID, Words: []string{contract.RemoveFlag, dir.Path},
+	})
+}
+
+func (d *directories) run(ctx context.Context, s units.DirectorySpec) error {
+	s.Program, s.Scope = d.Program, d.Scope
+	status, err := d.Units.RunOneshot(ctx, units.DirectoryName(s), units.DirectoryProperties(s))
+	if err != nil || status.Result == units.ResultSuccess {
+		return err
+	}
+	return errors.New(cmp.Or(printableLine(status.StatusText), "its unit ended with the result "+status.Result))
+}
