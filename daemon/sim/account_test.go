@@ -137,6 +137,32 @@ func TestLowerBounds(t *testing.T) {
 	}
 }
 
+// A stop is in vain if the job for which it was made starts long after its GPUs are free.
+func TestStopsInVain(t *testing.T) {
+	s := time.Second
+	for name, c := range map[string]struct {
+		left, again, starts time.Duration // of the last job that was stopped, and of the job that asked
+		want                int
+	}{
+		"at once":           {15 * s, 90 * s, 15 * s, 0},
+		"a minute later":    {15 * s, 90 * s, 75 * s, 0},
+		"more than that":    {15 * s, 90 * s, 76 * s, 2},
+		"on other GPUs":     {15 * s, 90 * s, 12 * s, 0},
+		"after both go on":  {15 * s, 20 * s, 900 * s, 2},
+		"the last is late":  {90 * s, 200 * s, 91 * s, 0},
+		"and goes on first": {90 * s, 91 * s, 300 * s, 2},
+	} {
+		jobs := []JobOutcome{
+			{Held: []Span{{0, 10 * s}, {c.again, 999 * s}}, Room: []Room{{2, 10 * s}}},
+			{Held: []Span{{0, c.left}, {c.again, 999 * s}}, Room: []Room{{2, 10 * s}}},
+			{Held: []Span{{0, 5 * s}, {c.starts, 999 * s}}},
+		}
+		if got := stopsInVain(jobs); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // The mean includes every figure of Metrics.
 func TestFigureList(t *testing.T) {
 	var a, b Metrics
@@ -153,7 +179,7 @@ func TestFigureList(t *testing.T) {
 			t.Errorf("figure %d has the mean %v", i, *f)
 		}
 	}
-	if n := len(figures(&m)); n != 18 || m.Jobs != 15 {
+	if n := len(figures(&m)); n != 20 || m.Jobs != 15 {
 		t.Errorf("%d figures, %d jobs", n, m.Jobs)
 	}
 }

@@ -54,6 +54,7 @@ func Columns() []Column[Metrics] {
 		{"idle+queued %", figure("%.1f", func(m *Metrics) float64 { return 100 * m.IdleQueued })},
 		{"jain", figure("%.3f", func(m *Metrics) float64 { return m.Jain })},
 		{"preempted", figure("%.0f", func(m *Metrics) float64 { return m.Preemptions })},
+		{"in vain", figure("%.0f", func(m *Metrics) float64 { return m.InVain })},
 		{"lost GPU-h", hours(func(m *Metrics) float64 { return m.LostGPU })},
 		{"bound h", hours(func(m *Metrics) float64 { return m.CompletionBound })},
 	}

@@ -18,6 +18,7 @@ type Options struct {
 	GPUMemBytes int64
 	Policy      Policy
 	Predict     Prediction    // "" means Learned
+	Checkpoints *float64      // share of the jobs that write checkpoints; all others start over after a stop; nil: all do
 	SwitchCost  time.Duration // additional run time of a job that continues after it was stopped
 	Seed        uint64        // seed of random choices: preemptible jobs, predictions
 	Spread      bool          // jobs request the emptiest GPU
@@ -42,6 +43,7 @@ type engine struct {
 	uids    map[string]int
 	told    []time.Duration
 	stop    []bool // by index: the job is preemptible
+	saves   []bool // by index: the job writes checkpoints
 	shares  Shares
 	starts  startProbe
 }
@@ -78,6 +80,10 @@ func newEngine(t Trace, o Options) *engine {
 		told:   drawPredictions(o.Predict, t.Jobs, o.Seed),
 		shares: t.Shares,
 		stop:   choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
+	}
+	e.saves = choose(len(t.Jobs), 1, random(o.Seed, streamCheckpoints))
+	if o.Checkpoints != nil {
+		e.saves = choose(len(t.Jobs), *o.Checkpoints, random(o.Seed, streamCheckpoints))
 	}
 	if e.start.IsZero() {
 		e.start = time.Unix(0, 0).UTC()
@@ -343,16 +349,20 @@ func (e *engine) cost(r *run) time.Duration {
 	return 0
 }
 
-// takeOff takes a unit's command off the GPUs. The job keeps its progress. The extra time that a
-// start costs after a stop is not progress.
+// takeOff takes a unit's command off the GPUs. A job with checkpoints keeps its progress. The extra
+// time that a start costs after a stop is not progress.
 func (e *engine) takeOff(u *unit) {
 	at := int(u.Job) - 1
 	r := &e.runs[at]
 	elapsed, cost := e.now-u.started, e.cost(r)
-	r.left -= max(0, elapsed-cost)
+	lost, progress := min(elapsed, cost), max(0, elapsed-cost)
+	if progress < r.left && !e.saves[at] {
+		lost, progress = elapsed, 0
+	}
+	r.left -= progress
 	r.running, r.owes = false, r.left > 0
 	e.machine.exit(u)
-	e.ledger.recordLeave(at, u, min(elapsed, cost), r.owes, e.now)
+	e.ledger.recordLeave(at, u, lost, r.owes, e.now)
 }
 
 // stopUnit stops and collects a unit. If its command ends at the same instant, the command counts

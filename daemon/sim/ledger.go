@@ -25,6 +25,7 @@ type ledger struct {
 	ticks      int // number of ticks in a row without another event
 
 	used      int64 // milli-GPU microseconds in use on the machine
+	usedOpen  int64 // the part of used until the last submission
 	idle      int64 // milli-GPU microseconds unused while a job waited
 	entries   []entry
 	decisions hash.Hash
@@ -59,6 +60,9 @@ func (l *ledger) advance(t time.Duration, milli, arrived int) {
 	if from < t {
 		step := (t - from).Microseconds()
 		l.used += step * int64(milli)
+		if arrived < len(l.jobs) {
+			l.usedOpen = l.used
+		}
 		if waiting > 0 {
 			l.idle += step * int64(l.capacity-milli)
 		}

@@ -60,6 +60,47 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
+// A job without checkpoints starts over after a stop.
+func TestStartsOver(t *testing.T) {
+	o := options(t, "fair-preempt", 1)
+	o.Predict, o.Checkpoints = sim.Oracle, new(float64)
+	out, err := sim.Run(trace(t, "0 36000 1", "3600 600 1"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, again := out.Jobs[0], (10*time.Hour + o.SwitchCost)
+	if len(long.Held) != 2 || long.Held[1].To-long.Held[1].From != again {
+		t.Fatalf("it ran %v", long.Held)
+	}
+	if ran := long.Held[0].To - long.Held[0].From; out.Metrics.LostGPU != (ran + o.SwitchCost).Seconds() {
+		t.Errorf("it ran %s before it started over, and %v GPU-seconds are lost", ran, out.Metrics.LostGPU)
+	}
+}
+
+// Several jobs that ask for half of the GPUs arrive while narrow jobs have all GPUs. No job that is
+// stopped runs again before the job for which it was stopped.
+func TestVictimsWaitForTheirAsker(t *testing.T) {
+	var lines []string
+	for range 16 {
+		lines = append(lines, "0 72000 1")
+	}
+	lines = append(lines, "7200 3600 8", "7201 3600 8", "7202 3600 4", "9000 3600 8")
+	out, err := sim.Run(trace(t, lines...), options(t, "fair-preempt", 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range out.Jobs {
+		for k, r := range out.Jobs[i].Room {
+			if again, start := out.Jobs[i].Held[k+1].From, out.Jobs[r.For].Held[0].From; again < start {
+				t.Errorf("job %d is stopped for job %d, which starts at %s, and runs again at %s", i, r.For, start, again)
+			}
+		}
+	}
+	if m := out.Metrics; m.Preemptions < 16 || m.InVain > 0 {
+		t.Errorf("%v stops, %v of them in vain", m.Preemptions, m.InVain)
+	}
+}
+
 // Two jobs of 0.6 GPUs do not share a GPU. A small job fits on a GPU with either of them.
 func TestFractions(t *testing.T) {
 	out, err := sim.Run(trace(t, "0 100 0.6", "1 100 0.6", "2 10 0.4"), options(t, "fifo", 1))

@@ -98,7 +98,8 @@ func TestFigures(t *testing.T) {
 		"slowdown":         {m.Slowdown, (1 + 2.6 + 1) / 3},
 		"makespan":         {m.Makespan, 270},
 		"makespan bound":   {m.MakespanBound, 225},
-		"utilisation":      {m.Utilisation, 450 / 540.0},
+		"utilisation":      {m.Utilisation, 20 / 40.0},
+		"to the last end":  {m.MakespanUse, 450 / 540.0},
 		"idle while queue": {m.IdleQueued, (10 + 70) / 540.0},
 		"jain":             {m.Jain, 4.6 * 4.6 / (3 * (1 + 2.6*2.6 + 1))},
 	} {

@@ -32,6 +32,7 @@ const (
 	streamPods
 	streamGenerate
 	streamScenario
+	streamCheckpoints
 )
 
 func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }

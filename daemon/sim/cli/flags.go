@@ -103,6 +103,8 @@ func (o *options) schedulerFlags(f *flag.FlagSet) {
 		func(s string) (err error) { o.options.Predict, err = sim.ParsePrediction(s); return err })
 	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute,
 		"extra run time of a job that continues after it was stopped")
+	f.Func("checkpoints", "share of jobs that write checkpoints, `0 to 1`; the others start over after a stop (default 1)",
+		storeParsed(&o.options.Checkpoints, fraction))
 	f.DurationVar(&o.tuning.Slice, "slice", 0,
 		"minimum time that a preemptible job runs before it is stopped (default: the policy's)")
 	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "half-life of fair share (default: the policy's)")
@@ -226,6 +228,8 @@ func (o *options) checkTuning() error {
 		return fmt.Errorf("a duration must not be negative or more than %d days", maxDays)
 	case t.Preemptible != nil && !isBetween(*t.Preemptible, 1):
 		return errors.New("--preemptible must be 0 to 1")
+	case o.options.Checkpoints != nil && !isBetween(*o.options.Checkpoints, 1):
+		return errors.New("--checkpoints must be 0 to 1")
 	case t.Depth != nil && (*t.Depth < 0 || *t.Depth > maxDepth):
 		return fmt.Errorf("--depth must be 0 to %d", maxDepth)
 	case t.HalfLife > 0 && t.HalfLife < time.Minute:
