@@ -45,7 +45,8 @@
 // Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
 // and has run for at least a slice. It is of a lower class or number, or else its score is lower by
 // a margin that grows with its width (its number of GPUs). Once a preempted job runs again, jobs
-// that are no wider can't take its GPUs for four slices.
+// that are no wider can't take its GPUs for four slices. Jobs are stopped for one job of several GPUs
+// at a time: until it starts, none are stopped for jobs that rank lower.
 //
 // Forecast. A forecast simulates the coming passes by these rules on copies, as if no jobs were
 // added. It simulates 19 futures, with run times drawn from the jobs' estimates. The forecast of a
@@ -81,6 +82,8 @@
 //     backfill in the order of submission.
 //  14. A preemptible job that ran before preempts no job that is at least as wide. So no two jobs
 //     ever preempt each other in turn.
+//  15. If jobs are stopped for a job of several GPUs, none of them starts again before it, unless a
+//     job that ranks higher comes, or a limit or a GPU's state holds it back.
 //
 // TestGoals in daemon/sim checks invariants 12 and 13 on different workloads, with fixed seeds.
 package sched

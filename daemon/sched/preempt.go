@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
@@ -52,18 +53,22 @@ func (p *Planner) preempt() {
 	p.victims.openFreed()
 	p.backfill.save()
 	p.walkAgain()
-	for tries := 0; tries < maxPreemptors; {
+	for tries, served := 0, false; tries < maxPreemptors; {
 		c := p.firstLeft()
-		if c == nil {
+		if c == nil || served && c.milli > job.WholeGPU {
 			break
 		}
-		some := p.victims.anyYields(&c.rank)
+		some := p.victims.areLeavingFor(c) || p.victims.anyYields(&c.rank)
 		if some {
 			tries++
 		} else if !c.ranBefore {
 			break
 		}
-		p.walk.blocked.reinsert(some && p.victims.stopFor(c) && p.pass.next(c))
+		some = some && p.victims.stopFor(c)
+		if served = served || some; some && c.milli > job.WholeGPU {
+			break
+		}
+		p.walk.blocked.reinsert(some && p.pass.next(c))
 	}
 	p.backfill.restore()
 	p.out.Preempt = p.victims.stops
@@ -123,6 +128,7 @@ type victims struct {
 	stops    []Preemption
 	freed    capacity // what is free once all jobs that were told to stop have ended
 	soon     capacity // like the field freed, but without what late victims free
+	leaving  bool     // some jobs were told to stop, or some GPUs are being cleaned
 }
 
 // begin drops the stops that the previous pass decided on.
@@ -132,11 +138,13 @@ func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)
+	vs.leaving = false
 	for i := range vs.pass.s.Running {
 		r := &vs.pass.s.Running[i]
 		if !r.Stopping {
 			continue
 		}
+		vs.leaving = true
 		vs.freed.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now)
 		if !vs.pass.s.Policy.leavesLate(r) {
 			vs.soon.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now)
@@ -144,7 +152,7 @@ func (vs *victims) openFreed() {
 	}
 	for i := range vs.pass.s.GPUs {
 		if g := &vs.pass.s.GPUs[i]; g.State == Cleaning && g.ReadyAt > 0 {
-			vs.freed.gpus[i].ok, vs.soon.gpus[i].ok = true, true
+			vs.freed.gpus[i].ok, vs.soon.gpus[i].ok, vs.leaving = true, true, true
 		}
 	}
 }
@@ -239,12 +247,7 @@ func (vs *victims) victimOf(q Preemption) *victim {
 // victim that leaves late, other victims that leave sooner are chosen as well. So a long notice
 // does not protect its own job, and does not delay another job.
 func (vs *victims) stopFor(c *cursor) bool {
-	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayedMask(c), c: c}
-	for i := range vs.backfill.list {
-		if vs.backfill.list[i].preemptedFor { // the reserved job has its victims, and no longer needs the reservation
-			w.mask &^= 1 << i
-		}
-	}
+	w := vs.demandOf(c)
 	if !vs.pick(&w, &vs.freed) {
 		return false
 	}
@@ -261,6 +264,23 @@ type demand struct {
 	query
 	c    *cursor
 	mask uint32 // the reservations that the job must respect
+}
+
+func (vs *victims) demandOf(c *cursor) demand {
+	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayedMask(c), c: c}
+	for i := range vs.backfill.list {
+		if vs.backfill.list[i].preemptedFor { // the reserved job has its victims, and no longer needs the reservation
+			w.mask &^= 1 << i
+		}
+	}
+	return w
+}
+
+// areLeavingFor reports whether the job at the cursor needs no further victims: the jobs that were
+// told to stop free enough for it.
+func (vs *victims) areLeavingFor(c *cursor) bool {
+	w := vs.demandOf(c)
+	return vs.leaving && vs.enough(&w, &vs.freed)
 }
 
 // pick chooses victims in ascending order of their ranks, until they free enough of a capacity for

@@ -353,6 +353,39 @@ func TestStoppingCountsAsFree(t *testing.T) {
 	sc.expect("stop 102 for 1")
 }
 
+// In TestOneGangAtATime jobs of class high ask for GPUs that scavengers hold. Each row lists how many
+// GPUs they ask for, in order, and how many scavengers were told to stop already.
+func TestOneGangAtATime(t *testing.T) {
+	readPolicy(t).hasSentence("Jobs are stopped for one job of several GPUs at a time.")
+	for name, c := range map[string]struct {
+		asked    []int
+		stopping int
+		want     string
+	}{
+		"two of several GPUs":        {[]int{2, 2}, 0, "stop 106 for 1, stop 105 for 1"},
+		"the first has its victims":  {[]int{2, 2}, 2, "wait"},
+		"and needs one more":         {[]int{3, 2}, 2, "stop 106 for 1"},
+		"the first can have nothing": {[]int{7, 2}, 0, "stop 106 for 2, stop 105 for 2"},
+		"of one GPU each":            {[]int{1, 1, 1}, 0, "stop 106 for 1, stop 105 for 2, stop 104 for 3"},
+		"one has its victim":         {[]int{1, 1}, 1, "stop 106 for 2"},
+		"several behind one":         {[]int{1, 2, 1}, 0, "stop 106 for 1"},
+		"one behind several":         {[]int{2, 1}, 0, "stop 106 for 1, stop 105 for 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 6)
+			sc.s.Policy.ReservationDepth = 0
+			for i := range 6 {
+				sc.runPreemptible(job.ID(101+i), class(job.Scavenger), onGPUs(i)...)
+				sc.s.Running[i].Stopping = i < c.stopping
+			}
+			for i, n := range c.asked {
+				sc.queueJob(job.ID(1+i), n*job.WholeGPU, asks(func(r *job.Request) { r.Priority.Class = job.High }))
+			}
+			sc.expect(c.want)
+		})
+	}
+}
+
 // A plan may change though nothing happened: when a running job has run for a slice, each minute
 // after that, and when an advance reservation begins or ends.
 func TestWake(t *testing.T) {

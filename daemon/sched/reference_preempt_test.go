@@ -54,10 +54,12 @@ func (j refJob) runningStanding() refStanding {
 // preemptAll applies rule "Preemption" to the first jobs that do not fit, in order.
 func (r *reference) preemptAll() {
 	r.freed, r.soon = r.now.clone(), r.now.clone()
+	leaving := false
 	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {
 			r.freed.add(1, x.Grants, x.MemBytes, x.CPUs)
+			leaving = true
 		}
 		if x.Stopping && !r.stopsSlowly(&x) {
 			r.soon.add(1, x.Grants, x.MemBytes, x.CPUs)
@@ -65,14 +67,14 @@ func (r *reference) preemptAll() {
 	}
 	for i, g := range r.s.GPUs {
 		if g.State == Cleaning && g.ReadyAt > 0 {
-			r.freed.gpus[i].ok, r.soon.gpus[i].ok = true, true
+			r.freed.gpus[i].ok, r.soon.gpus[i].ok, leaving = true, true, true
 		}
 	}
 	list := r.listVictims()
 	if len(list) == 0 {
 		return
 	}
-	futile := map[refKind]bool{}
+	futile, served := map[refKind]bool{}, false
 	for tries := 0; tries < maxPreemptors; {
 		at := slices.IndexFunc(r.jobs, func(j refJob) bool {
 			return !futile[j.kind] && !r.looked[j.ID] && r.stillWaits(j) && r.everFits(j.Waiting) && !r.behindOwn(j)
@@ -81,16 +83,24 @@ func (r *reference) preemptAll() {
 			return
 		}
 		j := r.jobs[at]
+		if served && j.Request.GPUMilli > 1000 {
+			return
+		}
 		r.looked[j.ID] = true
+		enough := leaving && r.hasRoomFor(j.Waiting, r.reduce(r.freed, j, otherReservations(r.kept, j)), r.s.Now, whenFreed)
 		could := func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, j.standing(r.s)) }
-		if !slices.ContainsFunc(list, could) {
+		if !enough && !slices.ContainsFunc(list, could) {
 			if futile[j.kind] = true; j.standing(r.s).again {
 				continue
 			}
 			return
 		}
 		tries++
-		futile[j.kind] = !r.preemptFor(j, list)
+		done := r.preemptFor(j, list)
+		if done && j.Request.GPUMilli > 1000 {
+			return
+		}
+		futile[j.kind], served = !done, served || done
 	}
 }
 
