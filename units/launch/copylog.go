@@ -45,6 +45,7 @@ type logCopy struct {
 	hangs bool  // waiting for the writer has timed out
 	why   error // an error that has not been reported yet
 	told  bool
+	open  bool // the last line of the output is unfinished
 }
 
 // A piece is content for the log, with the number of bytes that were lost before it.
@@ -103,8 +104,8 @@ func (c *logCopy) run(in int) {
 		} else {
 			c.lost += int64(n)
 		}
-		if b[n-1] == '\n' {
-			c.reportFailure("")
+		if c.open = b[n-1] != '\n'; !c.open {
+			c.reportFailure()
 		}
 	}
 	c.finish()
@@ -149,7 +150,7 @@ func (c *logCopy) finish() {
 	if !c.awaitWriter() {
 		c.why = unanswered{}
 	}
-	c.reportFailure("\n")
+	c.reportFailure()
 }
 
 // awaitWriter waits until the writer ends, or makes no more progress, and reports whether it has
@@ -172,9 +173,9 @@ func (c *logCopy) awaitWriter() bool {
 	}
 }
 
-// reportFailure reports the failure of the log, once, between lines of the job's output. It prints
-// the prefix first, which ends an unfinished line.
-func (c *logCopy) reportFailure(prefix string) {
+// reportFailure reports the failure of the log, once. It ends an unfinished line of the job's
+// output.
+func (c *logCopy) reportFailure() {
 	select {
 	case c.why = <-c.trouble:
 	default:
@@ -183,6 +184,10 @@ func (c *logCopy) reportFailure(prefix string) {
 		return
 	}
 	c.told = true
+	prefix := ""
+	if c.open {
+		prefix = "\n"
+	}
 	_, _ = writeAll(c.out, []byte(prefix+"gpusched: the log can't be written to: "+c.why.Error()+
 		"; the job continues, and the journal has all of its output\n"))
 }

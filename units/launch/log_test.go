@@ -39,7 +39,7 @@ func content(t *testing.T, path string) string {
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	l := runWithLog(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,
-		`printf '10%%\r'; echo err >&2; (sleep 0.2; printf 'child \0\377') & trap 'echo told; exit 7' TERM; echo $$; kill -TERM $$`)
+		`printf '10%%\r'; echo err >&2; (while kill -0 $$; do sleep 0.01; done 2>/dev/null; printf 'child \0\377') & trap 'echo told; exit 7' TERM; echo $$; kill -TERM $$`)
 	path := filepath.Join(dir, "new/logs/42.txt")
 	got := content(t, path)
 	if got != l.stdout || l.status != 7 || !strings.HasPrefix(got, "10%\rerr\n") || !strings.HasSuffix(got, "told\nchild \x00\xff") {
