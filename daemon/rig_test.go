@@ -148,7 +148,7 @@ func (r *rig) wait(id job.ID) job.JobView {
 // waitUntil waits until other goroutines have made a condition true.
 func (r *rig) waitUntil(what string, ok func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if ok() {
 			return
 		}

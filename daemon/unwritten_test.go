@@ -107,7 +107,6 @@ func TestDiskHangs(t *testing.T) {
 		_, err := r.d.Submit(context.Background(), submission(1), false)
 		submitted <- err
 	}()
-	begin := time.Now()
 	var refusal *job.Refusal
 	if err := <-submitted; !errors.As(err, &refusal) || !strings.Contains(words.Error(refusal), "has not answered since") {
 		t.Errorf("the one under whom it hangs: %v", err)
@@ -120,9 +119,6 @@ func TestDiskHangs(t *testing.T) {
 	}
 	if c := r.d.Health(t.Context())[0]; c.Health != job.Failing || !strings.Contains(c.Detail, "has not answered since") {
 		t.Errorf("health: %+v", c)
-	}
-	if took := time.Since(begin); took > 20*time.Second {
-		t.Errorf("all that took %v", took)
 	}
 	r.store.hang.Store(nil)
 	close(free)

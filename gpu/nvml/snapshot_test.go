@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,11 +161,10 @@ func TestARefusingGPUAffectsOnlyItself(t *testing.T) {
 // A GPU that hangs does not affect the others (invariant 2).
 func TestAHangingGPUAffectsOnlyItself(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
-	wellDevices(t, r.sample(), 2)
+	settled(r, gpu.HealthOK, gpu.HealthOK)
 	r.gpus("", "hang=1")
 	for range 3 { // only the first Snapshot waits for the timeout
-		devices := wellDevices(t, r.sample(), 2)
-		wantHealth(t, devices[0], gpu.HealthOK, "")
+		devices := settled(r, gpu.HealthOK, gpu.HealthError).Devices
 		wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
 		if devices[1].Minor != 1 {
 			t.Errorf("the hanging GPU is %+v", devices[1])
@@ -174,12 +174,24 @@ func TestAHangingGPUAffectsOnlyItself(t *testing.T) {
 
 func TestAHangThatEndsIsForgotten(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=150ms")
-	wellDevices(t, r.sample(), 2)
-	devices := wellDevices(t, r.gpus("", "slow_ms=400").sample(), 2)
+	settled(r, gpu.HealthOK, gpu.HealthOK)
+	devices := settled(r.gpus("", "slow_ms=400"), gpu.HealthOK, gpu.HealthError).Devices
 	wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
-	r.gpus("", "")
-	for devices[1].Health != gpu.HealthOK { // until the test times out
-		devices = wellDevices(t, r.sample(), 2)
+	settled(r.gpus("", ""), gpu.HealthOK, gpu.HealthOK)
+}
+
+// settled samples until the GPUs are as wanted, or the test times out. While a machine stands
+// still, each of its GPUs hangs.
+func settled(r *rig, want ...gpu.Health) gpu.Snapshot {
+	for {
+		var got []gpu.Health
+		s := r.sample()
+		for _, d := range wellDevices(r.t, s, len(want)) {
+			got = append(got, d.Health)
+		}
+		if slices.Equal(got, want) {
+			return s
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ func TestBadChildren(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
 			s := open(t, options(t, tt.mode))
+			s.now = func() time.Time { return time.Unix(0, 0) }
 			mustFail(t, s, append(tt.words, "sampling the GPUs: child ")...)
 			mustFail(t, s, tt.words...) // the second start is not delayed
 			var waiting *BackoffError

@@ -202,7 +202,7 @@ func (f slurmDir) stopAll() error {
 	for _, id := range f.ids() {
 		f.end(id)
 	}
-	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		file, err := f.lockRunning(syscall.LOCK_EX | syscall.LOCK_NB)
 		switch {
 		case err == nil:

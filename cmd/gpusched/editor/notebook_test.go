@@ -45,8 +45,14 @@ func serveAsJupyter(mode string) error {
 	}))
 }
 
+// noGPUs is a scheduler that knows no GPUs of a job.
+type noGPUs struct{ api.Engine }
+
+func (noGPUs) Get(context.Context, *api.Route, string, any, any) error { return nil }
+
 // startNotebook runs a notebook whose server has the given mode. The notebook ends after a second
-// without use. The returned channel gets the result of run.
+// without use, but not before its control group has a list of processes. The returned channel gets
+// the result of run.
 func startNotebook(t *testing.T, mode string) (n *notebook, out *bytes.Buffer, end <-chan error) {
 	t.Helper()
 	held, port, err := holdPort(0)
@@ -55,13 +61,10 @@ func startNotebook(t *testing.T, mode string) (n *notebook, out *bytes.Buffer, e
 	}
 	out = new(bytes.Buffer)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	a := &cli.App{Env: cli.Env{UID: os.Getuid(), Environ: append(os.Environ(), "TEST_JUPYTER="+mode), Getenv: os.Getenv}}
 	a.Out = term.New(os.Stdout, os.Getenv, time.Now())
 	a.Out.W.Reset(out)
-	a.Client = &api.Client{Socket: filepath.Join(dir, "none")}
+	a.Client = noGPUs{}
 	n = &notebook{a: a, at: address{Port: port, Token: "secret" + mode}, file: filepath.Join(dir, "jupyter", "m-1"), held: held, group: dir}
 	ctx, stop := context.WithCancel(context.Background())
 	over, done := make(chan error, 1), make(chan struct{})
@@ -113,6 +116,9 @@ func TestNotebook(t *testing.T) {
 		t.Error("a connection does not count")
 	}
 	open.Close()
+	if err := os.WriteFile(filepath.Join(n.group, "cgroup.procs"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := <-end; err != nil || !strings.Contains(out.String(), "so the job ends") {
 		t.Errorf("%v, %s", err, out)
 	}

@@ -73,7 +73,7 @@ func TestOutput(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	_, err = Output(t.Context(), 50*time.Millisecond, []string{"sh", "-c", "echo began; exec sleep 1000"})
-	if err == nil || !strings.HasPrefix(err.Error(), "waiting for sh -c echo began; exec sleep 1000: not within 50ms: ") || !errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || !strings.HasPrefix(err.Error(), "waiting for sh -c echo began; exec sleep 1000: not within 50ms") || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Output(t.Context(), time.Minute, []string{"/no/such"}); err == nil || !strings.HasPrefix(err.Error(), "/no/such: ") {

@@ -14,6 +14,7 @@ import (
 // A command has a terminal of its client's size, and reads what is typed. When the command ends,
 // the job ends, and all clients learn how (invariant 5). The journal has the command's output.
 func TestSession(t *testing.T) {
+	t.Setenv(patientEnv, "1")
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
 	readUntil(t, a, "33 99")

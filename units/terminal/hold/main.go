@@ -18,10 +18,11 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
+// firstClient is the time for which the command waits for its first client. With a client, the
+// command begins in a terminal of the right size. Tests change it.
+var firstClient = time.Second
+
 const (
-	// firstClient is the time for which the command waits for its first client. With a client, the
-	// command begins in a terminal of the right size.
-	firstClient = time.Second
 	// lastWords limits the time for which the holder waits until clients have read the last output.
 	lastWords = 2 * time.Second
 	// leftOpen is the time to wait for output after the end of the command, if another process

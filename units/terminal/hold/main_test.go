@@ -21,6 +21,9 @@ const roleEnv = "GPUSCHED_HOLD_ROLE"
 // sessionEnv names the holder's GNU screen session.
 const sessionEnv = "GPUSCHED_HOLD_SESSION"
 
+// patientEnv makes the holder wait long for its first client.
+const patientEnv = "GPUSCHED_HOLD_PATIENT"
+
 // aimedEnv lists the signals that the holder passes on.
 const aimedEnv = "GPUSCHED_HOLD_AIMED"
 
@@ -45,6 +48,9 @@ func TestMain(m *testing.M) {
 		os.Exit(OpenDoor(os.Args[0], job, "", append(os.Environ(), contract.SandboxVariable+"="+os.Getenv(openToEnv))))
 	}
 	if job := os.Getenv(roleEnv); job != "" {
+		if os.Getenv(patientEnv) != "" {
+			firstClient = time.Minute
+		}
 		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
 			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
 		}
