@@ -74,15 +74,17 @@ func TestLogOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	out := create(t, "out")
-	c := startLogCopy(t, out, full, time.Hour)
-	c.prints(t, "lost\n")
-	c.prints(t, strings.Repeat("lost\n", 1<<18))
-	c.ends()
-	got := content(t, out.Name())
-	said := "gpusched: the log can't be written to: no space left on device; the job continues, and the journal has all of its output\n"
-	if strings.Count(got, said) != 1 || strings.Count(got, "lost\n") != 1<<18+1 {
-		t.Errorf("%d bytes, it was said %d times", len(got), strings.Count(got, said))
+	const said = "gpusched: the log can't be written to: no space left on device; the job continues, and the journal has all of its output\n"
+	for _, more := range []int{0, 1 << 18} {
+		out := create(t, "out")
+		c := startLogCopy(t, out, full, time.Hour)
+		c.prints(t, "lost\n")
+		c.prints(t, strings.Repeat("lost\n", more))
+		c.ends()
+		got := content(t, out.Name())
+		if strings.Count(got, said) != 1 || strings.Count(got, "lost\n") != more+1 || strings.Contains(got, "\n\n") {
+			t.Errorf("%d bytes, it was said %d times", len(got), strings.Count(got, said))
+		}
 	}
 }
 
