@@ -61,6 +61,24 @@ func Read(root, group string) (Stats, error) {
 	return s, nil
 }
 
+// Unreclaimable returns the memory that the processes of a control group use, without the pages of
+// files, which the kernel drops when the group needs the memory. It returns 0 if that is unknown.
+func Unreclaimable(root, group string) int64 {
+	dir := filepath.Join(root, group)
+	used := readNumber(dir, "memory.current")
+	stat, err := os.ReadFile(filepath.Join(dir, "memory.stat"))
+	if used == Unknown || err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(stat)) {
+		if f := strings.Fields(line); len(f) == 2 && (f[0] == "active_file" || f[0] == "inactive_file") {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			used -= n
+		}
+	}
+	return max(used, 1)
+}
+
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrGone

@@ -265,6 +265,22 @@ func limitProperties(s Spec) []Property {
 	return p
 }
 
+// MemoryProperties returns the properties that change the memory limit of a running unit. Above the
+// amount high, the kernel slows the unit down. 0 means that there is no such limit.
+func MemoryProperties(limit, high int64) []Property {
+	amount := func(n int64) uint64 {
+		if n == 0 {
+			return Infinity
+		}
+		return uint64(n)
+	}
+	swap := uint64(0)
+	if limit == 0 {
+		swap = Infinity
+	}
+	return []Property{{"MemoryMax", amount(limit)}, {"MemoryHigh", amount(high)}, {"MemorySwapMax", swap}}
+}
+
 // The CPU weights of a job on one CPU, or without a number of CPUs, and of a job on a thousand
 // CPUs. The latter is the kernel's maximum.
 const (

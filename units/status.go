@@ -28,6 +28,10 @@ type Status struct {
 	EngineEnded bool   // the main process failed after Docker, which ran its container, was stopped or restarted
 	Spent       bool   // the unit ended, has no processes, and a stop would run no command: only its result remains
 
+	// MemoryMax is the limit of a running unit in bytes. Above MemoryHigh, the kernel slows the unit
+	// down. Infinity: there is no such limit; 0: unknown, or the unit does not run.
+	MemoryMax, MemoryHigh uint64
+
 	CPUNSec    uint64 // CPU time in nanoseconds; Infinity: unknown
 	MemoryPeak uint64 // bytes; Infinity: unknown, as on systemd before 255
 	Started    uint64 // start of the main process in microseconds of real time; 0: unknown

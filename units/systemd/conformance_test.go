@@ -18,6 +18,7 @@ type testedManager interface {
 	Stop(ctx context.Context, name string) error
 	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
 	Freeze(ctx context.Context, name string, on bool) error
+	SetMemory(ctx context.Context, name string, limit, high int64) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)
 	Changes() <-chan units.Change
@@ -74,6 +75,7 @@ func conformance(t *testing.T, b bench) {
 		{"kill", testKill},
 		{"kill nothing", testKillNothing},
 		{"freeze", testFreeze},
+		{"memory", testMemory},
 		{"exists", testExists},
 		{"one of many starts", testManyStarts},
 		{"again", testAgain},

@@ -122,6 +122,24 @@ func testFreeze(t *testing.T, s *stage) {
 	s.stop(9)
 }
 
+// testMemory: the memory limit of a running unit changes, and can be removed.
+func testMemory(t *testing.T, s *stage) {
+	s.wantErr(s.m.SetMemory(s.ctx, units.Name(9), 1<<30, 0), units.ErrAbsent)
+	s.start(9, unittest.Behaviour{})
+	for _, c := range []struct {
+		limit, high   int64
+		most, slowing uint64
+	}{{1 << 30, 0, 1 << 30, units.Infinity}, {2 << 30, 1 << 29, 2 << 30, 1 << 29}, {0, 0, units.Infinity, units.Infinity}} {
+		if err := s.m.SetMemory(s.ctx, units.Name(9), c.limit, c.high); err != nil {
+			t.Fatalf("SetMemory(%d, %d): %v", c.limit, c.high, err)
+		}
+		if st, err := s.m.Status(s.ctx, units.Name(9)); err != nil || st.MemoryMax != c.most || st.MemoryHigh != c.slowing {
+			t.Errorf("after SetMemory(%d, %d): %+v, %v", c.limit, c.high, st, err)
+		}
+	}
+	s.stop(9)
+}
+
 func testKillNothing(_ *testing.T, s *stage) {
 	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM), units.All), units.ErrAbsent)
 	s.start(6, unittest.Behaviour{Ends: true})

@@ -133,6 +133,9 @@ func (p properties) status(name string) units.Status {
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
+	if s.Sub == units.SubRunning {
+		s.MemoryMax, s.MemoryHigh = get[uint64](p, "MemoryMax"), get[uint64](p, "MemoryHigh")
+	}
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
 	// Without a stop, a unit leaves the state active only after its main process has ended. A stop
 	// makes the unit leave that state earlier.

@@ -11,6 +11,7 @@ const (
 	OpStop   Op = "stop"
 	OpKill   Op = "kill"
 	OpFreeze Op = "freeze"
+	OpMemory Op = "set memory of"
 	OpStatus Op = "status of"
 	OpList   Op = "list"
 )

@@ -150,6 +150,19 @@ func (s *Systemd) Freeze(ctx context.Context, name string, on bool) error {
 	return err
 }
 
+// SetMemory does what systemd.Manager.SetMemory does.
+func (s *Systemd) SetMemory(ctx context.Context, name string, limit, high int64) error {
+	_, err := call(s, ctx, OpMemory, name, nil, func() (*unit, error) {
+		u := s.units[name]
+		if u == nil {
+			return nil, fmt.Errorf("set memory of unit %q: %w", name, units.ErrAbsent)
+		}
+		u.props = append(slices.Clone(u.props), units.MemoryProperties(limit, high)...) // the last value counts
+		return u, nil
+	})
+	return err
+}
+
 // Status does what systemd.Manager.Status does.
 func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error) {
 	none := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}

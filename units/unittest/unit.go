@@ -63,6 +63,15 @@ func (s *Systemd) create(name string, props []units.Property) *unit {
 // currentStatus returns the unit's present status.
 func (u *unit) currentStatus() units.Status {
 	s := u.status
+	s.MemoryMax, s.MemoryHigh = units.Infinity, units.Infinity
+	for _, p := range u.props {
+		switch n, _ := p.Value.(uint64); p.Name {
+		case "MemoryMax":
+			s.MemoryMax = n
+		case "MemoryHigh":
+			s.MemoryHigh = n
+		}
+	}
 	ended := s.Active == units.ActiveFailed || s.Active == units.ActiveActive && s.Sub == units.SubExited
 	slice, _, _ := units.Split(u.props)
 	ended = ended && slice == ""
