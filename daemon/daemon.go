@@ -48,6 +48,7 @@ type Options struct {
 	Barred     func(uid int) string      // why a user may not run anything today, "" if they may; nil: everybody may
 	Specs      Specs
 	Meter      Meter
+	MemUsed    MemUsed // nil: never known
 	Inside     Inside
 	EndProcess EndProcess
 	Origin     Origin

@@ -68,6 +68,8 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 		x.workers.Go(func() { x.inbox.post(x.warn(ctx, a)) })
 	case core.Freeze:
 		x.workers.Go(func() { x.freeze(ctx, a) })
+	case core.SetMemory:
+		x.workers.Go(func() { x.inbox.post(x.setMemory(ctx, a)) })
 	case core.Keep:
 		x.keep(a)
 	case core.Forget:
@@ -147,4 +149,15 @@ func (x *executor) freeze(ctx context.Context, a core.Freeze) {
 		return
 	}
 	x.inbox.post(core.Changed{Job: a.Job})
+}
+
+// setMemory changes the memory limit of a running job's unit.
+func (x *executor) setMemory(ctx context.Context, a core.SetMemory) core.MemorySet {
+	ctx, cancel := x.host.Timeout(ctx, statusTime)
+	defer cancel()
+	err := x.opt.Units.SetMemory(ctx, units.Name(int64(a.Job)), a.Limit, a.High)
+	if err != nil {
+		x.log.Warn("changing a job's memory limit, will try again", "job", a.Job, "err", err)
+	}
+	return core.MemorySet{SetMemory: a, OK: err == nil}
 }

@@ -59,8 +59,8 @@ func (d *Daemon) DoMany(
 }
 
 // lookUp adds to commands what the core can't know: the results of ended jobs, if a command makes a
-// job depend on them. Before a release it also checks the accounts of the jobs. All commands are of
-// one kind.
+// job depend on them, and the memory that a job uses, if a command changes its limit. Before a
+// release it also checks the accounts of the jobs. All commands are of one kind.
 func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) error {
 	if len(list) == 0 {
 		return nil
@@ -74,6 +74,11 @@ func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) 
 			list[i].Ended = ended
 		}
 	}
+	if c := list[0].Change; c != nil && c.MemBytes != nil {
+		if err := d.readMemUsed(ctx, list); err != nil {
+			return err
+		}
+	}
 	if !who.Admin || list[0].Kind != job.CommandRelease {
 		return nil
 	}
@@ -82,6 +87,22 @@ func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) 
 		ids[i] = list[i].Job
 	}
 	return d.FindRenamed(ctx, job.Query{IDs: ids})
+}
+
+// readMemUsed adds to commands the host memory that the running jobs use.
+func (d *Daemon) readMemUsed(ctx context.Context, list []job.Command) error {
+	groups := map[job.ID]string{}
+	err := d.inbox.ask(ctx, func(c *core.Core, _ time.Time) {
+		for _, j := range c.Active() {
+			groups[j.ID] = controlGroup(d.opt.Scope, &j)
+		}
+	})
+	for i := range list {
+		if group := groups[list[i].Job]; group != "" && d.opt.MemUsed != nil {
+			list[i].MemUsed = d.opt.MemUsed(group)
+		}
+	}
+	return err
 }
 
 // doOne carries out one command with DoMany.

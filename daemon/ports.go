@@ -53,6 +53,7 @@ type Units interface {
 	Stop(ctx context.Context, name string) error
 	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
 	Freeze(ctx context.Context, name string, on bool) error
+	SetMemory(ctx context.Context, name string, limit, high int64) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)
 }
@@ -126,6 +127,10 @@ type NameToday func(uid int, was string, wait time.Duration) (string, error)
 // be looked up, the groups of the account's last job count. If the argument wait is false,
 // QuotaGroups uses only answers that are already known.
 type QuotaGroups func(uid int, had job.GIDs, wait bool) []string
+
+// MemUsed reads the host memory, in bytes, that the processes in a control group use and can't give
+// back. It returns 0 if that is unknown.
+type MemUsed func(controlGroup string) int64
 
 // Inside lists the processes in a control group, or returns nil if they are unknown.
 type Inside func(controlGroup string) []cgroup.Process

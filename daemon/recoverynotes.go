@@ -34,7 +34,7 @@ func (x *executor) applyKept(j *job.Job) {
 		x.log.Warn("reading the decisions about a job: its original time limit applies again", "job", j.ID, "err", err)
 		return
 	}
-	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension
+	j.Request.TimeLimit, j.Suspension, j.MovedMemory = k.TimeLimit, k.Suspension, k.MovedMemory
 }
 
 // sweepKept removes the stored decisions about jobs that have no unit any more. It does this once.

@@ -111,10 +111,11 @@ func (s *sampler) driver(reported string) (v gpu.DriverVersions) {
 
 // measure reads what the running jobs have used so far.
 func (s *sampler) measure(ctx context.Context) {
-	groups := map[job.ID]string{}
+	groups, lenders := map[job.ID]string{}, map[job.ID]bool{}
+	lend := s.d.opt.MemUsed != nil && s.d.settings.Load().Policy.MemReturn.Percent > 0
 	err := s.d.inbox.ask(ctx, func(c *core.Core, now time.Time) {
 		for _, j := range c.Active() {
-			groups[j.ID] = controlGroup(s.d.opt.Scope, &j)
+			groups[j.ID], lenders[j.ID] = controlGroup(s.d.opt.Scope, &j), lend && j.Request.DefaultedMem
 		}
 	})
 	if err != nil || len(groups) == 0 || s.d.opt.Meter == nil {
@@ -123,7 +124,11 @@ func (s *sampler) measure(ctx context.Context) {
 	var m core.Measured
 	for id, group := range groups {
 		if used, ok := s.d.opt.Meter(group); ok {
-			m.Usage = append(m.Usage, core.Usage{Job: id, HostUse: used})
+			u := core.Usage{Job: id, HostUse: used}
+			if lenders[id] {
+				u.MemUsed = s.d.opt.MemUsed(group)
+			}
+			m.Usage = append(m.Usage, u)
 		}
 	}
 	s.d.inbox.post(m)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"math"
 	"syscall"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -152,7 +153,7 @@ func unitOf(st units.Status) core.Unit {
 		u.Phase = core.Activating
 		return u
 	case units.PhaseRunning:
-		u.Phase = core.Active
+		u.Phase, u.MemMax, u.MemHigh = core.Active, knownLimit(st.MemoryMax), knownLimit(st.MemoryHigh)
 		return u
 	}
 	u.Phase, u.Exit, u.Spent = core.Exited, e, st.Spent
@@ -163,6 +164,14 @@ func unitOf(st units.Status) core.Unit {
 		u.Used.PeakMemBytes = int64(st.MemoryPeak)
 	}
 	return u
+}
+
+// knownLimit returns a limit of a unit, or 0 if there is none.
+func knownLimit(n uint64) int64 {
+	if n > math.MaxInt64 {
+		return 0
+	}
+	return int64(n)
 }
 
 // controlGroup returns the control group with all processes of a job.

@@ -109,6 +109,7 @@ type Job struct {
 
 	PromisedCPUs int           `json:"promised_cpus,omitempty"` // CPUs that count as taken while the job has an allocation
 	PeakMemBytes int64         `json:"peak_mem_bytes,omitempty"`
+	MemLentBytes int64         `json:"mem_lent_bytes,omitempty"` // the part of mem_bytes that is lent to other jobs
 	CPUSeconds   float64       `json:"cpu_seconds,omitempty"`
 	Result       *Result       `json:"result,omitempty"`
 	Warnings     []job.Warning `json:"warnings,omitempty"`

@@ -40,6 +40,7 @@ type Jobs struct {
 	DefaultGrace        time.Duration // time from SIGTERM to SIGKILL for a job that requests no grace
 	MaxGrace            time.Duration // the longest grace that a job may request
 	MaxMem              int64         // the most host memory of a job; 0: no maximum
+	MemReturn           MemReturn     // what a job that requests no host memory lends to others
 	AllowedPaths        []string      // places, with patterns, of the programs that jobs may run; empty: everywhere
 	CPUs                job.Part      // part of the machine's CPUs that jobs together may request; zero: not counted
 	DefaultCPUs         job.Part      // part of the CPUs that counts as taken by a job with all GPUs and without --cpus
@@ -57,6 +58,13 @@ type Jobs struct {
 	AllowRaisedPriority bool   // whether users may request more than priority normal
 	AllowSandboxed      bool   // whether processes in a sandbox may submit
 	FrameworkHints      bool   // whether frameworks are told their job's part of a GPU's memory
+}
+
+// MemReturn says that jobs lend host memory after some time. They keep their peak use and Percent of
+// it. 0: they lend none.
+type MemReturn struct {
+	Percent int
+	After   time.Duration
 }
 
 // Class has the limits of the jobs of one class.

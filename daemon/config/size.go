@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -65,6 +66,39 @@ func defaultMem(to *DefaultMem) value {
 	}
 	form := shape{Type: "string", Form: "auto, none or a size", Pattern: `^(auto|none|[0-9.]+ ?[A-Za-z]+)$`}
 	return setting[DefaultMem]{to, fromText(`"16G"`, parseDefaultMem), wrong, quotingWriter(DefaultMem.String), form}
+}
+
+// memReturn returns a setting that is a margin and a time, such as 20%@10m. In a file, zero is the
+// empty text.
+func memReturn(to *MemReturn) value {
+	wrong := func(m MemReturn) error {
+		if m != (MemReturn{}) && (m.Percent < 5 || m.Percent > 100 || m.After < minute || m.After > longest) {
+			return fmt.Errorf("%d%%@%s is out of range: use 5%% to 100%%, after %s to %s", m.Percent, spellDuration(m.After), spellDuration(minute), spellDuration(longest))
+		}
+		return nil
+	}
+	read := func(s string) (m MemReturn, err error) {
+		if s == "" {
+			return m, nil
+		}
+		margin, after, cut := strings.Cut(s, "@")
+		p, err := parsePercent(margin)
+		if err == nil && cut {
+			m.After, err = job.ParseDuration(after)
+		}
+		if m.Percent = p.Percent; err != nil || !cut {
+			err = fmt.Errorf("%q is not a margin and a time, such as 20%%@10m", s)
+		}
+		return m, err
+	}
+	write := func(m MemReturn) string {
+		if m == (MemReturn{}) {
+			return ""
+		}
+		return fmt.Sprintf("%d%%@%s", m.Percent, spellDuration(m.After))
+	}
+	form := shape{Type: "string", Form: "a margin and a time, or empty", Pattern: `^([0-9]+%@.+)?$`}
+	return setting[MemReturn]{to, fromText(`"20%@10m"`, read), wrong, quotingWriter(write), form}
 }
 
 // share returns a setting that is a percentage or a size.

@@ -90,7 +90,7 @@ func TestMeasuredPeaks(t *testing.T) {
 	j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot1", InvocationID: "a"}}
 	c := New(site.Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 	for _, peak := range []int64{5, 9, 7} {
-		c.keepPeaks(Measured{Usage: []Usage{{Job: 8, HostUse: job.HostUse{PeakMemBytes: 99}}, {Job: 1, HostUse: job.HostUse{PeakMemBytes: peak, CPUTime: job.Span(peak)}}}})
+		c.keepPeaks(Measured{Usage: []Usage{{Job: 8, HostUse: job.HostUse{PeakMemBytes: 99}}, {Job: 1, HostUse: job.HostUse{PeakMemBytes: peak, CPUTime: job.Span(peak)}}}}, time.Time{})
 	}
 	if a := c.jobs.Get(1).Attempt; a.PeakMemBytes != 9 || a.CPUTime != 9 {
 		t.Errorf("%d bytes, %s", a.PeakMemBytes, a.CPUTime)

@@ -71,7 +71,7 @@ func (c *Core) oneCommand(l *tracked.Job, e Command, now time.Time) *job.Refusal
 	case e.What.Kind == job.CommandRequeue:
 		return c.requeue(l, e.Who.User, now)
 	case e.What.Kind == job.CommandUpdate && state.Live():
-		return c.changeLimit(l, e, now)
+		return c.changeRunning(l, e, now)
 	case state != job.Queued && !canHold(l, &e):
 		return job.Refuse("conflict/not-waiting", l.Called(), state)
 	case e.What.Kind == job.CommandUpdate:

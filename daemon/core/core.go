@@ -148,6 +148,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.prove(now)
 	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend, and thus make another pass necessary
 		c.queue.noteChange()
+		returnMemory(&c.lifecycle, now)
 		c.schedule(now)
 		c.accounts.CountCapped(c.queue.Accounts(), now)
 		c.accounts.ChargeMachine(now)
@@ -192,6 +193,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.unitChanged(e, now)
 	case Signalled:
 		c.warningSent(e, now)
+	case MemorySet:
+		memorySet(&c.lifecycle, e, now)
 	case Listed:
 		c.reconcile(e, now)
 	case Leaving:
@@ -205,7 +208,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.systemd.setEnd(&e.End)
 		c.step.replan()
 	case Measured:
-		c.keepPeaks(e)
+		c.keepPeaks(e, now)
 	case Faulted:
 		c.gpus.Faulted(gpus.ErrorReport(e))
 		c.applyFindings(now)

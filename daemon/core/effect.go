@@ -87,6 +87,14 @@ type Freeze struct {
 	Thaw    bool
 }
 
+// SetMemory changes the memory limit of a job's unit. Above the amount High, the kernel slows the
+// job down. 0 means that there is no such limit. It is answered by MemorySet.
+type SetMemory struct {
+	Job         job.ID
+	Attempt     int
+	Limit, High int64
+}
+
 // Keep stores decisions about a running job outside the state file. It is not answered.
 type Keep struct {
 	Job     job.ID
@@ -146,6 +154,7 @@ func (Stop) action()        {}
 func (Inspect) action()     {}
 func (Signal) action()      {}
 func (Freeze) action()      {}
+func (SetMemory) action()   {}
 func (Keep) action()        {}
 func (NotifyOwner) action() {}
 func (Deliver) action()     {}

@@ -61,6 +61,8 @@ type Unit struct {
 	Invocation string
 	Frozen     bool          // all processes of the unit are frozen
 	Spent      bool          // in phase Exited: the unit has no processes left, and stopping it would run no command
+	MemMax     int64         // in phase Active: the unit's memory limit; 0: none
+	MemHigh    int64         // likewise: above this amount, the kernel slows the unit down
 	Unfiltered bool          // the launcher reported that the device filter is not active
 	Age        time.Duration // the time since the unit became active, by a clock that can't be set; 0: unknown
 	EndAge     time.Duration // the time since the unit's main process ended, by the same clock; 0: unknown
@@ -156,6 +158,12 @@ type Signalled struct {
 	Unsent  bool
 }
 
+// MemorySet answers a SetMemory action. OK means that the unit has got that limit.
+type MemorySet struct {
+	SetMemory
+	OK bool
+}
+
 // Listed is the list of all job units. It arrives at the daemon's start and from time to time.
 // Recovered lists jobs that are known only from their units: they were never recorded, or the
 // record is lost.
@@ -202,6 +210,7 @@ type Measured struct {
 type Usage struct {
 	Job job.ID
 	job.HostUse
+	MemUsed int64 // the host memory that the job can't give back; 0: unknown, or not asked for
 }
 
 // Faulted is an error report of the driver.
@@ -237,6 +246,7 @@ func (Stopped) event()       {}
 func (Inspected) event()     {}
 func (Changed) event()       {}
 func (Signalled) event()     {}
+func (MemorySet) event()     {}
 func (Listed) event()        {}
 func (Leaving) event()       {}
 func (Closing) event()       {}

@@ -24,15 +24,15 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 }
 
 // delaysOthers returns a waiting job of another user whose planned start becomes later if the
-// running job l ends at newEnd instead of oldEnd.
+// running job l ends at newEnd instead of oldEnd, or has that much more host memory.
 func (q *queue) delaysOthers(
-	l *tracked.Job, oldEnd, newEnd sched.Instant, now time.Time,
+	l *tracked.Job, oldEnd, newEnd sched.Instant, moreMem int64, now time.Time,
 ) (sched.BackfillReservation, bool) {
-	if newEnd <= oldEnd || q.Len() == 0 {
+	if newEnd <= oldEnd && moreMem <= 0 || q.Len() == 0 {
 		return sched.BackfillReservation{}, false
 	}
-	before := slices.Clone(q.plannedStarts(l, oldEnd, now))
-	after := q.plannedStarts(l, newEnd, now)
+	before := slices.Clone(q.plannedStarts(l, oldEnd, 0, now))
+	after := q.plannedStarts(l, newEnd, moreMem, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)
 		if q.jobs.Get(w.Job).Account != l.Account && was != sched.Never && lastOf(after, w.Job) > was {
@@ -46,16 +46,19 @@ func (q *queue) delaysOthers(
 // be searched in the same time.
 const planWork = 5000
 
-// plannedStarts returns the planned starts if l ends at the given time and all other jobs end as
-// expected. It assumes that suspended jobs resume first. The list is valid until the planner's next
-// pass.
-func (q *queue) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
+// plannedStarts returns the planned starts if l ends at the given time and has that much more host
+// memory, and all other jobs end as expected. It assumes that suspended jobs resume first. The list
+// is valid until the planner's next pass.
+func (q *queue) plannedStarts(
+	l *tracked.Job, end sched.Instant, moreMem int64, now time.Time,
+) []sched.BackfillReservation {
 	s := q.snapshot(now)
 	for i := range s.Running {
 		r := &s.Running[i]
 		switch r.Late = 0; {
 		case r.ID == l.ID:
-			r.End = end
+			r.End, r.MemBytes = end, r.MemBytes+moreMem
+			s.Host.PromisedMem += moreMem
 		case r.Still == sched.Never:
 			r.End = sched.Never
 		case r.Still > s.Now:

@@ -38,7 +38,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	}
 	q.gpus.Fill(s, now)
 	for l := range q.jobs.Live() {
-		s.Host.PromisedMem += l.Request.MemBytes
+		s.Host.PromisedMem += l.PromisedMem()
 		s.Host.PromisedCPUs += l.CPUs()
 		s.Running = append(s.Running, q.runningJob(l, s, now))
 		if r := &s.Running[len(s.Running)-1]; q.policy.Sched.Patience > 0 && !r.Stopping {
@@ -55,7 +55,7 @@ func (q *queue) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sch
 	j := l.Job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
-		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: l.QuotaMilli(),
+		ID: j.ID, MemBytes: j.PromisedMem(), CPUs: j.CPUs(), Quota: l.QuotaMilli(),
 		Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 		Account: l.Account, Since: sched.At(j.QueuedAt), Start: sched.At(since), SuspendedTime: j.SuspendedFor(now),
 		Served: j.Served, Guarded: j.Guarded,
@@ -191,7 +191,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	l.Attempt.EligibleAt = eligible
 	l.Shared = 0
 	l.Charge = c.accounts.LargestShare(l.Job)
-	l.StopOrder, l.Suspension = job.StopOrder{}, job.Suspension{}
+	l.StopOrder, l.Suspension, l.MovedMemory = job.StopOrder{}, job.Suspension{}, job.MovedMemory{}
 	l.GPUError, l.Left = nil, ""
 	l.NotBefore = time.Time{} // otherwise an expired back-off would count again if the clock is set back
 	l.Guarded = p.Guarded

@@ -187,11 +187,14 @@ func (c *chaos) command() {
 	if what.Kind == job.CommandUpdate {
 		milli, priority := c.draw("to", 0, len(c.gpus))*job.WholeGPU, job.Priority{Number: c.draw("number", -1, 1)}
 		what.Change = &job.Change{GPUMilli: &milli, Priority: &priority}
-		switch c.draw("change", 0, 4) {
+		switch c.draw("change", 0, 6) {
 		case 0:
 			what.Change = &job.Change{ArrayLimit: new(c.draw("at once", 0, 2))}
 		case 1:
 			what.Change = &job.Change{TimeLimit: new(job.Span(c.draw("limit", 0, 100)) * job.Span(time.Second)), GPUMilli: new(c.draw("quarters", 0, 4*len(c.gpus)) * 250)}
+		case 5, 6:
+			what.Change = &job.Change{MemBytes: new(int64(c.draw("mem", 1, 30)) * gib)}
+			what.MemUsed = int64(c.draw("used", 0, 4)) * gib
 		case 2, 3:
 			what.Change = &job.Change{After: &[]job.Dependency{{Kind: job.AfterOK, Job: job.ID(c.draw("on", 1, len(c.jobs)+1))}}}
 		}

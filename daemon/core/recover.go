@@ -126,7 +126,7 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	j.Attempt, l.Unasked = c.withoutTaken(found, units, now), false
 	j.Held, j.HeldOver, j.Heir = "", false, nil
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
-	j.Suspension = found.Suspension
+	j.Suspension, j.MovedMemory, j.Request.MemBytes = found.Suspension, found.MovedMemory, found.Request.MemBytes
 	j.Shared = 0
 	j.Charge = c.accounts.LargestShare(j)
 	c.move(l, job.Starting, now)

@@ -147,6 +147,7 @@ var verbs = map[string]func(*script){
 		}
 		s.w.policy.MaxGrace, s.w.policy.StartsInFlight = s.duration("max-grace"), s.num("starts", 0)
 		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
+		s.w.policy.MemReturn = site.MemReturn{Percent: s.num("mem-return", 0), After: s.duration("mem-after")}
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		s.defaultMem()
 		if rows, ok := s.value("rows"); ok {
@@ -307,6 +308,16 @@ var verbs = map[string]func(*script){
 			s.log("GPU %d of job %d: uses %s, peak %s, busy %d %%, over for %s, idle for %s, on record %s", i, s.id(), job.FormatSize(u.UsedBytes),
 				job.FormatSize(u.PeakBytes), u.BusyPercent(), job.FormatDuration(u.Over), job.FormatDuration(u.Idle), job.FormatSize(s.w.jobs[s.id()].Attempt.GPUs[i].Use.PeakBytes))
 		}
+	},
+	// needs job=N mem=SIZE after=TIME: after this time, a sample shows that the job uses this much host memory.
+	"needs": func(s *script) {
+		s.w.now = s.w.now.Add(s.duration("after"))
+		s.feed(core.Measured{Usage: []core.Usage{{Job: s.id(), MemUsed: s.size("mem")}}})
+	},
+	// no-lending: jobs no longer lend host memory.
+	"no-lending": func(s *script) {
+		s.w.policy.MemReturn = site.MemReturn{}
+		s.feed(core.Configured{Policy: s.w.policy})
 	},
 	// sent job=N event=start|end which=N: the message was sent; why=WORD: it was not sent, for this
 	// reason; again: another try may succeed.

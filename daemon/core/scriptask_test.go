@@ -187,7 +187,7 @@ func (s *script) update() {
 	if s.has("max-failures") {
 		ch.MaxFailures = new(s.num("max-failures", 0))
 	}
-	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
+	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch, MemUsed: s.size("used")})
 }
 
 // reserve reserves GPUs for a user or a group: gpus=0,1 in=TIME for=TIME uid= gid=.

@@ -62,6 +62,14 @@ func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, oldOptions []job.
 	s.updated[l.ID] = &job.Update{By: by.User, Edits: job.Edits(oldOptions, now)}
 }
 
+// markLent does what markDirty does, for a job that lends more or less host memory than before.
+func (s *stepBuffer) markLent(l *tracked.Job, before int64) {
+	s.markDirty(l)
+	spell := func(n int64) string { return job.Size(n).String() }
+	edit := job.Edit{Name: job.EditLent, Before: spell(before), Now: spell(l.MemLent)}
+	s.updated[l.ID] = &job.Update{By: "jobs.mem_return", Edits: []job.Edit{edit}}
+}
+
 // announce adds an event that no record shows.
 func (s *stepBuffer) announce(e job.Event) { s.out.News = append(s.out.News, e) }
 

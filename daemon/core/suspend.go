@@ -73,7 +73,7 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	case !until.IsZero() && !until.After(now):
 		return job.Refuse("conflict/suspend-over", halted.Called(), halted.SuspendedTime.Truncate(time.Second), most)
 	}
-	if w, found := c.queue.delaysOthers(l, end, late, now); found {
+	if w, found := c.queue.delaysOthers(l, end, late, 0, now); found {
 		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
@@ -119,7 +119,7 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 	if until, _ := c.queue.suspendedUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
 	}
-	_, found := c.queue.delaysOthers(l, end, late, now)
+	_, found := c.queue.delaysOthers(l, end, late, 0, now)
 	switch l.Suspended.Checked = now; {
 	case !found:
 		l.Suspended.Since = time.Time{}
@@ -153,58 +153,80 @@ func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservat
 // storeKept stores some facts about a running job outside the state file. The job's unit does not
 // report these facts.
 func (c *lifecycle) storeKept(l *tracked.Job) {
-	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
+	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension, MovedMemory: l.MovedMemory}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
-// changeLimit changes the time limit of a job that has a unit, and refuses all other changes. Users
-// other than administrators must stay within the site's limits.
-func (c *Core) changeLimit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
+// changeRunning changes the time limit and the host memory of a job that has a unit, and refuses
+// all other changes. Users other than administrators must stay within the site's limits.
+func (c *Core) changeRunning(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j, ch := l.Job, e.What.Change
 	if ch == nil {
 		return job.Refuse("usage/no-change")
 	}
-	if other := ch.Others("TimeLimit"); len(other) > 0 {
+	if other := ch.Others("TimeLimit", "MemBytes"); len(other) > 0 {
 		return job.Refuse("conflict/runs", j.Called(), j.State, other)
 	}
-	if ch.TimeLimit == nil {
+	if ch.TimeLimit == nil && ch.MemBytes == nil {
 		return job.Refuse("usage/no-change")
 	}
 	if j.Stop != "" || j.State == job.Ending {
 		return job.Refuse("conflict/ends", j.Called())
 	}
 	s := job.Submission{Owner: j.Owner, Principal: j.Principal, Admin: e.Who.Admin, Label: j.Label, Request: j.Request}
-	s.Request.TimeLimit = *ch.TimeLimit
-	longer := isLarger(&j.Request, &s.Request)
-	switch ran := ranSoFar(j, now); {
-	case s.Request.TimeLimit > 0 && s.Request.TimeLimit.Duration() <= ran:
-		return job.Refuse("conflict/limit-over", j.Called(), s.Request.TimeLimit, ran.Truncate(time.Second))
-	case longer && j.Request.Priority.Raised() && !c.mayRaise(&s):
+	ch.Apply(&s)
+	if isLarger(&j.Request, &s.Request) && j.Request.Priority.Raised() && !c.mayRaise(&s) {
 		return job.Refuse("forbidden/raised", j.Called())
 	}
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
 	}
-	if !e.Who.Admin {
-		if refusal := c.timeAllowed(&s.Request); refusal != nil {
+	if ch.TimeLimit != nil {
+		if refusal := mayChangeLimit(&c.state, l, *ch.TimeLimit, e.Who.Admin, now); refusal != nil {
 			return refusal
 		}
 	}
-	if !e.Who.Admin && longer { // shortening a limit, or setting a first one, delays nobody
-		if refusal := c.mayProlong(l, &s.Request, now); refusal != nil {
+	if ch.MemBytes != nil {
+		c.applyDerivedDefaults(&s)
+		if refusal := mayMoveMemory(&c.state, l, s.Request.MemBytes, &e, now); refusal != nil {
 			return refusal
 		}
 	}
 	before := job.Asked(&j.Label, &j.Request)
-	j.Request.TimeLimit = s.Request.TimeLimit
-	left := s.Request.TimeLimit.Duration() - ranSoFar(j, now)
-	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
-		j.Warned, j.WarnsAt = false, time.Time{} // the job gets another warning before the new end
-		c.systemd.forgetWarning(j.ID)
+	if ch.TimeLimit != nil {
+		j.Request.TimeLimit = s.Request.TimeLimit
+		left := s.Request.TimeLimit.Duration() - ranSoFar(j, now)
+		if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
+			j.Warned, j.WarnsAt = false, time.Time{} // the job gets another warning before the new end
+			c.systemd.forgetWarning(j.ID)
+		}
+		c.storeKept(l)
 	}
-	c.storeKept(l)
+	if ch.MemBytes != nil {
+		j.Request.DefaultedMem = s.Request.DefaultedMem
+		moveMemory(&c.lifecycle, l, s.Request.MemBytes, 0, now)
+	}
 	c.step.markUpdated(l, e.Who, before)
 	c.step.replan()
+	return nil
+}
+
+// mayChangeLimit refuses another time limit of a running job.
+func mayChangeLimit(c *state, l *tracked.Job, limit job.Span, admin bool, now time.Time) *job.Refusal {
+	r := l.Request
+	r.TimeLimit = limit
+	if ran := ranSoFar(l.Job, now); limit > 0 && limit.Duration() <= ran {
+		return job.Refuse("conflict/limit-over", l.Called(), limit, ran.Truncate(time.Second))
+	}
+	if admin {
+		return nil
+	}
+	if refusal := c.timeAllowed(&r); refusal != nil {
+		return refusal
+	}
+	if isLarger(&l.Request, &r) { // shortening a limit, or setting a first one, delays nobody
+		return c.mayProlong(l, &r, now)
+	}
 	return nil
 }
 
@@ -226,7 +248,7 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	if v := c.queue.firstReserved(j, now); v != nil && sched.At(v.From) < end {
 		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
 	}
-	if w, found := c.queue.delaysOthers(l, c.queue.latestEnd(l, now), end, now); found {
+	if w, found := c.queue.delaysOthers(l, c.queue.latestEnd(l, now), end, 0, now); found {
 		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil

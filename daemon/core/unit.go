@@ -315,6 +315,9 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a Freeze action was lost
 		c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !l.IsSuspended()})
 	}
+	if l.State == job.Running && u.Phase == Active && !fresh {
+		memoryListed(c, l, &u, now)
+	}
 }
 
 // release ends a job whose command has ended. If the unit has no processes left, and no further
@@ -332,7 +335,7 @@ func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 }
 
 // keepPeaks notes the peak use of running jobs, so that it is recorded with their results.
-func (c *lifecycle) keepPeaks(e Measured) {
+func (c *lifecycle) keepPeaks(e Measured, now time.Time) {
 	for _, u := range e.Usage {
 		l := c.jobs.Active(u.Job)
 		if l == nil {
@@ -341,6 +344,7 @@ func (c *lifecycle) keepPeaks(e Measured) {
 		a := *l.Attempt
 		a.HostUse = a.Max(u.HostUse)
 		l.Attempt = &a
+		followMemory(c, l, u.MemUsed, now)
 	}
 }
 

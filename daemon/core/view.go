@@ -33,7 +33,7 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 		MemBytes: c.policy.HostMemBytes, CPUs: c.policy.HostCPUs, Places: c.policy.MaxRunning, Taken: c.jobs.ActiveCount(),
 	}
 	for l := range c.jobs.Live() {
-		v.Host.PromisedMem += l.Request.MemBytes
+		v.Host.PromisedMem += l.PromisedMem()
 		v.Host.PromisedCPUs += l.CPUs()
 	}
 	list, beyond := c.selectJobs(&q, now)

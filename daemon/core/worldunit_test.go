@@ -47,6 +47,11 @@ func (w *world) begin(a core.Action) {
 			u.Frozen = !a.Thaw
 		}
 		return
+	case core.SetMemory:
+		w.log("set memory of job %d to %s%s", a.Job, job.FormatSize(a.Limit), slowed(a.High))
+		if u := w.units[a.Job]; u != nil && !w.busDown {
+			u.MemMax, u.MemHigh = a.Limit, a.High
+		}
 	case core.Keep:
 		return
 	case core.NotifyOwner:
@@ -93,6 +98,13 @@ func (w *world) begin(a core.Action) {
 	w.pending = append(w.pending, a)
 }
 
+func slowed(high int64) string {
+	if high == 0 {
+		return ""
+	}
+	return ", slowed above " + job.FormatSize(high)
+}
+
 // launch simulates systemd's StartTransientUnit with mode "fail".
 func (w *world) launch(j *job.Job) error {
 	stored := w.jobs[j.ID]
@@ -122,7 +134,7 @@ func (w *world) launch(j *job.Job) error {
 	}
 	w.invoked++
 	w.units[j.ID] = &unit{
-		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", w.invoked)},
+		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", w.invoked), MemMax: j.Request.MemBytes},
 		attempt: j.Attempt.Number, gpus: j.GPUIndexes(), began: w.now.Add(-w.set),
 	}
 	return nil
@@ -133,6 +145,8 @@ func (w *world) answer(i int) core.Event {
 	a := w.pending[i]
 	w.pending = slices.Delete(w.pending, i, i+1)
 	switch a := a.(type) {
+	case core.SetMemory:
+		return core.MemorySet{SetMemory: a, OK: !w.busDown}
 	case core.Start:
 		if w.unable || w.leaving {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartLater, Launch: contract.StepUnit, Detail: "systemd was short of memory or processes"}

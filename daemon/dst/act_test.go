@@ -67,6 +67,10 @@ func (w *World) request(e *Entry) bool {
 
 func (w *World) change(c *job.Command, d *dice) {
 	c.Change = &job.Change{}
+	if m := w.roll("memory", uint64(c.Job), uint64(w.Elapsed)); m.chance(15) {
+		c.Change.MemBytes, c.MemUsed = new(int64(1+m.n(12))*gib), int64(m.n(4))*gib
+		return
+	}
 	for range 1 + d.n(2) {
 		switch d.n(9) {
 		case 0:
@@ -448,6 +452,9 @@ func (w *World) tidy() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.disk.reserved)) {
 		w.order(e, root, job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: id}})
+	}
+	if w.tidied++; w.tidied > 4 { // the units have been listed since the last change
+		w.judgeMoved()
 	}
 	w.after(time.Minute, w.tidy)
 }

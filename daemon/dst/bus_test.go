@@ -1,9 +1,11 @@
 package dst
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -172,6 +174,25 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 	_, err := call(b, ctx, unittest.OpFreeze, name, func() (bool, error) {
 		return true, b.sys.Freeze(context.Background(), name, on)
+	})
+	return err
+}
+
+// SetMemory implements daemon.Units.
+func (b *bus) SetMemory(ctx context.Context, name string, limit, high int64) error {
+	_, err := call(b, ctx, unittest.OpMemory, name, func() (bool, error) {
+		if r := b.w.runs[name]; r != nil {
+			is := cmp.Or(high, limit)
+			if high != 0 {
+				b.w.count("memory lent")
+			}
+			if b.dead { // the living daemon finds out by its next listing
+				is = min(is, r.mem)
+			}
+			r.mem = is
+			b.w.judgeHostMem(r)
+		}
+		return true, b.sys.SetMemory(context.Background(), name, limit, high)
 	})
 	return err
 }
@@ -405,4 +426,17 @@ func (b *bus) cut() {
 // sendResync sends the hint that the bus is back or that systemd was reloaded.
 func (b *bus) sendResync() {
 	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
+}
+
+// meter is daemon.Options.Meter: it finds each control group, and no use of interest.
+func (w *World) meter(string) (job.HostUse, bool) { return job.HostUse{}, true }
+
+// memUsed is daemon.Options.MemUsed. The use of a job changes every half minute.
+func (w *World) memUsed(group string) int64 {
+	r := w.runs[path.Base(group)]
+	if r == nil {
+		return 0
+	}
+	d := w.roll("uses", uint64(r.job), uint64(r.attempt), uint64(w.Elapsed/(30*time.Second)))
+	return min(r.mem, pick(d, gib/4, gib, 2*gib, int64(d.n(12))*gib))
 }

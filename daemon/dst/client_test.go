@@ -73,6 +73,9 @@ func (w *World) newSubmission(e *Entry) *submission {
 	r := &s.Request
 	r.GPUMilli = pick(d, 0, 250, 500, 500, 1000, 1000, 1000, 1500, 2000, 3000)
 	r.MemBytes, r.CPUs = int64(d.n(20))*gib, pick(w.roll("cpus", e.Pick), 0, 0, 0, 1, 4, 9)
+	if w.roll("lend").chance(40) && w.roll("no mem", e.Pick).chance(50) {
+		r.MemBytes = 0
+	}
 	if r.GPUMilli > 0 && d.chance(40) && !w.unified {
 		r.GPUMemBytes = pick(d, int64(1+d.n(40))*gib, 20*gib, 40*gib)
 	}

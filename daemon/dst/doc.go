@@ -70,4 +70,5 @@
 //     job. A job does not end either if it exits because it was warned, and is to run again.
 //  21. If a client is told that a job got a signal, the job did get it. A job is recorded as warned
 //     only once its warning has reached it.
+//  22. Once the faults have stopped, the memory limit of a job's unit is the one on record.
 package dst

@@ -2,7 +2,10 @@ package dst
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -304,6 +307,35 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	}
 }
 
+// judgeHostMem checks invariant 3 for the host memory that the units have as limits.
+func (w *World) judgeHostMem(r *run) {
+	var mem int64
+	for _, o := range w.runs {
+		if o.began != 0 && !o.gone && !o.stale && (o == r || !w.isSpent(o) || o.job == r.job) {
+			mem += o.mem
+		}
+	}
+	if mem > hostMem {
+		w.breach(3, "%s of host memory are promised with %v", job.FormatSize(mem), r)
+	}
+}
+
+// judgeMoved checks invariant 22 some time after the faults have stopped.
+func (w *World) judgeMoved() {
+	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
+		j := w.disk.jobs[id]
+		st, _ := w.bus.sys.Status(context.Background(), id.Unit())
+		if phase, _ := units.Decode(st); j.State != job.Running || !j.MemMoved || phase != units.PhaseRunning {
+			continue
+		}
+		w.count("memory that moved")
+		limit, high := j.Request.MemBytes, cmp.Or(j.MemSlowed(), math.MaxInt64)
+		if uint64(limit) != st.MemoryMax || uint64(high) != min(st.MemoryHigh, math.MaxInt64) || j.MemHeld != 0 {
+			w.breach(22, "the unit of job %d has %d and %d bytes, and the record says %d, %+v", id, st.MemoryMax, st.MemoryHigh, limit, j.MovedMemory)
+		}
+	}
+}
+
 // judgeBegin checks invariants 2 and 3 when a command begins.
 func (w *World) judgeBegin(r *run) {
 	j, key := w.tracked, attemptKey(r.job, r.attempt)
@@ -311,14 +343,13 @@ func (w *World) judgeBegin(r *run) {
 		w.breach(2, "%v begins for the second time", r)
 	}
 	j.truth[key] = r
-	var mem int64
+	w.judgeHostMem(r)
 	cpus := 0
 	milli, bytes := map[string]int{}, map[string]int64{}
 	for _, o := range w.runs {
 		if o.began == 0 || o.gone || o.stale || o != r && w.isSpent(o) && o.job != r.job {
 			continue
 		}
-		mem += o.mem
 		cpus += o.cpus
 		if o != r && (o.job == r.job || r.task.Array != 0 && o.task == r.task) {
 			w.breach(2, "%v begins while %v runs", r, o)
@@ -327,9 +358,6 @@ func (w *World) judgeBegin(r *run) {
 			milli[g.UUID] += cmp.Or(g.Milli, job.WholeGPU)
 			bytes[g.UUID] += g.PromiseBytes
 		}
-	}
-	if mem > hostMem {
-		w.breach(3, "%s of host memory are promised with %v", job.FormatSize(mem), r)
 	}
 	if cpus > hostCPUs {
 		w.breach(3, "%d CPUs are promised with %v", cpus, r)

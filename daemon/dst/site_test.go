@@ -40,6 +40,10 @@ func (w *World) settings() daemon.Settings {
 	of := w.roll("strangers")
 	s.Policy.Strangers = pick(of, site.ShowStrangers, site.TellStrangers, site.EndStrangers, site.EndStrangers)
 	s.Policy.StrangersAfter, s.Policy.FirstUID = of.between(10*time.Second, 5*time.Minute), 1000
+	if m := w.roll("lend"); m.chance(40) {
+		s.Policy.DefaultMem = func(int, int) int64 { return 10 * gib }
+		s.Policy.MemReturn = site.MemReturn{Percent: 20, After: m.between(time.Second, 2*time.Minute)}
+	}
 	if w.isCrowded() {
 		s.Policy.StartsInFlight = 1
 	}

@@ -30,6 +30,7 @@ type World struct {
 	daemon     *daemon.Daemon
 	stopDaemon context.CancelFunc
 	stopping   bool          // the daemon was told to stop
+	tidied     int           // how many times tidy was called
 	diedAt     time.Duration // when the last process ended; negative: none has
 	current    *activity
 	waiting    []*activity // activities that wait for a bell
@@ -140,7 +141,7 @@ func (w *World) runProcess(l *life) {
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.followChanges, Source: source{w}, Kernel: w.kernel,
 		UnitOf: w.unitOf, Person: w.person, Groups: w.groupsOf,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
-		Deliver: w.deliver, TellUser: w.tellUser,
+		Deliver: w.deliver, TellUser: w.tellUser, Meter: w.meter, MemUsed: w.memUsed,
 		Notify: silentNotify{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, Observe: w.observe,

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -109,6 +110,16 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	case now.state.Terminal():
 	case r.Updated != nil:
 		announce(job.EventUpdated, now.state)
+		e := &list[len(list)-1]
+		e.By = r.Updated.By
+		for _, edit := range r.Updated.Edits {
+			switch edit.Name {
+			case job.EditMem:
+				e.Why = job.Say("detail/mem", cmp.Or(edit.Before, "none"), cmp.Or(edit.Now, "none"))
+			case job.EditLent:
+				e.Why = job.Say("detail/mem-lent", edit.Before, edit.Now)
+			}
+		}
 	}
 	if !now.state.Terminal() {
 		announceIf(now.held, was.held, job.EventHeld, job.EventReleased, now.state, announce)

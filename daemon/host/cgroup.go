@@ -14,6 +14,9 @@ func Meter(controlGroup string) (job.HostUse, bool) {
 	return job.HostUse{PeakMemBytes: s.PeakOrNow(), CPUTime: job.Span(s.CPU)}, true
 }
 
+// MemUsed implements daemon.MemUsed.
+func MemUsed(controlGroup string) int64 { return cgroup.Unreclaimable(cgroup.Root, controlGroup) }
+
 // Processes lists the processes in a control group. It omits processes that can't be read.
 func Processes(controlGroup string) []cgroup.Process {
 	list, _ := cgroup.Processes(cgroup.Root, "/proc", controlGroup)

@@ -125,6 +125,12 @@ type Update struct {
 	Edits []Edit
 }
 
+// The names of changes of a job's host memory: of the limit, and of the part that is lent.
+const (
+	EditMem  = "mem"
+	EditLent = "mem-lent"
+)
+
 // Edit is one changed option. An empty value means that the option is not set.
 type Edit struct{ Name, Before, Now string }
 

@@ -23,7 +23,8 @@ func (k CommandKind) Takes(j *Job) bool {
 // IsExpensive reports whether a command is expensive: it may have to search all jobs for
 // dependencies, or to plan the queue.
 func (c *Command) IsExpensive() bool {
-	return c.Kind == CommandSuspend || c.Change != nil && (c.Change.After != nil || c.Change.TimeLimit != nil)
+	return c.Kind == CommandSuspend || c.Change != nil &&
+		(c.Change.After != nil || c.Change.TimeLimit != nil || c.Change.MemBytes != nil)
 }
 
 // ForMany reports whether a user may give the command for many jobs at once.

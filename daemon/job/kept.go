@@ -5,4 +5,5 @@ package job
 type Kept struct {
 	TimeLimit Span `json:"time_limit_seconds"`
 	Suspension
+	MovedMemory
 }

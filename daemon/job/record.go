@@ -142,6 +142,25 @@ type Life struct {
 
 	StopOrder
 	Suspension
+	MovedMemory
+}
+
+// MovedMemory says how the host memory of the current or last attempt has changed since its start.
+type MovedMemory struct {
+	MemMoved bool  `json:"mem_moved,omitempty"` // the unit's limit is no longer the one that the unit was made with
+	MemHeld  int64 `json:"mem_held,omitempty"`  // what the job counts for until its unit has its lower limit; 0: it has
+	MemLent  int64 `json:"mem_lent,omitempty"`  // the part of Request.MemBytes that is lent to other jobs
+}
+
+// PromisedMem returns the host memory that a live job counts for.
+func (j *Job) PromisedMem() int64 { return max(j.MemHeld, j.Request.MemBytes-j.MemLent) }
+
+// MemSlowed returns the amount of host memory above which the kernel slows the job down; 0: none.
+func (j *Job) MemSlowed() int64 {
+	if j.MemLent == 0 {
+		return 0
+	}
+	return j.Request.MemBytes - j.MemLent
 }
 
 // Suspension says whether the current or last attempt is suspended, and for how long it was

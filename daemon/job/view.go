@@ -398,6 +398,7 @@ type Command struct {
 	Reboot *Reboot   // drain: the machine is to reboot; nil: it is not
 
 	Change      *Change
+	MemUsed     int64        // the host memory that the running job can't give back, if Change has MemBytes; 0: unknown
 	Ended       map[ID]End   // as in a Submission, for the jobs that Change.After names
 	Reservation *Reservation // it names its GPUs only by index
 }

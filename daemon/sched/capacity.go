@@ -91,6 +91,17 @@ func (l *capacity) open(s *Snapshot) {
 	}
 }
 
+// MemLeft returns the host memory that is promised to no job. If noGPU is true, it returns what a
+// running job without GPUs can have of that.
+func (s *Snapshot) MemLeft(noGPU bool) int64 {
+	var l capacity
+	l.open(s)
+	if noGPU && l.noGPUJobs > 1 { // the only such job may have more than the part for such jobs
+		return min(l.mem, l.noGPU.mem)
+	}
+	return l.mem
+}
+
 func (l *capacity) copyFrom(o *capacity) {
 	l.gpus = append(l.gpus[:0], o.gpus...)
 	l.hostCapacity = o.hostCapacity

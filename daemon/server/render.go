@@ -33,6 +33,7 @@ func renderJob(v *job.JobView) api.Job {
 		out.InvocationID, out.GPUs = a.InvocationID, renderUses(a.GPUs, v.Uses)
 		out.PromisedCPUs = j.CPUs()
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
+		out.MemLentBytes = j.MemLent
 		out.PeakMemBytes, out.CPUSeconds = a.PeakMemBytes, a.CPUTime.Duration().Seconds()
 	}
 	return out

@@ -114,7 +114,7 @@ func (s *instance) open(ctx context.Context) error {
 		Driver: func() gpu.DriverVersions { return driver.Installed("") }, HasCUDA: func() bool { return driver.HasCUDA("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
 		NameToday: s.names.NameToday, Groups: s.quotaGroups, Barred: host.Barred,
-		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
+		Meter: host.Meter, MemUsed: host.MemUsed, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(),
 		Launcher:      s.opt.Launcher,
 		LauncherFile:  func() string { return fileAt(s.opt.Launcher) },

@@ -46,6 +46,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		HostCPUs:     int(hostCPUs), GPUCPUs: int(min(j.DefaultCPUs.Of(hostCPUs), hostCPUs)),
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
 		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
+		MemReturn:   site.MemReturn(j.MemReturn),
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxSuspend: j.MaxSuspend, WebhookInterval: cfg.Notify.WebhookInterval,
 		MaxRetries: j.MaxRetries, DefaultRetries: j.DefaultRetries, DefaultBackoff: j.DefaultBackoff,

@@ -79,7 +79,7 @@ func jobEvent(e *job.Event) string {
 	case job.EventResumed:
 		return who + " goes on"
 	case job.EventUpdated:
-		return who + " was changed"
+		return who + " was changed" + by(e) + because(e)
 	}
 	return who
 }

@@ -46,7 +46,7 @@ type grammar struct {
 	Suspend   act.SuspendCmd     `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Freeze running jobs; they keep their GPUs."`
 	Resume    act.ResumeCmd      `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let suspended jobs go on."`
 	Requeue   act.RequeueCmd     `cmd:"" group:"jobs" usage:"[options] ID..." help:"Stop running jobs and send them to the end of the queue."`
-	Update    act.UpdateCmd      `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs, or the time limit of running ones."`
+	Update    act.UpdateCmd      `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs, or the limits of running ones."`
 	Resubmit  submit.ResubmitCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Queue ended jobs again, or failed tasks of an array."`
 	Status    look.StatusCmd     `cmd:"" group:"machine" usage:"[options]" help:"Show the scheduler at a glance."`
 	Top       site.TopCmd        `cmd:"" group:"machine" usage:"[--mine]" help:"Show GPUs and jobs live on the whole screen."`

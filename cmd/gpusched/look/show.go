@@ -202,7 +202,9 @@ func Asks(j api.Job) string {
 	parts.Add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
 	parts.Add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
 	parts.Add(j.GPUMemBytes > 0, "%s of GPU memory free%s", job.FormatSize(j.GPUMemBytes), autoNote(j))
-	if j.MemDefaulted {
+	if j.MemLentBytes > 0 {
+		parts.Add(true, "%s host memory (the site's default; %s of it lent to other jobs)", job.FormatSize(j.MemBytes), job.FormatSize(j.MemLentBytes))
+	} else if j.MemDefaulted {
 		parts.Add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
 	} else {
 		parts.Add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))

@@ -280,7 +280,7 @@ func (b *Book) Check(breach tracked.Breach) {
 		for _, a := range l.Accounts() {
 			r, rate := want[a], RateOf(l.Job)
 			r.jobs, r.milli = r.jobs+1, r.milli+l.QuotaMilli()
-			r.cpus, r.mem = r.cpus+l.CPUs(), r.mem+l.Request.MemBytes
+			r.cpus, r.mem = r.cpus+l.CPUs(), r.mem+l.PromisedMem()
 			r.rate.GPU, r.rate.Charge = r.rate.GPU+rate.GPU, r.rate.Charge+rate.Charge
 			want[a] = r
 		}

@@ -33,7 +33,7 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 // machine whose GPUs are not known yet: see ChargeMachine.
 func (b *Book) LargestShare(j *job.Job) int {
 	p, all := b.policy, max(1, b.gpus.Count())*job.WholeGPU
-	mem, cpus := partOf(all, j.Request.MemBytes, p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))
+	mem, cpus := partOf(all, j.PromisedMem(), p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))
 	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
@@ -54,7 +54,7 @@ func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	} else {
 		a.CountRunning(milli, rate)
 	}
-	a.Promise(l.Request.MemBytes, l.CPUs())
+	a.Promise(l.PromisedMem(), l.CPUs())
 }
 
 // Charge makes a job's resources count for the job's accounts, from the job's placement on.
@@ -113,7 +113,7 @@ func (b *Book) Settle(l *tracked.Job, now time.Time) {
 			b.startChargingEarly(acc, now)
 		}
 		acc.Finish(l.QuotaMilli(), RateOf(l.Job), sched.At(now), half)
-		acc.Promise(-l.Request.MemBytes, -l.CPUs())
+		acc.Promise(-l.PromisedMem(), -l.CPUs())
 		if RateOf(l.Job).Charge > 0 {
 			b.recordUsage(acc, now)
 		}
@@ -217,6 +217,25 @@ func (b *Book) ChargeMachine(now time.Time) {
 		b.machine = n
 		b.recharge(func(j *job.Job) (int, int) { return b.LargestShare(j), j.Shared }, now)
 	}
+}
+
+// MoveMemory changes the host memory that a running job is promised. The argument change makes the
+// change.
+func (b *Book) MoveMemory(l *tracked.Job, change func(), now time.Time) {
+	was := l.PromisedMem()
+	change()
+	for _, a := range l.Accounts() {
+		a.Promise(l.PromisedMem()-was, 0)
+	}
+	if !b.shell.Listed() {
+		return
+	}
+	b.recharge(func(j *job.Job) (int, int) {
+		if j != l.Job {
+			return j.Charge, j.Shared
+		}
+		return b.LargestShare(j), j.Shared
+	}, now)
 }
 
 // recharge sets new rates for running jobs from now on. If the charge of an account changes,

@@ -63,7 +63,7 @@ func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time
 	mem, cpus := int64(0), int64(0)
 	for l := range b.jobs.Live() {
 		if slices.Contains(l.Accounts(), a) {
-			mem, cpus = mem+l.Request.MemBytes, cpus+int64(l.CPUs())
+			mem, cpus = mem+l.PromisedMem(), cpus+int64(l.CPUs())
 		}
 	}
 	add := func(what job.QuotaKind, has, most int64) {

@@ -20,6 +20,7 @@ type Policy struct {
 	MaxGrace       time.Duration // 0: no limit
 	MaxMemBytes    int64         // of one job; 0: no limit
 	DefaultRequeue bool
+	MemReturn      MemReturn // of jobs that named no host memory
 
 	WebhookInterval  time.Duration     // the time between a user's messages to site webhooks, after the first few; 0: none
 	MaxSuspend       time.Duration     // how long an owner may suspend an attempt; 0: no limit
@@ -85,6 +86,13 @@ type Policy struct {
 	MemSlackBytes   int64         // GPU memory that may stay in use after a job without making the GPU unclean
 	StaleAfter      time.Duration // a sample older than this says nothing about the present
 	FreshFor        time.Duration // memory is promised only if the last sample is younger than this
+}
+
+// MemReturn says how much of its host memory a job keeps that has run for the time After: its peak
+// use and a margin of Percent. If Percent is 0, a job keeps all of its memory.
+type MemReturn struct {
+	Percent int
+	After   time.Duration
 }
 
 // GPUsOfSlurm names the GPUs that a Slurm on this machine assigns. gpusched places no job on these.

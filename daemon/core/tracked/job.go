@@ -208,6 +208,11 @@ type Lifetime struct {
 	Spent bool      // at that end, the unit had no processes left
 	Left  int       // the number of processes that the command left running
 	Gone  bool      // the unit is gone, so the time of its end will not become known
+
+	Moving    bool      // the unit's memory limit is being changed
+	MemUsed   int64     // the most host memory that a sample showed in use
+	MemSince  time.Time // since when the job neither lent nor wanted host memory
+	MemWanted bool      // the job comes near the part of its host memory that it has not lent
 }
 
 // Lifetime returns the lifetime of the current attempt.
@@ -245,7 +250,7 @@ func (t *Lifetime) End(now time.Time) Interval {
 
 // Shift adjusts the recorded times after the clock was set.
 func (t *Lifetime) Shift(by time.Duration, now time.Time) {
-	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended)
+	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended, &t.MemSince)
 }
 
 // Interval is a span of time in which something happened, measured by the core's clock.

@@ -27,6 +27,24 @@ func TestLimitsMemory(t *testing.T) {
 	}
 }
 
+// TestLimitsMemoryMoves: a job whose memory is raised while it runs can use more than its first
+// limit, and is killed at the limit to which it is lowered.
+func TestLimitsMemoryMoves(t *testing.T) {
+	begin(t)
+	sh(t, "", "rm -f /tmp/step-1 /tmp/step-2")
+	id := submit(t, "alice", `-g 0 -m 100M -- bash -c 'upto() { while [ ! -e /tmp/step-$1 ]; do sleep 0.1; done; }; upto 1; simcuda --alloc-host 150M --hold 1000 & upto 2; simcuda --alloc-host 200M'`)
+	waitRun(t, id)
+	sh(t, "alice", fmt.Sprintf("gpusched update %d -m 400M", id))
+	sh(t, "", "touch /tmp/step-1")
+	poll(t, "the job uses more than its first limit", func() bool {
+		used := sh(t, "", fmt.Sprintf("cat /sys/fs/cgroup/gpujobs.slice/gpujobs-u1001.slice/gpujob-%d.service/memory.current", id))
+		return len(used) > 9 || len(used) == 9 && used >= "150000000"
+	})
+	mustFail(t, "alice", fmt.Sprintf("gpusched update %d -m 120M", id), 1, "its limit can't go below")
+	sh(t, "alice", fmt.Sprintf("gpusched update %d -m 300M; touch /tmp/step-2", id))
+	mustEnd(t, wait(t, id), "out-of-memory", "host memory limit of 300M")
+}
+
 // TestLimitsTasksAndCPUs: a job's control group has the job's limits, and the job cannot fork more
 // processes than its limit allows.
 func TestLimitsTasksAndCPUs(t *testing.T) {

@@ -9,6 +9,40 @@ import (
 	"testing"
 )
 
+// TestMemoryMoves: the owner of a running job changes its host memory, within what is free. The unit
+// has the new limit, also after systemd and the daemon have started again.
+func TestMemoryMoves(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 0 -m 300M -- sleep 1000")
+	waitRun(t, id)
+	hasLimit := func(mib int) {
+		t.Helper()
+		poll(t, fmt.Sprintf("the unit has a limit of %dM", mib), func() bool {
+			return sh(t, "", fmt.Sprintf("systemctl show -P MemoryMax gpujob-%d", id)) == fmt.Sprint(mib<<20)
+		})
+	}
+	hasLimit(300)
+	if out := sh(t, "alice", fmt.Sprintf("gpusched update %d -m 400M", id)); !strings.Contains(out, "it may use up to 400M of host memory") {
+		t.Errorf("update says %q", out)
+	}
+	hasLimit(400)
+	sh(t, "", fmt.Sprintf("gpusched update %d -m 200M", id))
+	hasLimit(200)
+	mustFail(t, "bob", fmt.Sprintf("gpusched update %d -m 100M", id), 4, "alice")
+	mustFail(t, "alice", fmt.Sprintf("gpusched update %d -m 100T", id), 1, "can't have more than")
+	if out := sh(t, "bob", fmt.Sprintf("gpusched events --job %d", id)); !strings.Contains(out, "was changed by root: its limit of host memory was 400M and is 200M") {
+		t.Errorf("the events are %s", out)
+	}
+	sh(t, "", "systemctl daemon-reload; systemctl restart gpusched")
+	hasLimit(200)
+	sh(t, "alice", fmt.Sprintf("gpusched update %d -m 250M", id))
+	hasLimit(250)
+	if j := show(t, "", id); j.State != "running" || j.MemBytes != 250<<20 {
+		t.Errorf("the job is %s with %d bytes", j.State, j.MemBytes)
+	}
+	cancel(t, "alice", id)
+}
+
 // TestSchedulerCPUs: a job that requests CPUs waits until they are free. 'gpusched why' names the
 // jobs that have them. A job that requests no CPUs does not wait. A request for more CPUs than
 // there can be is refused, even in an update.

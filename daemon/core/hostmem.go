@@ -1,0 +1,144 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// The host memory of a running job can change. The books never promise more than the units are
+// limited to. So a job counts for a higher limit before its unit gets that limit, and for the old
+// limit until its unit has a lower one.
+
+// A job can't get less host memory than it uses and this margin.
+const (
+	memMarginPercent = 10
+	memMarginLeast   = 64 << 20
+)
+
+// withMargin returns an amount of host memory plus a margin, rounded up to an amount that
+// job.FormatSize prints exactly.
+func withMargin(used int64, percent int) int64 {
+	n, unit, parts := used+max(used/100*int64(percent), memMarginLeast), int64(1)<<30, int64(10)
+	if n < unit {
+		unit, parts = 1<<20, 1
+	}
+	tenths := (n*parts + unit - 1) / unit
+	return (tenths*unit + parts - 1) / parts
+}
+
+// mayMoveMemory refuses another limit on the host memory of a running job if the job uses more, or
+// if the memory is promised to others. The owner may not delay the jobs of others either.
+func mayMoveMemory(c *state, l *tracked.Job, to int64, e *Command, now time.Time) *job.Refusal {
+	if l.State != job.Running {
+		return job.Refuse("conflict/mem-starts", l.Called())
+	}
+	old, has := l.Request.MemBytes, l.PromisedMem()
+	if used := e.What.MemUsed; to > 0 && (old == 0 || to < old) && used > 0 {
+		if least := withMargin(used, memMarginPercent); to < least {
+			return job.Refuse("conflict/mem-used", l.Called(), job.Size(used), job.Size(least))
+		}
+	}
+	more := to - has
+	if more <= 0 {
+		return nil
+	}
+	room := c.queue.snapshot(now).MemLeft(len(l.Attempt.GPUs) == 0)
+	if most := c.policy.MaxMemBytes; most > 0 {
+		room = min(room, most-has)
+	}
+	for _, a := range l.Accounts() {
+		if mem, _ := a.Promised(); a.MaxMem > 0 {
+			room = min(room, a.MaxMem-mem)
+		}
+	}
+	if more > room {
+		return job.Refuse("conflict/mem-room", l.Called(), job.Size(has+max(0, room)))
+	}
+	end := c.queue.latestEnd(l, now)
+	if w, found := c.queue.delaysOthers(l, end, end, more, now); found && !e.Who.Admin {
+		fits, delays := int64(0), more
+		for range 6 {
+			if half := fits + (delays-fits)/2; c.queue.delays(l, end, half, now) {
+				delays = half
+			} else {
+				fits = half
+			}
+		}
+		return job.Refuse("conflict/mem-waits", l.Called(), c.jobs.Called(w.Job), w.At.Time(), job.Size(has+fits))
+	}
+	return nil
+}
+
+// delays reports whether a running job with that much more host memory would delay others.
+func (q *queue) delays(l *tracked.Job, end sched.Instant, more int64, now time.Time) bool {
+	_, found := q.delaysOthers(l, end, end, more, now)
+	return found
+}
+
+// moveMemory gives a running job another limit on its host memory, and lends a part of it.
+func moveMemory(c *lifecycle, l *tracked.Job, to, lent int64, now time.Time) {
+	c.accounts.MoveMemory(l, func() {
+		was := l.PromisedMem()
+		l.Request.MemBytes = to
+		l.MemLent, l.MemMoved, l.MemHeld = lent, true, 0
+		if l.PromisedMem() < was {
+			l.MemHeld = was
+		}
+	}, now)
+	c.step.markDirty(l)
+	c.storeKept(l)
+	setMemory(c, l)
+	c.step.replan()
+}
+
+// setMemory makes a job's unit have the limit that is on record. Only one such change of a unit is
+// under way at a time, since two could reach systemd in reverse order.
+func setMemory(c *lifecycle, l *tracked.Job) {
+	if t := l.Lifetime(); !t.Moving {
+		t.Moving = true
+		c.step.act(SetMemory{Job: l.ID, Attempt: l.Attempt.Number, Limit: l.Request.MemBytes, High: l.MemSlowed()})
+	}
+}
+
+// memorySet handles the answer to setMemory. If the change failed, perhaps only its answer was lost:
+// the next listing shows the unit's limit.
+func memorySet(c *lifecycle, e MemorySet, now time.Time) {
+	l := c.jobs.Attempt(e.Job, e.Attempt)
+	if l == nil {
+		return
+	}
+	l.Lifetime().Moving = false
+	switch {
+	case !e.OK || l.State != job.Running:
+	case e.Limit == l.Request.MemBytes && e.High == l.MemSlowed():
+		memoryMoved(c, l, now)
+	default: // the limit was changed again meanwhile
+		setMemory(c, l)
+	}
+}
+
+// memoryListed compares the memory limit of a listed unit with the record. They differ if the
+// daemon died, or the bus failed, during a change.
+func memoryListed(c *lifecycle, l *tracked.Job, u *Unit, now time.Time) {
+	switch {
+	case !l.MemMoved || l.Lifetime().Moving:
+	case u.MemMax == l.Request.MemBytes && u.MemHigh == l.MemSlowed():
+		memoryMoved(c, l, now)
+	default:
+		setMemory(c, l)
+	}
+}
+
+// memoryMoved gives back the memory that a job counted for until its unit had its lower limit.
+func memoryMoved(c *lifecycle, l *tracked.Job, now time.Time) {
+	if l.MemHeld == 0 {
+		return
+	}
+	c.accounts.MoveMemory(l, func() { l.MemHeld = 0 }, now)
+	c.step.markDirtyQuietly(l)
+	c.storeKept(l)
+	c.step.replan()
+}
