@@ -21,6 +21,7 @@ type Config struct {
 	Classes    map[job.Class]Class // the classes that have a section in a file
 	Scheduling Scheduling
 	Quotas     job.Quotas
+	Lanes      map[string]int // how many jobs run at once in each lane of the site
 	GPUs       GPUs
 	GPUMemory  GPUMemory
 	Idle       Idle

@@ -45,6 +45,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			Users:   map[string]job.Quota{"alice": {Running: 5, Mem: job.Part{Percent: 60}, CPUs: job.Part{Amount: 24}, Queued: 7, GPUHours: 100, Share: 9}},
 			Groups:  map[string]job.Quota{"lab": {GPUMilli: 6000, Mem: job.Part{Amount: 100 << 30}, CPUs: job.Part{Percent: 50}, Share: 4}},
 		},
+		Lanes: map[string]int{"matlab": 2},
 		GPUs: GPUs{SampleInterval: time.Second, SampleTimeout: 2 * time.Second, Only: []int{0, 3}, SmallestPart: 250, PartsOn: []int{3}, ExtraDevices: []string{"/dev/fuse"},
 			DeviceFilter: FilterPrefer, Slurm: SlurmAllow, Strays: StrayKeep, Strangers: StrangersEnd, StrangersAfter: 10 * time.Minute, DrainBadMemory: BadMemoryPending, DriverCheck: false, CUDATest: false, CheckUnit: "gpusched-check@.service", CleaningTimeout: 3 * time.Second, AlertUnit: "gpusched-alert@.service", NVMLLibrary: "/opt/libnvidia-ml.so.1",
 			MaxLoad: 80, LoadWindow: 30 * time.Second, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},

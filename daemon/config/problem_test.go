@@ -10,7 +10,7 @@ import (
 )
 
 // sectionList is the list of sections in some messages.
-const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [containers], [xid], [limits], [metrics], [daemon]"
+const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [lane.LANE], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [containers], [xid], [limits], [metrics], [daemon]"
 
 // Invariant 2: each row has one file and all problems that are reported about it.
 func TestProblems(t *testing.T) {
@@ -188,12 +188,14 @@ func TestValidate(t *testing.T) {
 	c.Classes = map[job.Class]Class{job.Low: {MaxTime: -1}}
 	c.Quotas.Default.GPUMilli = 5
 	c.Quotas.Users = map[string]job.Quota{"a/b": {Share: 1}, "alice": {}}
+	c.Lanes = map[string]int{"matlab": 0}
 	c.GPUs.MaxLoad = 0
 	want := `[quota.user.NAME]: "a/b" is not the name of an account
 jobs.default_mem: "lots" is not auto, none or a size
 class.low.max_time: -1ns is out of range: use 1s to 3650d
 quota.default.gpus: 5 thousandths of a GPU are not an amount: use 0 to 1024000 in steps of 10
 quota.user.alice.share: 0 is out of range: use 1 to 1000
+lane.matlab.jobs: 0 is out of range: use 1 to 10000
 gpus.only: GPU 1 is not in ascending order
 gpus.device_filter: "" is not a mode: use require or prefer
 gpus.memory_slack: -1B is out of range: use 0B to 1024T

@@ -78,7 +78,7 @@ func sectionHint(path, nearest []string) string {
 		case s.placeholder == "" || s.allowed != nil:
 		case len(path) > len(s.path)+1 && hasPrefix(path, s.path):
 			return fmt.Sprintf(": a name with a dot is written in quotes: [%s.\"%s\"]", title(s.path...), printKey(path[len(s.path):]))
-		case len(path) == len(s.path) && hasPrefix(path, s.path[:above]):
+		case above > 0 && len(path) == len(s.path) && hasPrefix(path, s.path[:above]):
 			return fmt.Sprintf(": did you mean [%s.%s]?", title(s.path...), printKey(path[above:]))
 		}
 	}

@@ -1,5 +1,48 @@
 package config
 
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// laneSection is the section of a lane of the site.
+func laneSection() section {
+	return section{path: []string{"lane"}, placeholder: "LANE", wrongName: laneName,
+		doc:     "A lane of the site: of the jobs of all users that name it (--lane), only so many run at once, for instance because they need a licence.",
+		example: "[lane.matlab]\n  jobs = 2\n",
+		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Lanes)) },
+		add: func(c *Config, name string) {
+			if c.Lanes == nil {
+				c.Lanes = map[string]int{}
+			}
+			if c.Lanes[name] == 0 {
+				c.Lanes[name] = 1
+			}
+		},
+		keys: laneKeys,
+	}
+}
+
+func laneName(name string) error {
+	if !job.LaneName(name) {
+		return errors.New("the name of a lane is 1 to 128 bytes of printable text")
+	}
+	return nil
+}
+
+func laneKeys(in, name string) []key {
+	return []key{
+		{section: in, name: "jobs", doc: "How many jobs in the lane run at once.",
+			bind: func(c *Config) value {
+				n := c.Lanes[name]
+				return entryValue{numberBetween(&n, 1, job.MaxLane), func() { c.Lanes[name] = n }}
+			}},
+	}
+}
+
 func schedulingKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "policy", doc: "Which job goes first among those of the same class and number: fair (the job of a user with little recent usage, or one that has waited long for its length) or fifo (the job that was submitted first).",

@@ -36,6 +36,7 @@ func sections() []section {
 			doc: "What each user without a section of their own may have at one time. Jobs above the quota wait, and do not hold up those of others."},
 		userSection(),
 		groupSection(),
+		laneSection(),
 		{path: []string{"gpus"}, keys: gpuKeys,
 			doc: "How GPUs are sampled, shared and checked."},
 		{path: []string{"gpu_memory"}, keys: gpuMemoryKeys,

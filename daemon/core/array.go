@@ -36,22 +36,18 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 }
 
 // chargePlaced charges a placed job's resources to its accounts, and counts the job towards its
-// array's limit.
+// array's limit and its lanes.
 func (c *lifecycle) chargePlaced(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
-	if l.Throttle != nil {
-		l.Throttle.Left--
-	}
+	l.Throttle.Count(1)
 }
 
 // settle undoes chargePlaced at the end of an attempt. If the array was at its limit, its next task
 // waits from now on.
 func (c *lifecycle) settle(l *tracked.Job, now time.Time) {
 	c.accounts.Settle(l, now)
-	if l.Throttle == nil {
-		return
-	}
-	if l.Throttle.Left++; l.Throttle.Left == 1 {
+	l.Throttle.End(sched.At(now))
+	if a := l.Request.Array; l.Task != nil && a != nil && a.Limit > 0 && l.Throttle.Lane.Running == a.Limit-1 {
 		if array := c.jobs.Get(l.Task.Array); array != nil && array.State == job.Queued {
 			c.queue.restartWait(array, now)
 		}

@@ -20,7 +20,7 @@ func (c *state) Check() error {
 	c.jobs.CheckHeld(breach)
 	c.starts.Check(&c.jobs, breach)
 	c.jobs.CheckCounts(breach)
-	c.jobs.CheckThrottles(breach)
+	c.jobs.CheckLanes(breach)
 	c.jobs.CheckPlaces(breach)
 	c.checkQueue(breach)
 	c.gpus.CheckUnkillable(breach)

@@ -24,6 +24,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.gpus.Shift(by, now)
 	c.messages.Shift(by, now)
 	c.starts.Shift(by, now)
+	c.jobs.Lanes.Shift(by)
 	c.jobs.ClearTimers() // the timers are ordered by the old clock
 	for _, l := range c.jobs.Sorted(tracked.AnyJob) {
 		j := l.Job

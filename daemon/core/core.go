@@ -62,6 +62,7 @@ func New(p site.Policy, boot string, r job.Restored) *Core {
 		Queue: sched.NewQueue(), Planner: sched.NewPlanner(), policy: &c.policy, systemd: &c.systemd, step: &c.step,
 		jobs: &c.jobs, gpus: &c.gpus, accounts: &c.accounts, estimates: &c.estimates,
 	}
+	c.jobs.SetSiteLanes(p.Lanes)
 	c.restoreAll(&r)
 	for _, g := range r.GPUs {
 		c.gpus.Restore(g)
@@ -131,13 +132,7 @@ func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 	l := &tracked.Job{Job: j, Account: c.accounts.Of(j.Owner, j.Principal)}
 	l.GIDs = c.accounts.Join(j.Owner.UID, j.GIDs)
 	c.jobs.Add(l)
-	array := j.ID
-	if j.Task != nil {
-		array = j.Task.Array
-	}
-	if a := j.Request.Array; a != nil && a.Limit > 0 {
-		l.Throttle = c.jobs.Throttle(array, a.Limit)
-	}
+	c.jobs.Lanes.Enter(l)
 	return l
 }
 
@@ -292,7 +287,6 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 	c.updateFollowers(l, now)
 	if to.Terminal() {
-		c.jobs.DropThrottle(l.ID)
 		c.oweMessages(l, job.NotifyEnd, now)
 		c.requests.ForgetDedup(l.Job)
 		if l.Task != nil {

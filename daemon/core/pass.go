@@ -168,8 +168,7 @@ func (q *queue) markOwed(l *tracked.Job) {
 	}
 	l.Owed = true
 	q.step.markDirtyQuietly(l)
-	q.Remove(l.ID)
-	q.Push(q.waitingJob(l))
+	q.repush(l)
 }
 
 func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {

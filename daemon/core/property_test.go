@@ -34,6 +34,7 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.policy.HostCPUs, c.policy.GPUCPUs = 16, 9
 	c.policy.MaxRunning, c.policy.StartsInFlight = 5, rapid.IntRange(0, 3).Draw(t, "starts")
 	c.cuda = map[string]core.Proved{}
+	c.policy.Lanes = map[string]int{"site": 2}
 	c.policy.Prove = rapid.Bool().Draw(t, "prove")
 	c.policy.Usage = site.UsagePolicy{
 		Memory: site.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
@@ -129,6 +130,7 @@ func (c *chaos) submit() {
 		s.Request.TimeLimit = job.Span(c.draw("limit", 1, 100)) * job.Span(time.Second)
 	}
 	c.drawOptions(&s.Request)
+	s.Request.Lane = job.Lane(rapid.SampledFrom([]string{"", "", "one", "two=2", "site", "site=1"}).Draw(c.t, "lane"))
 	requeue := c.draw("requeue", 0, 1) == 1
 	s.Request.Requeue = &requeue
 	c.feed(core.Submit{Token: c.token, Submission: s})
@@ -187,7 +189,7 @@ func (c *chaos) command() {
 	if what.Kind == job.CommandUpdate {
 		milli, priority := c.draw("to", 0, len(c.gpus))*job.WholeGPU, job.Priority{Number: c.draw("number", -1, 1)}
 		what.Change = &job.Change{GPUMilli: &milli, Priority: &priority}
-		switch c.draw("change", 0, 6) {
+		switch c.draw("change", 0, 7) {
 		case 0:
 			what.Change = &job.Change{ArrayLimit: new(c.draw("at once", 0, 2))}
 		case 1:
@@ -195,6 +197,8 @@ func (c *chaos) command() {
 		case 5, 6:
 			what.Change = &job.Change{MemBytes: new(int64(c.draw("mem", 1, 30)) * gib)}
 			what.MemUsed = int64(c.draw("used", 0, 4)) * gib
+		case 7:
+			what.Change = &job.Change{Lane: new(job.Lane(rapid.SampledFrom([]string{"", "one", "two=2"}).Draw(c.t, "new lane")))}
 		case 2, 3:
 			what.Change = &job.Change{After: &[]job.Dependency{{Kind: job.AfterOK, Job: job.ID(c.draw("on", 1, len(c.jobs)+1))}}}
 		}

@@ -121,12 +121,16 @@ func (q *queue) markCapped(l *tracked.Job, now time.Time) {
 }
 
 // settleCapped shortens a queued job's wait by the time for which its account was at its quotas
-// since markCapped.
+// since markCapped, and by the time before the job's own lane got room.
 func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
 		q.markCapped(l, now)
 		shortenWait(j, j.Capped-was, now)
+		since := sched.At(j.QueuedAt)
+		if by := time.Duration(l.Throttle.Turn(since) - since); by > 0 && !q.policy.Sched.FIFO {
+			shortenWait(j, by, now)
+		}
 	}
 }
 
@@ -162,9 +166,14 @@ func (q *queue) restartWait(array *tracked.Job, now time.Time) {
 	counts.TurnAt = now
 	j.Tasks = &counts
 	q.step.markDirtyQuietly(array)
-	if q.Has(j.ID) {
-		q.Remove(j.ID)
-		q.Push(q.waitingJob(array))
+	q.repush(array)
+}
+
+// repush puts a job in its new place after something about the job has changed.
+func (q *queue) repush(l *tracked.Job) {
+	if q.Has(l.ID) {
+		q.Remove(l.ID)
+		q.Push(q.waitingJob(l))
 	}
 }
 

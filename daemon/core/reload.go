@@ -8,6 +8,9 @@ import (
 // configure applies a new policy.
 func (c *Core) configure(p site.Policy) {
 	c.policy = p
+	for _, l := range c.jobs.SetSiteLanes(p.Lanes) {
+		c.queue.repush(l)
+	}
 	c.step.announce(job.Event{Kind: job.EventSettings})
 	c.step.replan()
 	c.accounts.Configured()

@@ -141,7 +141,7 @@ var verbs = map[string]func(*script){
 		}
 		s.w.policy.Quotas.Users = map[string]job.Quota{"carol": {Running: s.num("carol-jobs", 0)}}
 		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
-		s.w.policy.Sched.FIFO = s.has("fifo")
+		s.w.policy.Sched.FIFO, s.w.policy.Lanes = s.has("fifo"), s.siteLanes()
 		if slice := s.duration("slice"); slice > 0 {
 			s.w.policy.Sched.Slice = slice
 		}
@@ -229,6 +229,11 @@ var verbs = map[string]func(*script){
 	"requeue": func(s *script) { s.command(job.Command{Kind: job.CommandRequeue, Job: s.id()}) },
 	"update":  (*script).update,
 	"stand":   (*script).stand, "limits": (*script).limits,
+	// lanes matlab=N: the site's lane has another limit from now on; N is 0: there is none.
+	"lanes": func(s *script) {
+		s.w.policy.Lanes = s.siteLanes()
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
 	"lower": (*script).lower, "never": (*script).never,
 	"reserve": (*script).reserve,
 	"unreserve": func(s *script) {

@@ -76,6 +76,14 @@ func (s *script) group() {
 	}
 }
 
+// siteLanes returns the lane matlab with the limit that the line gives.
+func (s *script) siteLanes() map[string]int {
+	if n := s.num("matlab", 0); n > 0 {
+		return map[string]int{"matlab": n}
+	}
+	return nil
+}
+
 // pauseEnd returns the end of a pause whose length the line gives.
 func (s *script) pauseEnd() time.Time {
 	if d := s.duration("until"); d > 0 {
@@ -95,7 +103,7 @@ func (s *script) milli() int {
 
 // readOptions reads the options about how a job starts, ends and is retried: preemptible spread
 // hold retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN
-// after-ok=JOB array= max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
+// after-ok=JOB array= max-failures= dedup=HASH batch=NAME lane=NAME=N shape=COMMAND script=PROGRAM.
 func (s *script) readOptions(r *job.Request) {
 	r.Preemptible = s.has("preemptible")
 	r.Spread = s.has("spread")
@@ -118,7 +126,7 @@ func (s *script) readOptions(r *job.Request) {
 		a := mustParse(s, job.ParseArray, text)
 		r.Array = a
 	}
-	r.MaxFailures = s.num("max-failures", 0)
+	r.MaxFailures, r.Lane = s.num("max-failures", 0), job.Lane(s.text("lane"))
 	if text, ok := s.value("notify"); ok {
 		r.Notify = notifyOf(text)
 	}
@@ -147,7 +155,7 @@ func (s *script) readDependencies() (list []job.Dependency) {
 }
 
 // update changes a waiting job: priority= gpus= mem= time= preemptible=no retries= after-ok= limit=
-// max-failures=.
+// max-failures= lane=.
 func (s *script) update() {
 	ch := &job.Change{}
 	if name, ok := s.value("name"); ok {
@@ -186,6 +194,9 @@ func (s *script) update() {
 	}
 	if s.has("max-failures") {
 		ch.MaxFailures = new(s.num("max-failures", 0))
+	}
+	if s.has("lane") {
+		ch.Lane = new(job.Lane(s.text("lane")))
 	}
 	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch, MemUsed: s.size("used")})
 }

@@ -80,6 +80,8 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	}
 	l := &tracked.Job{Job: &j, Account: c.accounts.Of(s.Owner, s.Principal)}
 	c.accounts.Join(s.Owner.UID, s.GIDs)
+	c.jobs.Lanes.Enter(l)
+	defer c.jobs.Lanes.Leave(l)
 	c.queue.enqueue(l, now)
 	defer c.queue.dequeue(l, now)
 	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}

@@ -203,18 +203,16 @@ func (c *Core) change(to *changedJob, now time.Time) {
 	if waits {
 		c.deps.Unfollow(l)
 		c.queue.settleCapped(l, now)
-		if isLarger(&l.Request, &s.Request) { // otherwise users could queue small requests early and enlarge them later
+		// Otherwise users could queue small requests early and enlarge them later, or leave a full lane.
+		if isLarger(&l.Request, &s.Request) || l.Request.Lane != s.Request.Lane {
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
 		}
 		c.jobs.ChangeClass(l, s.Request.Priority.Class)
 	}
 	l.Owed = false
-	l.Request = s.Request
+	c.changeLanes(l, &s.Request)
 	l.Expected = 0
-	if l.Tasks != nil {
-		c.resetThrottle(l)
-	}
 	if waits {
 		c.queue.markCapped(l, now)
 		l.Pending = to.open
@@ -223,19 +221,17 @@ func (c *Core) change(to *changedJob, now time.Time) {
 	}
 }
 
-// resetThrottle applies an array's new limit on running tasks to the array and its tasks.
-func (c *Core) resetThrottle(l *tracked.Job) {
-	id, limit := l.ID, l.Request.Array.Limit
-	c.jobs.DropThrottle(id)
-	l.Throttle = c.jobs.Throttle(id, limit)
-	for _, t := range c.jobs.Tasks(id) {
-		t.Request.Array = l.Request.Array
-		if t.Throttle = l.Throttle; t.Throttle != nil && t.State.Live() {
-			t.Throttle.Left--
+// changeLanes gives a job its new request. If the job is an array, its tasks get the array's new
+// limit.
+func (c *Core) changeLanes(l *tracked.Job, r *job.Request) {
+	tasks := c.jobs.Tasks(l.ID)
+	c.jobs.Lanes.Change(append(tasks, l), func() {
+		l.Request = *r
+		for _, t := range tasks {
+			t.Request.Array = r.Array
 		}
-		if t.State == job.Queued && c.queue.Has(t.ID) {
-			c.queue.Remove(t.ID)
-			c.queue.Push(c.queue.waitingJob(t))
-		}
+	})
+	for _, t := range tasks {
+		c.queue.repush(t)
 	}
 }

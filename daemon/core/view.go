@@ -215,8 +215,9 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 		return alone(job.ReasonBackoff, job.Say("detail/at", j.NotBefore))
 	case c.jobs.HasTimer(j.ID):
 		return alone(job.ReasonBegin, job.Say("detail/at", j.Request.Begin))
-	case l.Throttle != nil && l.Throttle.Left <= 0:
-		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
+	}
+	if why := c.jobs.FullLane(l); why != nil {
+		return why
 	}
 	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain whose time is over is shown until a tick ends it
 		return alone(job.ReasonDrained, g.Say())

@@ -72,7 +72,7 @@ func (w *World) change(c *job.Command, d *dice) {
 		return
 	}
 	for range 1 + d.n(2) {
-		switch d.n(9) {
+		switch d.n(10) {
 		case 0:
 			c.Change.GPUMilli = new(pick(d, 0, 250, 500, 1000, 2000))
 		case 1:
@@ -92,6 +92,8 @@ func (w *World) change(c *job.Command, d *dice) {
 			c.Change.GPUMemBytes = new(int64(d.n(3)) * 20 * gib)
 		case 8:
 			c.Change.Begin = new(genesis.Add(w.Elapsed).Add(d.between(-time.Minute, time.Minute)))
+		case 9:
+			c.Change.Lane = new(pick(d, "", job.Lane("one"), "site=2"))
 		}
 	}
 }
@@ -155,7 +157,7 @@ func (w *World) reload(e *Entry) {
 		return
 	}
 	d, s, l := w.roll("reload", e.Pick), w.settings(), w.life
-	s.Policy.MaxRunning = d.n(6)
+	s.Policy.MaxRunning, s.Policy.Lanes = d.n(6), map[string]int{"site": 1 + d.n(3)}
 	s.Policy.StaleAfter = pick(d, 16*time.Second, 20*time.Second, time.Minute)
 	s.Policy.CleaningTimeout = pick(d, time.Second, 30*time.Second)
 	if len(w.gpus) > 1 && d.chance(50) {

@@ -26,7 +26,8 @@ type Change struct {
 	After      *[]Dependency `json:"after,omitempty" kong:"-"`
 	ArrayLimit *int          `json:"array_limit,omitempty" name:"array-limit" placeholder:"N" group:"queue"`
 
-	MaxFailures *int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue"`
+	MaxFailures *int  `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue"`
+	Lane        *Lane `json:"lane,omitempty" name:"lane" type:"lane-or-none" placeholder:"NAME[=N]" group:"queue"`
 
 	Name    *string `json:"name,omitempty" name:"name" short:"n" placeholder:"NAME" group:"label"`
 	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`

@@ -45,6 +45,9 @@ const (
 	ReasonBegin      ReasonCode = "begin-time"       // the job may not start before the time in Detail
 	ReasonBackoff    ReasonCode = "back-off"         // Need: failed starts in a row; 0: the job failed; Detail: next try
 	ReasonArrayLimit ReasonCode = "array-limit"      // Need: running tasks of its array, which is the limit
+	ReasonLane       ReasonCode = "lane"             // Need: limit; Have: the user's jobs in the lane of Detail: Job, Others
+	ReasonSiteLane   ReasonCode = "site-lane"        // Need: limit; Have: jobs in the lane of Detail: Job, Others
+	ReasonLaneKept   ReasonCode = "lane-kept"        // Job has the next place in a lane of the job
 	ReasonFailures   ReasonCode = "array-failures"   // Have: failed tasks of the array; Need: the limit
 	ReasonQuotaGPUs  ReasonCode = "quota-gpus"       // Need: milli-GPUs; Have: milli-GPUs left in the quota of Detail
 	ReasonQuotaJobs  ReasonCode = "quota-jobs"       // Need: running jobs of Detail, which is the quota

@@ -83,6 +83,7 @@ type Request struct {
 
 	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue"`
 	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue"`
+	Lane      Lane      `json:"lane,omitempty" name:"lane" type:"lane" placeholder:"NAME[=N]" group:"queue"`
 
 	Dedup string `json:"dedup,omitempty" kong:"-"` // hash of the content; "": none
 

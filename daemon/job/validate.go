@@ -159,6 +159,7 @@ func (r *Request) checkLife(p *Problems) {
 	}
 	checkDependencies(r.After, p)
 	r.checkBatch(p)
+	r.Lane.check(p)
 	switch {
 	case r.MaxFailures < 0 || r.MaxFailures > MaxTasks:
 		p.add("usage/failures", MaxTasks)

@@ -40,7 +40,7 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 			if !c.rank.isBefore(&own.rank) {
 				break
 			}
-			if e.Throttle != nil && e.Throttle.Left <= 0 {
+			if e.Throttle.Full() != nil {
 				continue
 			}
 			n++
@@ -129,7 +129,7 @@ func (p *pass) merits(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
 		Priority: b.priority, Score: c.rank.score,
-		Waited: job.Span(max(0, p.s.Now-c.entry.waitStart(p.s.Now))),
+		Waited: job.Span(max(0, p.s.Now-b.turn.of(c.entry.waitStart(p.s.Now)))),
 	}
 	if !p.s.Policy.FIFO {
 		s.Share = max(0, 1-math.Log2(b.account.factor))

@@ -17,7 +17,7 @@ func TestAheadCountsAsOneByOne(t *testing.T) {
 	for round := range 60 {
 		q, p := NewQueue(), NewPlanner()
 		accounts := []*Account{{UID: 1, Name: "a"}, {UID: 2, Name: "b"}}
-		bounded := &Throttle{Left: r.IntN(2)}
+		bounded := atMost(r.IntN(2))
 		for i := range 1 + r.IntN(120) {
 			w := Waiting{
 				ID: job.ID(i + 1), Account: accounts[r.IntN(2)], Since: Instant(r.Int64N(int64(time.Hour))), Expected: time.Hour, Count: 1,
@@ -70,7 +70,7 @@ func (p *Planner) aheadOneByOne(s *Snapshot, q *Queue, id job.ID) []job.ID {
 	for _, b := range q.buckets {
 		for e := b.head; e != nil; e = e.next {
 			c := p.pass.cursor(b, e)
-			if c.rank.isBefore(&own.rank) && (e.Throttle == nil || e.Throttle.Left > 0) && b.shape.competesWith(own.bucket.shape.footprint) {
+			if c.rank.isBefore(&own.rank) && e.Throttle.Full() == nil && b.shape.competesWith(own.bucket.shape.footprint) {
 				list = append(list, c.rank)
 			}
 		}

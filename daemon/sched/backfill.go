@@ -23,7 +23,8 @@ type backfillReservation struct {
 	saved        capacity // a copy of the field spare from before the pass looked for victims
 	then         rank     // the job's rank at the reserved start
 	account      *Account
-	preemptedFor bool // other jobs were told to stop for the job
+	throttle     *Throttle // the lanes in which the job keeps a place
+	preemptedFor bool      // other jobs were told to stop for the job
 }
 
 // release is something that becomes free later: a job's resources, or a GPU.
@@ -206,6 +207,7 @@ func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	}
 	b.countLate(c, q, r)
 	r.id, r.account, r.preemptedFor = c.entry.ID, c.bucket.account, false
+	r.throttle = c.entry.Throttle
 	r.run, r.lateRun = c.bucket.run, c.bucket.late
 	r.host, r.then = c.bucket.shape.hostShare, b.pass.rankAt(c, r.at)
 	return r
@@ -244,7 +246,7 @@ func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 		return
 	}
 	b.findStart(q, r, b.counted)
-	r.late, r.until = r.at, c.came.Add(time.Duration(times)*c.entry.Expected)
+	r.late, r.until = r.at, c.bucket.turn.of(c.came).Add(time.Duration(times)*c.entry.Expected)
 	b.countUntil(r.until)
 	b.findStart(q, r, b.counted)
 	r.late = max(r.late, r.at)
@@ -365,6 +367,25 @@ func (b *backfill) jobOn(gpu int) job.ID {
 	for i := range b.list {
 		if granted(b.list[i].grants, gpu) {
 			return b.list[i].id
+		}
+	}
+	return 0
+}
+
+// laneKeptFrom returns the first other job whose reservation takes the last place of a lane in
+// which a job waits, or 0.
+func (b *backfill) laneKeptFrom(w *Waiting) job.ID {
+	for t := range w.Throttle.all() {
+		left, first := t.Limit-t.Lane.Running, job.ID(0)
+		for i := range b.list {
+			for o := range b.list[i].throttle.all() {
+				if o.Lane == t.Lane && b.list[i].id != w.ID {
+					left, first = left-1, cmp.Or(first, b.list[i].id)
+				}
+			}
+		}
+		if left <= 0 {
+			return first
 		}
 	}
 	return 0

@@ -99,7 +99,7 @@ func TestArray(t *testing.T) {
 		0: "start 2 on 0", 2: "start 1 on 0, start 1 on 1, start 2 on 2", 9: "start 1 on 0, start 1 on 1, start 1 on 2, start 2 on 3",
 	} {
 		sc := newScene(t, 4)
-		gate := &Throttle{Left: left}
+		gate := atMost(left)
 		sc.queueJob(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, gate })
 		sc.queueJob(2, 1000)
 		sc.expect(want)

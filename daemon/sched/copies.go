@@ -2,14 +2,14 @@ package sched
 
 import "slices"
 
-// copyMap maps the accounts and throttles of a snapshot to their copies.
+// copyMap maps the accounts and lanes of a snapshot to their copies.
 type copyMap struct {
-	accounts  map[*Account]*Account
-	throttles map[*Throttle]*Throttle
+	accounts map[*Account]*Account
+	lanes    map[*Lane]*Lane
 }
 
 func newCopies() copyMap {
-	return copyMap{map[*Account]*Account{}, map[*Throttle]*Throttle{}}
+	return copyMap{map[*Account]*Account{}, map[*Lane]*Lane{}}
 }
 
 // snapshot returns a copy of the machine and its running jobs. The copy shares no memory with the
@@ -50,12 +50,18 @@ func (c *copyMap) account(a *Account) *Account {
 	return &copied
 }
 
+// throttle returns copies of the throttle and its lane. Copies of throttles that share a lane share
+// the copy of that lane.
 func (c *copyMap) throttle(t *Throttle) *Throttle {
 	if t == nil {
 		return nil
 	}
-	if c.throttles[t] == nil {
-		c.throttles[t] = &Throttle{Left: t.Left}
+	l := c.lanes[t.Lane]
+	if l == nil {
+		own := *t.Lane
+		own.begun, own.left = 0, slices.Clone(own.left)
+		l = &own
+		c.lanes[t.Lane] = l
 	}
-	return c.throttles[t]
+	return &Throttle{t.Limit, l, c.throttle(t.Next)}
 }

@@ -61,7 +61,7 @@ func TestCourse(t *testing.T) {
 			sc.queueJob(2, 500)
 		}, "101 on 500m of 0 -60..10/10, 1 on 500m of 0 0..60/60, 2 on 500m of 0 10..70/70"},
 		"an array, as many at once as may": {3, func(sc *scene) {
-			sc.queueJob(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, &Throttle{Left: 2} })
+			sc.queueJob(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, atMost(2) })
 		}, "1 on 0 0..60/60, 1 on 1 0..60/60, 1 on 0 60..120/120"},
 		"a preempted job comes back": {1, func(sc *scene) {
 			sc.s.Policy.Slice = 30 * minute

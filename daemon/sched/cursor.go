@@ -32,8 +32,7 @@ func (p *pass) seek(c *cursor) bool {
 
 // isOpen reports whether one more task of the entry may start in this pass.
 func (c *cursor) isOpen() bool {
-	g := c.entry.Throttle
-	return c.used < int(c.entry.Count) && (g == nil || g.used < g.Left)
+	return c.used < int(c.entry.Count) && c.entry.Throttle.isOpen()
 }
 
 // skip moves the cursor to the next entry of the bucket.

@@ -9,7 +9,7 @@
 //   - walk: the buckets of jobs at which the pass has not looked
 //   - room: what the machine has left
 //   - backfill: the reservations for jobs that do not fit
-//   - limits: quotas, and throttles of arrays
+//   - limits: quotas and lanes
 //   - chooser: which GPUs a job gets
 //   - victims: which jobs are preempted
 //

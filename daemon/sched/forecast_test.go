@@ -82,7 +82,7 @@ func startsOf(f *Forecast) map[job.ID]Instant {
 // starts once a job that counts in the same limit ends. Jobs that wait only because of load have no
 // forecast, since nobody knows how long they wait.
 func TestForecastOfBounds(t *testing.T) {
-	one := &Throttle{}
+	one := &Throttle{Limit: 1, Lane: &Lane{Running: 1}}
 	for name, c := range map[string]struct {
 		set  func(*scene)
 		want string
@@ -96,9 +96,9 @@ func TestForecastOfBounds(t *testing.T) {
 			sc.s.Running[0].Throttle = one
 			sc.q.entries[1].Throttle, sc.q.entries[1].Count = one, 3
 		}, "1 at +10m0s, 2 at +0s"},
-		"its limit, for ever": {func(sc *scene) { sc.q.entries[1].Throttle = &Throttle{} }, "2 at +0s"},
-		"within it":           {func(sc *scene) { sc.q.entries[1].Throttle = &Throttle{Left: 1} }, "1 at +0s, 2 at +10m0s"},
-		"tasks that follow":   {func(sc *scene) { sc.q.entries[1].Throttle, sc.q.entries[1].Count = &Throttle{Left: 1}, 3 }, "1 at +0s, 2 at +10m0s"},
+		"its limit, for ever": {func(sc *scene) { sc.q.entries[1].Throttle = atMost(0) }, "2 at +0s"},
+		"within it":           {func(sc *scene) { sc.q.entries[1].Throttle = atMost(1) }, "1 at +0s, 2 at +10m0s"},
+		"tasks that follow":   {func(sc *scene) { sc.q.entries[1].Throttle, sc.q.entries[1].Count = atMost(1), 3 }, "1 at +0s, 2 at +10m0s"},
 		"tasks without":       {func(sc *scene) { sc.q.entries[1].Count = 3 }, "1 at +0s, 2 at +1h10m0s"},
 		"a load":              {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60 }, ""},
 		"a load of a job": {func(sc *scene) {
@@ -114,7 +114,7 @@ func TestForecastOfBounds(t *testing.T) {
 		if got := sc.printForecast(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		if u := sc.user("ann"); u.Jobs != 1 || sc.q.Len() != 2 || one.Left != 0 {
+		if u := sc.user("ann"); u.Jobs != 1 || sc.q.Len() != 2 || one.Lane.Running != 1 {
 			t.Errorf("%s: the forecast changed what it was given: %+v", name, u)
 		}
 	}
@@ -312,7 +312,7 @@ func TestUnknownStarts(t *testing.T) {
 		"barred":           {func(sc *scene) { sc.user("ann").Barred = "gone" }, none, false},
 		"all paused":       {func(sc *scene) { sc.s.GPUs[0].State = Paused }, none, false},
 		"the quota":        {func(sc *scene) { sc.s.GPUs, sc.user("ann").MaxJobs = append(sc.s.GPUs, sc.s.GPUs[0]), 1 }, none, true},
-		"array of limit 0": {func(sc *scene) { sc.q.entries[2].Throttle = &Throttle{} }, none, false},
+		"array of limit 0": {func(sc *scene) { sc.q.entries[2].Throttle = atMost(0) }, none, false},
 	} {
 		sc := newScene(t, 1)
 		sc.runJob(101, time.Hour, onGPUs(0)...).Start = noon

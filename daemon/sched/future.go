@@ -9,7 +9,7 @@ import (
 )
 
 // future simulates the coming passes in one of several futures. It works on copies of the machine,
-// the first waiting jobs, and their accounts and throttles.
+// the first waiting jobs, and their accounts and lanes.
 type future struct {
 	planner   *Planner
 	copies    copyMap
@@ -22,7 +22,7 @@ type future struct {
 	over      bool // further passes would not change the result
 	freed     bool // all jobs that would run for ever were ended, so later starts count as unknown
 	running   []fate
-	arrays    map[*Throttle]job.ID
+	arrays    map[*Lane]job.ID
 	wanted    map[job.ID]bool              // jobs that have not started yet
 	starts    map[job.ID]Instant           // Never: the job starts only after jobs that would run for ever
 	estimates map[job.ID]*predict.Estimate // the forecast's estimates
@@ -49,7 +49,7 @@ type fate struct {
 func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	f := &future{
 		planner: NewPlanner(), copies: newCopies(), sampling: one, begun: of.s.Now, queue: NewQueue(),
-		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
+		arrays: map[*Lane]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
 		most: most, estimates: of.estimates, ofTasks: map[job.ID]*predict.Estimate{}, runTimes: map[job.ID]time.Duration{},
 		course: record, until: of.until,
 	}
@@ -87,7 +87,7 @@ func (f *future) addWaiting(c *waitingCopy) {
 	f.queue.push(w, c.shape, c.priority)
 	f.wanted[w.ID] = true
 	if w.Throttle != nil && w.Count > 1 {
-		f.arrays[w.Throttle] = w.ID
+		f.arrays[w.Throttle.Lane] = w.ID
 	}
 }
 
@@ -114,7 +114,7 @@ func (f *future) place(x *Placement) {
 			f.starts[e.ID] = Never
 		}
 	}
-	waits := e.Since.Add(b.account.Capped(b.shape.quota, f.machine.Now) - e.Capped)
+	waits := b.turn.of(e.waitStart(f.machine.Now))
 	r := Running{
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
@@ -127,9 +127,7 @@ func (f *future) place(x *Placement) {
 	}
 	r.Late = f.machine.Now.Add(e.Late - e.Served)
 	f.count(&r, 1)
-	if e.Throttle != nil {
-		e.Throttle.Left--
-	}
+	e.Throttle.Count(1)
 	f.addRunning(&r, fate{shape: b.shape, throttle: e.Throttle, batch: b.batch})
 	f.beginStay(e.ID, len(f.machine.Running)-1, false)
 	if f.queue.Take(e.ID); f.queue.Has(e.ID) {
@@ -223,11 +221,10 @@ func (f *future) advanceTo(at Instant) {
 func (f *future) end(r *Running, x *fate) {
 	f.count(r, -1)
 	f.endStay(r.ID)
-	if t := x.throttle; t != nil {
-		if t.Left++; t.Left == 1 {
-			if e := f.queue.entries[f.arrays[t]]; e != nil {
-				f.nextTask(e)
-			}
+	x.throttle.End(f.machine.Now)
+	if t := x.throttle; t != nil && t.Lane.Running == t.Limit-1 {
+		if e := f.queue.entries[f.arrays[t.Lane]]; e != nil {
+			f.nextTask(e)
 		}
 	}
 	if !x.requeues {

@@ -67,7 +67,7 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	if p.s.Policy.FIFO {
 		return
 	}
-	r.guarded = p.isGuarded(r.since)
+	r.guarded = p.isGuarded(b.turn.of(r.since))
 	p.open(b.shape.footprint)
 	r.wide = 2*b.shape.milli > job.WholeGPU*b.shape.inService
 	r.owed = b.owed
@@ -83,7 +83,7 @@ func (p *pass) isGuarded(since Instant) bool {
 
 // score returns the score of a job of the bucket at the given moment.
 func (b *bucket) score(since, at Instant) float64 {
-	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
+	return 1 + b.account.factor*float64(max(0, at-b.turn.of(since)))*b.inverse
 }
 
 // rankAlone returns the rank that the job at the cursor has without its batch. That is the job's

@@ -46,9 +46,10 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 // next call of any method.
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.decide(s, q)
+	p.limits.endReserved() // a job with a reservation may preempt others
 	p.preempt()
 	p.pass.findOpen()
-	p.limits.resetThrottles()
+	p.limits.endCounts()
 	p.wake()
 	return &p.out
 }
@@ -56,7 +57,7 @@ func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 // Placements returns the placements that Plan would make, and does not look for jobs to preempt.
 func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
 	p.decide(s, q)
-	p.limits.resetThrottles()
+	p.limits.endCounts()
 	return p.out.Place
 }
 
@@ -78,7 +79,7 @@ func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []Back
 			p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: k.id, At: g.place.found.at})
 		}
 	}
-	p.limits.resetThrottles()
+	p.limits.endCounts()
 	return p.out.Backfill
 }
 
@@ -142,7 +143,7 @@ func (p *Planner) refuse() {
 	switch {
 	case c.isCapped(&p.room):
 		p.walk.blocked.pop()
-	case !c.isOpen(): // other tasks of the job's array have used up the throttle
+	case !c.isOpen(): // other jobs have used up the lane
 		p.walk.blocked.reinsert(p.pass.seek(c))
 	case p.limits.behindOwn(c).hold != nil:
 		p.walk.blocked.pop()
@@ -178,7 +179,7 @@ func (p *Planner) tryFirst() {
 		p.walk.fit.pop()
 		return
 	}
-	if !c.isOpen() { // other tasks of the job's array have used up the throttle
+	if !c.isOpen() { // other jobs have used up the lane
 		p.walk.fit.reinsert(p.pass.seek(c))
 		return
 	}

@@ -165,7 +165,7 @@ func (d *randomMachine) checkReservation(before, now *reference) error {
 		}
 	}
 	at := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == k.id })
-	if j := now.jobs[at]; j.Throttle != nil && j.Throttle.Left <= 0 || now.capped(j.Waiting) || now.behindOwn(j) {
+	if j := now.jobs[at]; j.Throttle.Full() != nil || now.capped(j.Waiting) || now.behindOwn(j) {
 		return nil
 	}
 	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > d.latestStart(k) {
@@ -209,7 +209,7 @@ func (d *randomMachine) checkVictims(plan *Plan) error {
 	return nil
 }
 
-// checkReasons checks that a job has reasons if, and only if, it does not fit.
+// checkReasons checks that a job has reasons if, and only if, it does not fit. It leaves out lanes.
 func checkReasons(p *Planner, r *reference) error {
 	behind := map[job.ID]bool{}
 	for _, j := range r.jobs {
@@ -218,7 +218,9 @@ func checkReasons(p *Planner, r *reference) error {
 	clear(r.news) // without the starts of jobs that preempt others
 	for _, j := range r.jobs {
 		fits := !r.cutOff(j) && !r.capped(j.Waiting) && r.hasRoomFor(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
-		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {
+		why := p.Explain(j.Waiting)
+		kept := slices.ContainsFunc(why, func(r job.Reason) bool { return r.Code == job.ReasonLaneKept })
+		if fits != (len(why) == 0) && !kept {
 			return fmt.Errorf("job %d %+v fits: %v, reasons %+v", j.ID, j.Request, fits, why)
 		}
 	}

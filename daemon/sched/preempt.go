@@ -99,7 +99,7 @@ func (p *Planner) firstLeft() *cursor {
 		switch {
 		case c.isCapped(&p.room):
 			blocked.pop()
-		case !c.isOpen(): // other tasks of the job's array have used up the throttle
+		case !c.isOpen(): // other jobs have used up the lane
 			blocked.reinsert(p.pass.seek(c))
 		case p.limits.behindOwn(c).hold != nil:
 			blocked.pop()

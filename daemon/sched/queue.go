@@ -11,12 +11,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Throttle limits how many tasks of one array may run at the same time.
-type Throttle struct {
-	Left int // how many tasks may still start
-	used int // how many tasks this pass has started
-}
-
 // Waiting is a job that may start as soon as it fits.
 type Waiting struct {
 	ID       job.ID
@@ -103,6 +97,7 @@ type bucketKey struct {
 	priority  job.Priority
 	batch     string
 	owed      bool
+	turn      turn          // since when the jobs have had room in their lane
 	extent    extent        // set for jobs in a batch
 	effort    time.Duration // for preemptible jobs, their effort, rounded up; otherwise the run time
 	program   predict.Kind
@@ -205,6 +200,7 @@ func (q *Queue) push(w Waiting, template *resourceShape, priority job.Priority) 
 func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 	key := bucketKey{
 		account: w.Account, shape: sh, log: runLog(w.Expected), priority: priority, batch: w.Batch, owed: w.Owed,
+		turn: w.Throttle.turn(),
 	}
 	key.lateLog = max(key.log, runLog(w.Late))
 	key.known = w.Known && sh.limit == 0

@@ -71,14 +71,15 @@ type ownJobsAhead struct {
 	cpus   int        // the maximum number of CPUs that the earlier jobs leave
 }
 
-// limits holds what restricts the starts of a pass by account, group or array. These are the places
-// that jobs keep in quotas, and the throttles of arrays.
+// limits holds what restricts the starts of a pass by account, group or lane. These are the places
+// that jobs keep in quotas and in lanes.
 type limits struct {
-	pass      *pass
-	room      *room
-	given     []quotaEnd  // jobs that the pass starts
-	backs     []quotaEnd  // what quotaEnds returns
-	throttles []*Throttle // the throttles in which the pass has counted starts
+	pass  *pass
+	room  *room
+	given []quotaEnd // jobs that the pass starts
+	backs []quotaEnd // what quotaEnds returns
+	begun []*Lane    // the lanes in which the pass has counted starts, one for each start
+	kept  []*Lane    // like the field begun, for the reservations of the pass
 }
 
 func (m *limits) begin() { m.given = m.given[:0] }
@@ -163,7 +164,7 @@ func (m *limits) findCapped(q *Account) {
 // firstOpen returns the first job of the bucket that no throttle held back when the pass began.
 func (b *bucket) firstOpen() *entry {
 	for e := b.head; e != nil; e = e.next {
-		if e.Count > 0 && (e.Throttle == nil || e.Throttle.Left > 0) {
+		if e.Count > 0 && e.Throttle.Full() == nil {
 			return e
 		}
 	}
@@ -239,9 +240,10 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	return m.backs
 }
 
-// keepPlace notes that the job at the cursor keeps its place in its quotas, because it has a
-// reservation.
+// keepPlace notes that the job at the cursor keeps its place in its quotas and lanes, because it
+// has a reservation.
 func (m *limits) keepPlace(c *cursor, at Instant) {
+	m.kept = c.entry.Throttle.begin(m.kept)
 	for q := range c.bucket.account.quotaAccounts {
 		if k := &q.place.reserved; k.asks == nil || c.isBefore(&k.rank) {
 			*k = quotaHold{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
@@ -250,29 +252,26 @@ func (m *limits) keepPlace(c *cursor, at Instant) {
 	}
 }
 
-// countPlaced counts a job that the pass starts in its account, its groups and its array.
+// countPlaced counts a job that the pass starts in its account, its groups and its lanes.
 func (m *limits) countPlaced(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)
 	m.given = append(m.given, quotaEnd{m.pass.s.Now.Add(b.run), b.account, quotaUse{1, b.shape.quota, h}})
-	m.countStart(c.entry.Throttle)
+	m.begun = c.entry.Throttle.begin(m.begun)
 }
 
-// countStart counts one start in the throttle g. If g is nil, it does nothing.
-func (m *limits) countStart(g *Throttle) {
-	if g == nil {
-		return
-	}
-	if g.used == 0 {
-		m.throttles = append(m.throttles, g)
-	}
-	g.used++
+// endReserved forgets that jobs with reservations have places in lanes.
+func (m *limits) endReserved() { m.kept = endAll(m.kept) }
+
+// endCounts forgets what the pass has counted in lanes.
+func (m *limits) endCounts() {
+	m.endReserved()
+	m.begun = endAll(m.begun)
 }
 
-// resetThrottles forgets the starts of this pass in all throttles.
-func (m *limits) resetThrottles() {
-	for _, g := range m.throttles {
-		g.used = 0
+func endAll(list []*Lane) []*Lane {
+	for _, l := range list {
+		l.begun--
 	}
-	m.throttles = m.throttles[:0]
+	return list[:0]
 }

@@ -130,11 +130,11 @@ func TestArrayKeepsItsPlace(t *testing.T) {
 	sc.user("ann").MaxMilli = 4000
 	sc.runJob(90, time.Hour, onGPUs(0)...)
 	sc.count()
-	gate := &Throttle{}
+	gate := atMost(0)
 	sc.queueJob(1, 4000, func(w *Waiting) { w.Throttle, w.Count = gate, 3 })
 	sc.queueJob(2, 1000, expected(2*time.Hour))
 	sc.expect("start 2 on 1")
-	gate.Left = 1
+	gate.Limit = 1
 	sc.expect("wait")
 }
 

@@ -241,10 +241,10 @@ func (d *randomMachine) drawEffort() (time.Duration, predict.Kind, bool) {
 	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.chance(5)
 }
 
-// drawQueue draws the waiting jobs. Some of them share a throttle, like tasks of an array that wait
-// again.
+// drawQueue draws the waiting jobs. Some of them are in lanes, with different limits.
 func (d *randomMachine) drawQueue() {
-	var gate *Throttle
+	lanes := []*Lane{{Running: d.IntN(2)}, {}, {own: true}, {Running: d.IntN(3), own: true, since: ago(time.Hour)}}
+	lanes[3].left = []Instant{ago(5 * time.Minute), ago(2 * time.Hour)}[:d.IntN(3)]
 	for i := range d.IntN(14) {
 		w := &Waiting{
 			ID: job.ID(i + 1), Request: d.request(), Account: pick(d, d.accounts...), Count: 1, Expected: d.expected(),
@@ -257,10 +257,11 @@ func (d *randomMachine) drawQueue() {
 		w.Capped = w.Account.Capped(w.Request.QuotaMilli(), w.Since)
 		if d.chance(2) {
 			w.Count = 1 + d.IntN(4)
-			if gate == nil || d.chance(5) {
-				gate = &Throttle{Left: d.IntN(4)}
+		}
+		for at := len(lanes) - 1; at >= 0; at-- { // at most one own lane, as an account has
+			if d.chance(1) && (at < 2 || w.Throttle == nil) {
+				w.Throttle = &Throttle{1 + d.IntN(3), lanes[at], w.Throttle}
 			}
-			w.Throttle = gate
 		}
 		if i > 0 && d.chance(3) {
 			last := d.waiting[i-1]

@@ -75,6 +75,7 @@ func (r *reference) reserve(j refJob) {
 	}
 	if k, ok := r.findStart(j, base); ok {
 		r.kept = append(r.kept, k)
+		r.countInLanes(j, 1)
 		return
 	}
 	r.giveUp(j)
@@ -86,7 +87,7 @@ func (r *reference) reserve(j refJob) {
 // other jobs may end late at any time.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
-		k.until = j.since.Add(time.Duration(times) * j.Expected)
+		k.until = j.turn.Add(time.Duration(times) * j.Expected)
 	}
 	at, m, ok := r.firstFit(j, base, k.until)
 	if !ok {

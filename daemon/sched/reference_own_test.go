@@ -75,7 +75,7 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	if slices.ContainsFunc(r.kept, func(k refKept) bool { return k.id == j.ID }) {
 		return true
 	}
-	if j.Account.Barred != "" || j.Count == 0 || j.Throttle != nil && j.Throttle.Left < 1 || !r.everFits(j.Waiting) {
+	if j.Account.Barred != "" || j.Count == 0 || j.Throttle.Full() != nil || !r.everFits(j.Waiting) {
 		return false
 	}
 	full := false

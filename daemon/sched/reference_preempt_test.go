@@ -55,6 +55,9 @@ func (j refJob) runningStanding() refStanding {
 func (r *reference) preemptAll() {
 	r.freed, r.soon = r.now.clone(), r.now.clone()
 	leaving := false
+	for _, k := range r.kept { // their places in lanes are their own
+		r.countInLanes(k.then, -1)
+	}
 	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {
@@ -112,7 +115,7 @@ func (r *reference) stillWaits(j refJob) bool {
 			starts++
 		}
 	}
-	return !r.cutOff(j) && starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
+	return !r.cutOff(j) && starts < j.Count && r.isOpen(j) && !r.capped(j.Waiting)
 }
 
 // listVictims lists the preemptible jobs that have run for a slice, the lowest-ranked first.

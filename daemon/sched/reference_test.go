@@ -26,7 +26,7 @@ type reference struct {
 	soon    machine         // like the field freed, but without what late victims free
 	looked  map[job.ID]bool // jobs for which victims were sought
 	news    map[*Account]*refNew
-	gates   map[*Throttle]int
+	gates   map[*Lane]int    // starts of this pass in each lane
 	given   map[refKind]bool // jobs of these kinds get no further reservation in this pass
 	vain    map[string]bool  // requests for which no reservation was possible
 	tries   map[*Account]int // how many such requests each account has made
@@ -62,6 +62,7 @@ type refNew struct {
 type refJob struct {
 	*Waiting
 	since   Instant
+	turn    Instant // the moment since which the wait counts in the score
 	score   float64 // the score of the job once it runs, without its batch
 	place   refPlace
 	guarded bool
@@ -71,7 +72,7 @@ type refJob struct {
 }
 
 func newReference(s *Snapshot, waiting []*Waiting) *reference {
-	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Throttle]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}, vain: map[string]bool{}, tries: map[*Account]int{}, most: maxFailedShapes}
+	r := &reference{s: s, news: map[*Account]*refNew{}, gates: map[*Lane]int{}, given: map[refKind]bool{}, looked: map[job.ID]bool{}, vain: map[string]bool{}, tries: map[*Account]int{}, most: maxFailedShapes}
 	const plenty = math.MaxInt / 2
 	h := s.Host
 	r.now.mem, r.now.cpus, r.now.slots = plenty, plenty, plenty
@@ -160,11 +161,19 @@ func (r *reference) value(w *Waiting) refJob {
 		j.run = min(j.run, w.Request.TimeLimit.Duration())
 		j.lateRun = min(j.lateRun, w.Request.TimeLimit.Duration())
 	}
+	j.turn = j.since
+	for t := w.Throttle; t != nil; t = t.Next { // an own lane: the wait counts since the lane had room
+		if l := t.Lane; l.own && t.Limit <= len(l.left) {
+			j.turn = max(j.turn, l.left[t.Limit-1])
+		} else if l.own {
+			j.turn = max(j.turn, l.since)
+		}
+	}
 	p := &r.s.Policy
 	if p.FIFO {
 		return j
 	}
-	wait := max(0, r.s.Now-j.since)
+	wait := max(0, r.s.Now-j.turn)
 	j.score = 1 + r.factor(w.Account)*float64(wait)*(1/float64(refMeasure(w)))
 	j.place.score = j.score
 	j.guarded = r.s.GuardOpen && p.GuardAfter > 0 && time.Duration(wait) > p.GuardAfter
@@ -221,7 +230,7 @@ func (r *reference) placeAll() {
 			continue
 		}
 		for range j.Count {
-			if j.Throttle != nil && r.gates[j.Throttle] >= j.Throttle.Left || r.capped(j.Waiting) {
+			if !r.isOpen(j) || r.capped(j.Waiting) {
 				break
 			}
 			left := r.leftFor(j)
@@ -274,7 +283,7 @@ func (r *reference) start(j refJob, grants []Grant, cpus int) {
 	r.count(j, cpus)
 }
 
-// count counts a start for the account, its groups and its array.
+// count counts a start for the account, its groups and its lanes.
 func (r *reference) count(j refJob, cpus int) {
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
 		n := r.new(a)
@@ -286,10 +295,24 @@ func (r *reference) count(j refJob, cpus int) {
 	use := useOf(j.Waiting)
 	use.cpus = cpus
 	r.begun = append(r.begun, refBegun{use, j.Account, r.s.Now.Add(j.run)})
-	if j.Throttle != nil {
-		r.gates[j.Throttle]++
-	}
+	r.countInLanes(j, 1)
+}
 
+// isOpen reports whether all lanes of the job have room.
+func (r *reference) isOpen(j refJob) bool {
+	for t := j.Throttle; t != nil; t = t.Next {
+		if t.Lane.Running+r.gates[t.Lane] >= t.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// countInLanes counts a start of the job in its lanes, or takes one back.
+func (r *reference) countInLanes(j refJob, n int) {
+	for t := j.Throttle; t != nil; t = t.Next {
+		r.gates[t.Lane] += n
+	}
 }
 
 func (r *reference) new(a *Account) *refNew {

@@ -31,7 +31,11 @@ func (d *randomMachine) carryOut(place []Placement) error {
 		}
 		d.q.Take(x.Job)
 		d.started(w, x)
-		if w.Count < 0 || w.Throttle != nil && w.Throttle.Left < 0 {
+		over := false
+		for t := w.Throttle; t != nil; t = t.Next {
+			over = over || t.Lane.Running > t.Limit
+		}
+		if w.Count < 0 || over {
 			return fmt.Errorf("job %d starts more often than it may", w.ID)
 		}
 	}
@@ -110,9 +114,7 @@ func (d *randomMachine) started(w *Waiting, x Placement) {
 	}
 	d.stoppable = d.stoppable || w.Request.Preemptible
 	w.Count--
-	if w.Throttle != nil {
-		w.Throttle.Left--
-	}
+	w.Throttle.Count(1)
 }
 
 // checkQuotas checks invariant 6 for the accounts whose jobs the plan starts.

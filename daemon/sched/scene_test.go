@@ -123,3 +123,6 @@ func (sc *scene) expect(want string) {
 		sc.Errorf("planned: %s\n   want: %s", got, want)
 	}
 }
+
+// atMost returns the throttle of an array of which n tasks may run at once, and none runs.
+func atMost(n int) *Throttle { return &Throttle{Limit: n, Lane: &Lane{}} }

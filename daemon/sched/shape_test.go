@@ -15,7 +15,7 @@ var notRead = map[string]string{
 	"WarnMain": "of the running job", "SignalTo": "of the unit",
 	"Retries": "after an end", "Backoff": "after an end", "Begin": "until then it does not wait here",
 	"After": "until then it does not wait here", "Array": "the throttle, beside the shape", "Dedup": "before it is queued",
-	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape",
+	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape", "Lane": "the throttle, beside the shape",
 	"MaxFailures": "an array with too many does not wait here",
 	"Derived":     "for predictions and people, and MemMilli of a part for quotas",
 }

@@ -160,7 +160,7 @@ type Running struct {
 	Guarded       bool          // the job was guarded when it started
 	Rate          Rate
 	Request       *job.Request // the request, for forecasts; nil: after a preemption, the job is not queued again
-	Throttle      *Throttle    // the throttle of the job's array; nil: none
+	Throttle      *Throttle    // the lanes in which the job counts; nil: none
 }
 
 // goneBy returns when the job is expected to be gone: at its late end, or at the moment in the

@@ -24,7 +24,7 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 // carried out the plan before. If they have not, they use pass.leavesWaiting.
 func (b *bucket) hasWaiting() bool {
 	for e := b.head; e != nil; e = e.next {
-		if e.Throttle == nil || e.Throttle.Left > 0 {
+		if e.Throttle.Full() == nil {
 			return true
 		}
 	}

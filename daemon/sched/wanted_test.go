@@ -18,7 +18,7 @@ func TestWantedGPUs(t *testing.T) {
 			g := &d.s.GPUs[i]
 			serves := g.State != Paused && g.State != Drained && g.State != Lost && g.State != Suspect
 			want := serves && slices.ContainsFunc(d.waiting, func(w *Waiting) bool {
-				open := w.Throttle == nil || w.Throttle.Left > 0
+				open := w.Throttle.Full() == nil
 				return open && w.Request.Whole() > 0 && !r.capped(w) && r.couldServe(w, g)
 			})
 			if list[i] != want {

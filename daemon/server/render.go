@@ -52,6 +52,7 @@ func publicPart(r job.Request) job.Request {
 		OnTimeout: r.OnTimeout, WarnSignal: r.WarnSignal, WarnBefore: r.WarnBefore, Retries: r.Retries, Backoff: r.Backoff,
 		WarnMain: r.WarnMain, SignalTo: r.SignalTo,
 		Begin: moment(r.Begin), MaxFailures: r.MaxFailures, Objective: r.Objective, Batch: r.Batch,
+		Lane: r.Lane,
 	}
 	out.Notify, _ = splitNotify(r.Notify)
 	if r.GraceTime() > 0 {

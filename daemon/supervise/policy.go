@@ -54,7 +54,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		ClassMaxTime:     classTimes(cfg.Classes),
 		MaxRunning:       j.MaxRunning, NoGPUShare: j.ShareWithoutGPU, MaxQueued: j.MaxQueued, MaxBytes: cfg.Limits.UserState,
 		StartsInFlight: cfg.Daemon.StartsInFlight,
-		Sched:          order(cfg), Quotas: cfg.Quotas,
+		Sched:          order(cfg), Quotas: cfg.Quotas, Lanes: cfg.Lanes,
 		Xids: cfg.Xids, LostAfter: lostAfter, Prove: g.CUDATest,
 		DrainPending: g.DrainBadMemory == config.BadMemoryPending, DrainFailed: g.DrainBadMemory != config.BadMemoryNever,
 		Usage: usage(cfg), Strays: strays[g.Strays],

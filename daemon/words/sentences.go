@@ -52,6 +52,7 @@ var sentences = map[job.Code]sentence{
 	"usage/objective-alone":  {"--objective is about several jobs, and this is one: submit an array or a file of jobs, or give each the same --batch NAME", ""},
 	"usage/batch-alone":      {"a batch needs an objective: use --batch together with --objective makespan", ""},
 	"usage/batch":            {"the name of a batch must be at most %v bytes of printable text", "--batch"},
+	"usage/lane":             {"%q is not a lane: use NAME or NAME=N, where N is 1 to %v and the name is printable and at most %v bytes", "--lane"},
 	"usage/array-limit":      {"the limit of an array is 0 to %v tasks", "--array-limit"},
 	"usage/failures":         {"--max-failures must be 0 to %v, 0 for no limit", ""},
 	"usage/failures-alone":   {"--max-failures is about the tasks of an array, and this is one job", "use it with --array or --param"},

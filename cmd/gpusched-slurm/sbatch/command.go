@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -86,6 +87,8 @@ type mapping struct {
 	p     contract.Program
 	mark  string
 
+	singleton string // the dependency that is a lane of one with the job's name; "": none
+
 	args    []string // arguments of sbatch or srun
 	refused []string
 	notes   []string
@@ -94,6 +97,9 @@ type mapping struct {
 // newMapping validates a request and returns its mapping.
 func newMapping(r api.SubmitRequest, s Site) (*mapping, error) {
 	m := &mapping{site: s, r: r.Request, label: r.Label, p: r.Program.Contract()}
+	if m.r.Lane.Name() == m.label.Name && m.r.Lane.Limit(false) == 1 {
+		m.r.Lane, m.singleton = "", slurm.Singleton
+	}
 	if m.p.Container.Image != "" {
 		return nil, &api.Error{Code: api.CodeNever, Message: "on Slurm: " + otherImage.text()}
 	}

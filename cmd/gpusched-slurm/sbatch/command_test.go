@@ -85,6 +85,9 @@ func TestOptions(t *testing.T) {
 			r.GPUMilli, r.After = 0, []job.Dependency{{Kind: job.AfterOK, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterAny, Job: 9},
 				{Kind: job.AfterStart, Job: 1}, {Kind: job.AfterFail, Job: 2}}
 		}, "--dependency=afterok:7:8,afterany:9,after:1,afternotok:2 --kill-on-invalid-dep=yes"},
+		{"a singleton", func(r *api.SubmitRequest, _ *Site) {
+			r.GPUMilli, r.Lane, r.After = 0, "train=1", []job.Dependency{{Kind: job.AfterOK, Job: 7}}
+		}, "--dependency=afterok:7,singleton --kill-on-invalid-dep=yes"},
 		{"begin and hold", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.Begin, r.Hold = 0, time.Unix(1_800_000_000, 0), true
 		}, "--begin=uts1800000000 --hold"},

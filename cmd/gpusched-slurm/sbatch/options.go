@@ -2,6 +2,7 @@ package sbatch
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,12 +39,14 @@ func (m *mapping) addOptions() {
 	if m.r.Hold {
 		m.add("hold", "")
 	}
-	if len(m.r.After) > 0 {
-		m.add("dependency", slurm.Dependencies(m.r.After))
+	if after := slices.DeleteFunc([]string{slurm.Dependencies(m.r.After), m.singleton}, isEmpty); len(after) > 0 {
+		m.add("dependency", strings.Join(after, ","))
 		m.add("kill-on-invalid-dep", "yes")
 	}
 	m.addWarning()
 }
+
+func isEmpty(s string) bool { return s == "" }
 
 // addBatchOptions adds the options that only sbatch has.
 func (m *mapping) addBatchOptions() {

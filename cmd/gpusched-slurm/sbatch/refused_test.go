@@ -19,6 +19,7 @@ func TestEveryGap(t *testing.T) {
 		"--gpu-mem auto":                         func(r *api.SubmitRequest) { r.GPUMemBytes = job.AutoGPUMem },
 		"--dedup":                                func(r *api.SubmitRequest) { r.Dedup = "abc" },
 		"--objective, --batch":                   func(r *api.SubmitRequest) { r.Objective, r.Batch = job.Makespan, "night" },
+		"--lane":                                 func(r *api.SubmitRequest) { r.Lane = "sweep=2" },
 		"--max-failures":                         func(r *api.SubmitRequest) { r.MaxFailures, r.Array = 2, &job.Array{Written: "0-3"} },
 		"--on-timeout requeue":                   func(r *api.SubmitRequest) { r.OnTimeout, r.TimeLimit = job.TimeoutRequeue, minute },
 		"--signal-to main":                       func(r *api.SubmitRequest) { r.SignalTo = job.SignalMain },
@@ -62,7 +63,7 @@ func TestEveryGapOfUpdates(t *testing.T) {
 	half, bytes, n, yes := 500, int64(1<<30), 3, true
 	changes := map[string]job.Change{
 		"--gpus 0.5": {GPUMilli: &half}, "--gpu-mem": {GPUMemBytes: &bytes}, "--preemptible": {Preemptible: &yes}, "--retries": {Retries: &n},
-		"--max-failures": {MaxFailures: &n},
+		"--max-failures": {MaxFailures: &n}, "--lane": {Lane: new(job.Lane(""))},
 	}
 	if len(changes) != len(UpdateGaps()) {
 		t.Errorf("%d options are tried, and there are %d", len(changes), len(UpdateGaps()))

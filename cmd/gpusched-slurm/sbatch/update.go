@@ -55,6 +55,8 @@ var fixed = []struct {
 		func(u *change) bool { return u.asked.Preemptible != nil }},
 	{Gap{"--retries", "a job's script does its retries and can't be changed", submitAgain},
 		func(u *change) bool { return u.asked.Retries != nil }},
+	{Gap{"--lane", "the lane of a job can't be changed", submitAgain},
+		func(u *change) bool { return u.asked.Lane != nil }},
 	{Gap{"--max-failures", "Slurm does not stop an array after some failures", "cancel the array when that is enough"},
 		func(u *change) bool { return u.asked.MaxFailures != nil }},
 }

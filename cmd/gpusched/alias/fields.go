@@ -245,7 +245,8 @@ func placeOrReason(j api.Job) string {
 // slurmReasons translates reasons into Slurm's words. Reasons that are not listed become Resources.
 var slurmReasons = map[job.ReasonCode]string{
 	job.ReasonHeld: "JobHeldUser", job.ReasonFailures: "JobHeldUser", job.ReasonDependency: "Dependency", job.ReasonBegin: "BeginTime",
-	job.ReasonArrayLimit: "JobArrayTaskLimit", job.ReasonGPUKept: "Priority",
+	job.ReasonArrayLimit: "JobArrayTaskLimit", job.ReasonLane: "Dependency", job.ReasonLaneKept: "Dependency",
+	job.ReasonSiteLane: "Licenses", job.ReasonGPUKept: "Priority",
 	job.ReasonShutdown: "ReqNodeNotAvail", job.ReasonGPUReserved: "Reservation", job.ReasonQuotaGPUs: "QOSMaxGRESPerUser",
 	job.ReasonQuotaJobs: "QOSMaxJobsPerUserLimit", job.ReasonQuotaMem: "QOSMaxMemoryPerUser",
 	job.ReasonQuotaCPUs: "QOSMaxCpuPerUserLimit",

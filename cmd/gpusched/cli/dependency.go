@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -32,10 +33,11 @@ func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
-// AfterNamesakes makes a job wait for all other jobs of the caller that have the same name and have
-// not ended.
+// AfterNamesakes makes a job wait for all other jobs of the caller that have the same name, have not
+// ended and are not in the job's lane.
 func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
 	jobs, err := a.Mine(ctx, api.ListQuery{Name: req.Name})
+	jobs = slices.DeleteFunc(jobs, func(j api.Job) bool { return j.Lane == req.Lane })
 	for _, id := range submissions(jobs) {
 		req.After = append(req.After, job.Dependency{Kind: job.AfterAny, Job: id})
 	}

@@ -35,6 +35,8 @@ var Spellings = map[string]spelling{
 	"warning":        spelled(parseWarning),
 	"timeout-action": spelled(parseTimeoutAction),
 	"objective":      spelled(parseObjective),
+	"lane":           spelled(job.ParseLane),
+	"lane-or-none":   spelled(parseLaneOrNone),
 	"moment":         spelled(parseAhead),
 	"past":           spelled(parseBack),
 	"form":           spelled(parseForm),
@@ -150,6 +152,14 @@ func parseSpanOrNone(s string) (time.Duration, error) {
 		return 0, nil
 	}
 	return job.ParseDuration(s)
+}
+
+// parseLaneOrNone parses a lane, or the word none.
+func parseLaneOrNone(s string) (job.Lane, error) {
+	if s == "none" {
+		return "", nil
+	}
+	return job.ParseLane(s)
 }
 
 // WholeSeconds rounds a duration up to whole seconds.

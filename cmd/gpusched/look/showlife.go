@@ -26,6 +26,7 @@ func lifeOptions(j api.Job) (parts cli.Phrases) {
 	parts.Add(j.MaxFailures > 0, "at most %s", cli.Count(j.MaxFailures, "failed task"))
 	parts.Add(j.Objective == job.Makespan && j.Batch == "", "longest and widest task first")
 	parts.Add(j.Objective == job.Makespan && j.Batch != "", "longest and widest of batch %q first", j.Batch)
+	parts.Add(j.Lane != "", "lane %s", j.Lane)
 	return parts
 }
 

@@ -216,6 +216,9 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 		return req, err
 	}
 	if len(others) < len(c.AfterAny) {
+		if req.Lane == "" {
+			req.Lane = job.Lane(req.Name + "=1")
+		}
 		if err := a.AfterNamesakes(ctx, &req); err != nil {
 			return req, err
 		}

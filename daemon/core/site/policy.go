@@ -46,6 +46,8 @@ type Policy struct {
 	Sched  sched.Policy // the order of the queue, and the rules of placement
 	Quotas job.Quotas
 
+	Lanes map[string]int // the site's lanes: how many jobs may run at once in each
+
 	MaxRunning int // 0: no limit
 	NoGPUShare int // percentage of MaxRunning, HostMemBytes and HostCPUs that jobs without a GPU may use; 0: all
 	MaxQueued  int

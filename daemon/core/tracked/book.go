@@ -8,24 +8,24 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // Book contains the jobs that have not ended, and counts them.
 type Book struct {
-	byID      map[job.ID]*Job
-	placed    map[job.ID]*Job   // jobs that have a unit or may have one
-	live      []*Job            // the jobs in placed, by id; the slice is replaced, never changed
-	ofArray   map[job.ID][]*Job // the live tasks of each array
-	walked    int               // how many jobs were looked at, see Core.commands
-	nextID    job.ID
-	timed     timers // queued jobs that wait for a time
-	queued    int
-	perUser   map[int]int                // the number of queued jobs of each person
-	perClass  map[job.Class]int          // the number of queued jobs of each class
-	bytes     map[int]int64              // the total weight of each person's jobs
-	throttles map[job.ID]*sched.Throttle // for each array with a limit
-	ended     map[job.State]int          // how many jobs have ended since the daemon's start
+	Lanes Lanes
+
+	byID     map[job.ID]*Job
+	placed   map[job.ID]*Job   // jobs that have a unit or may have one
+	live     []*Job            // the jobs in placed, by id; the slice is replaced, never changed
+	ofArray  map[job.ID][]*Job // the live tasks of each array
+	walked   int               // how many jobs were looked at, see Core.commands
+	nextID   job.ID
+	timed    timers // queued jobs that wait for a time
+	queued   int
+	perUser  map[int]int       // the number of queued jobs of each person
+	perClass map[job.Class]int // the number of queued jobs of each class
+	bytes    map[int]int64     // the total weight of each person's jobs
+	ended    map[job.State]int // how many jobs have ended since the daemon's start
 }
 
 func NewBook(next job.ID) Book {
@@ -33,8 +33,8 @@ func NewBook(next job.ID) Book {
 		byID:   map[job.ID]*Job{},
 		placed: map[job.ID]*Job{}, nextID: max(next, 1), timed: newTimers(),
 		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, ended: map[job.State]int{},
-		throttles: map[job.ID]*sched.Throttle{},
-		ofArray:   map[job.ID][]*Job{},
+		Lanes:   Lanes{inUse: map[laneKey]*lane{}},
+		ofArray: map[job.ID][]*Job{},
 	}
 }
 
@@ -86,6 +86,7 @@ func (b *Book) Add(l *Job) {
 // Remove removes a job that has ended.
 func (b *Book) Remove(l *Job) {
 	b.RemoveBytes(l)
+	b.Lanes.Leave(l)
 	delete(b.byID, l.ID)
 	if t := l.Task; t != nil {
 		left := slices.DeleteFunc(b.ofArray[t.Array], func(o *Job) bool { return o == l })
@@ -190,20 +191,6 @@ func (b *Book) LiveTasks(array job.ID) iter.Seq[*Job] {
 	b.walked += len(list)
 	return slices.Values(list)
 }
-
-// Throttle returns the bound on an array's running tasks. If the array has no limit, it returns
-// nil.
-func (b *Book) Throttle(array job.ID, limit int) *sched.Throttle {
-	if limit <= 0 {
-		return nil
-	}
-	if b.throttles[array] == nil {
-		b.throttles[array] = &sched.Throttle{Left: limit}
-	}
-	return b.throttles[array]
-}
-
-func (b *Book) DropThrottle(array job.ID) { delete(b.throttles, array) }
 
 // EnterQueue counts a job as queued.
 func (b *Book) EnterQueue(l *Job) {

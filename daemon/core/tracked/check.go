@@ -33,29 +33,30 @@ func (b *Book) CheckCounts(breach Breach) {
 	}
 }
 
-// CheckThrottles recounts how many more tasks of each array may start.
-func (b *Book) CheckThrottles(breach Breach) {
-	left := map[job.ID]int{}
+// CheckLanes recounts the jobs in each lane, and checks that no job is in another lane.
+func (b *Book) CheckLanes(breach Breach) {
+	jobs, running := map[laneKey]int{}, map[laneKey]int{}
 	for _, l := range b.All() {
-		j, id := l.Job, l.ID
-		if j.Task != nil {
-			id = j.Task.Array
+		t := l.Throttle
+		for _, p := range b.Lanes.of(l) {
+			in := b.Lanes.inUse[p.laneKey]
+			if t == nil || in == nil || t.Lane != &in.Lane || t.Limit != p.limit {
+				breach(11, "job %d is not in lane %+v with limit %d", l.ID, p.laneKey, p.limit)
+				return
+			}
+			t = t.Next
+			if jobs[p.laneKey]++; l.State.Live() {
+				running[p.laneKey]++
+			}
 		}
-		switch {
-		case l.Throttle != b.throttles[id]:
-			breach(11, "job %d is held back by another limit than array %d", j.ID, id)
-		case j.Tasks != nil && j.Request.Array.Limit > 0:
-			left[id] += j.Request.Array.Limit
-		case j.Task != nil && j.State.Live() && l.Throttle != nil:
-			left[id]--
+		if t != nil {
+			breach(11, "job %d is in a further lane of limit %d", l.ID, t.Limit)
 		}
 	}
-	is := map[job.ID]int{}
-	for id, g := range b.throttles {
-		is[id] = g.Left
-	}
-	if !maps.Equal(is, left) {
-		breach(11, "so many more tasks of arrays may run: %v, counted are %v", left, is)
+	for k, in := range b.Lanes.inUse {
+		if in.jobs != jobs[k] || in.Running != running[k] || in.jobs == 0 {
+			breach(11, "lane %+v counts %d jobs, %d running, and has %d and %d", k, in.jobs, in.Running, jobs[k], running[k])
+		}
 	}
 }
 

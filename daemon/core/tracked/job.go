@@ -41,7 +41,7 @@ type Job struct {
 
 	lifetime *Lifetime // the lifetime of the attempt's unit; nil: nothing is known
 	Account  *sched.Account
-	Throttle *sched.Throttle // the bound on the running tasks of the job's array; nil: none
+	Throttle *sched.Throttle // the lanes in which the job counts; nil: none
 	Weighed  int64           // the job's weight as counted in Book.bytes
 	Beyond   int             // counts in quotas of GPUs in addition to the request, see CountBeyond
 }

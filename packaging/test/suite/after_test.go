@@ -4,8 +4,11 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // TestSchedulerAfter: a job can wait until another job has started, ended or failed, until all
@@ -41,6 +44,40 @@ func TestSchedulerAfter(t *testing.T) {
 	release()
 	mustEnd(t, wait(t, either), "completed", "exit code 0")
 	mustEnd(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d completed, so --after-fail %d can never be met", first, first))
+}
+
+// TestSchedulerLanes: jobs in a lane of one, and singletons, run one after the other, even after a
+// crash of the daemon. A lane of the site bounds the jobs of all users.
+func TestSchedulerLanes(t *testing.T) {
+	begin(t)
+	settings(t, "[lane.matlab]\njobs = 1")
+	sh(t, "alice", `printf '#!/bin/bash\n#SBATCH --job-name=one --dependency=singleton\ntrue\n' > ~/one.sh`)
+	first, release := submitHold(t, "alice", "-g 0 --lane matlab", "true")
+	other := submit(t, "bob", "-g 0 --lane matlab -- true")
+	one, free := submitHold(t, "bob", "-g 0 --lane sweep", "true")
+	lanes := [][]int64{{first, other}, {one}, {}}
+	for range 2 {
+		lanes[1] = append(lanes[1], submit(t, "bob", "-g 0 --lane sweep -- true"))
+		lanes[2] = append(lanes[2], submit(t, "alice", "~/one.sh"))
+	}
+	sh(t, "", killDaemon)
+	waitsFor(t, "bob", other, fmt.Sprintf("the site's limit for lane matlab is 1 job at once, and job %d is in it", first))
+	waitsFor(t, "bob", lanes[1][1], fmt.Sprintf("its limit for lane sweep is 1 job at once, and job %d is in it", one))
+	release()
+	free()
+	for _, ids := range lanes {
+		var runs []api.Job
+		for _, id := range ids {
+			runs = append(runs, wait(t, id))
+			mustEnd(t, runs[len(runs)-1], "completed", "exit code 0")
+		}
+		slices.SortFunc(runs, func(a, b api.Job) int { return a.StartedAt.Compare(b.StartedAt) })
+		for i := range runs[1:] {
+			if runs[i+1].StartedAt.Before(runs[i].EndedAt) {
+				t.Errorf("job %d starts at %s, before the end of job %d at %s", runs[i+1].ID, runs[i+1].StartedAt, runs[i].ID, runs[i].EndedAt)
+			}
+		}
+	}
 }
 
 // TestSchedulerDrainUntil: a drain with an end time ends
