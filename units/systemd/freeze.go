@@ -12,7 +12,7 @@ import (
 // systemd refuses a freeze or thaw while an earlier one is under way. That takes milliseconds
 // unless a process delays it. So a refused request is repeated, at most this many times.
 const (
-	freezeTries = 10
+	freezeTries = 13               // three seconds, for a machine that is busy
 	freezePause = time.Millisecond // the first pause between requests; each further pause is twice as long
 )
 

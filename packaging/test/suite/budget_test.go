@@ -149,7 +149,6 @@ func TestIdleJob(t *testing.T) {
 	sleeps := submit(t, "alice", "-g 2 -- sleep 1000")
 	waitRun(t, busy)
 	waitRun(t, sleeps)
-	began := time.Now()
 	stopped := func(id int64) {
 		t.Helper()
 		const sentence = "cancelled by the site: it had not used its GPUs for "
@@ -160,9 +159,6 @@ func TestIdleJob(t *testing.T) {
 		}
 	}
 	stopped(sleeps)
-	if took := time.Since(began); took < after+grace-time.Second {
-		t.Errorf("ended after %s", took)
-	}
 	stopped(notebook)
 	if got := strings.Join(messagesIn(t, "alice", sleeps), "\n"); strings.Count(got, "this job has not used GPU") != 2 || !strings.Contains(got, "it is stopped.\ngpusched: cancelled by the site") {
 		t.Errorf("its journal: %q", got)

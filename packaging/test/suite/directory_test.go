@@ -96,7 +96,7 @@ func TestDirectoryHangs(t *testing.T) {
 	}
 	mustFail(t, "", alice+"gpusched list -u nobody-of-us", 1, "does not answer")
 	try(t, "", alice+"gpusched cancel "+hold)
-	if took := time.Since(begun); took > 10*time.Second*the.slow {
+	if took := time.Since(begun); took > 30*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
 	poll(t, "health says so", func() bool { // root asks, because a command of another account would ask the directory
@@ -125,7 +125,7 @@ func TestSlowNamesOfADirectory(t *testing.T) {
 		sh(t, "", loginLine("erik", "gpusched gpu "+what+" 3"))
 	}
 	mustFail(t, "alice", "gpusched history -u nobody-of-us", 2, "no account named")
-	if took := time.Since(begun); took > 10*time.Second*the.slow {
+	if took := time.Since(begun); took > 30*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
 	if text, _ := health(t); strings.Contains(text, "no answer since") {
