@@ -51,7 +51,8 @@ func TestFactor(t *testing.T) {
 		"one had all":            {[]*Account{used(1, 6), used(1, 0)}, []float64{0.75, -0.75}}, // 7/8 and 1/8, divided by 1/2
 		"little decides little":  {[]*Account{used(1, 0.02), used(1, 0)}, []float64{0.02 / 2.02, -0.02 / 2.02}},
 		"as they are entitled":   {[]*Account{used(3, 30), used(1, 10)}, []float64{0, 0}},
-		"less than its share":    {[]*Account{used(3, 3), used(1, 3)}, []float64{4.5/8/0.75 - 1, 3.5/8/0.25 - 1}},
+		"less than its share":    {[]*Account{used(3, 3), used(1, 3)}, []float64{4.5/8/0.75 - 1, 3.5/8/0.25 - 1 + 2*0.75*math.Log2(3)}},
+		"a little less":          {[]*Account{used(3, 29.6), used(1, 10.4)}, []float64{-0.4 / 31.5, 33*0.4/10.5 + 32*0.4/31.5}},
 		"a group without share":  {[]*Account{used(1, 6, plain), used(1, 0)}, []float64{0.75, -0.75}},
 		"a group, and one alone": {[]*Account{used(1, 4, lab), used(1, 4, lab), used(1, 8)}, []float64{0, 0, 0}},
 		"within a group":         {[]*Account{used(1, 8, lab), used(1, 0, lab), used(1, 8)}, []float64{0.8, -0.8, 0}},

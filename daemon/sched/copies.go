@@ -43,7 +43,7 @@ func (c *copyMap) account(a *Account) *Account {
 	}
 	copied := *a
 	c.accounts[a] = &copied
-	copied.Groups = nil
+	copied.Groups, copied.within = nil, totals{}
 	for _, g := range a.Groups {
 		copied.Groups = append(copied.Groups, c.account(g))
 	}

@@ -23,7 +23,8 @@
 // first. If these moments are equal as well, the job with the lower id comes first. The score is 1
 // + F·w/E: w is the wait, E the expected run time, and F the account's fair-share factor. F is
 // 2^-x, where x is the amount by which the account's use is above its fair part, relative to that
-// part. A job is owed its start once other jobs were stopped for it. It is guarded once it has
+// part. While accounts with larger shares have jobs waiting and have all had less for their shares,
+// x is higher. A job is owed its start once other jobs were stopped for it. It is guarded once it has
 // waited longer than Policy.GuardAfter. Under Policy.FIFO only class, number, Since and id count.
 //
 // Batches. Jobs of one account, class and priority number that name the same batch run in order of

@@ -84,20 +84,19 @@ func TestLargerShare(t *testing.T) {
 	}
 }
 
-// Two users have shares of 1 and 3. If all their jobs came at once and have the same expected run
-// time, the second user gets three times as much GPU time. If each user always has ten jobs
-// waiting, and a new job comes for each job that starts, the second user gets less than that. The
-// jobs of a user who gets less than the fair part wait longer, until the ratio of the waits matches
-// the ratio of the factors. The first user then gets 1.54 times the user's fair part, and the
-// second user 0.82 times. 2^(1.54 - 0.82) is 1.6, and so is the ratio of their waits.
+// Two users have shares of 1 and 3. The second user gets three times as much GPU time, within 10
+// percent: if all jobs came at once and have the same expected run time, and also if each user
+// always has ten jobs waiting, and a new job comes for each job that starts. There the ratio of the
+// waits must match the ratio of the factors. Without the set-back it does when the first user gets
+// 1.54 times the fair part and the second 0.82 times: 2^(1.54 - 0.82) is 1.6, and so is the ratio
+// of the waits. With the set-back it does at 1.036 and 0.988 times: 2^(33 * 0.046) is 2.86.
 func TestUnequalShares(t *testing.T) {
-	readPolicy(t).hasSentence("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
-		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")
+	readPolicy(t).hasSentence("So of two users with shares of 1 and 3 who always have jobs waiting, the second gets three times as much.")
 	for _, c := range []struct {
 		backlog   int
 		days      int
 		low, high float64
-	}{{600, 4, 2.6, 3.4}, {10, 40, 1.45, 1.75}} {
+	}{{600, 4, 2.7, 3.3}, {10, 40, 2.7, 3.3}} {
 		for seed := range drawing(3) {
 			r := newRivals(t, seed, []int{1, 3}, []int{c.backlog, c.backlog})
 			r.draw = func(*Account) (int, time.Duration) { return oneOf(r.loop, 500, 1000, 1000, 2000), 2 * time.Hour }

@@ -6,14 +6,22 @@ import (
 	"time"
 )
 
-// totals has two sums over accounts that compete with each other: their shares and their use. The
-// use is in whole milliseconds, so that the sum does not depend on the order of the accounts.
-type totals struct{ share, used int64 }
+// totals describes accounts that compete with each other. The sum of their use is in whole
+// milliseconds, so that it does not depend on the order of the accounts.
+type totals struct {
+	share, used int64
+	larger      []*Account // those with waiting jobs and a share above the smallest possible one
+}
 
-func (s *totals) add(a *Account) {
+func (s *totals) add(a *Account, waits bool) {
 	s.share += a.weight()
 	s.used += a.used
+	if waits && a.weight() > 1 {
+		s.larger = append(s.larger, a)
+	}
 }
+
+func (s *totals) clear() { *s = totals{larger: s.larger[:0]} }
 
 // weight returns the account's share, as its weight in a comparison with other accounts.
 func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
@@ -28,6 +36,30 @@ const evenPart = 1.0 / (7 * 24)
 func (s *totals) excessUse(a *Account, even float64) float64 {
 	entitled := float64(a.weight()) / float64(s.share)
 	return (float64(a.used)+even*entitled)/(float64(s.used)+even)/entitled - 1
+}
+
+// An account is set back by setBackGain times what its excess is above that of the others. The
+// ratio of the shares to the power of setBackPower limits the result.
+const (
+	setBackGain  = 32
+	setBackPower = 2
+)
+
+// exponent returns the account's excess. While accounts with larger shares have jobs waiting, an
+// account whose excess is above that of each of them is set back, which makes the exponent higher.
+// The limit is lower if none of the others has had its fair part: only jobs bring an account there.
+func (s *totals) exponent(a *Account, even float64) float64 {
+	own, share, highest := s.excessUse(a, even), a.weight(), -1.0
+	for _, o := range s.larger {
+		if o.weight() > a.weight() {
+			share, highest = max(share, o.weight()), max(highest, s.excessUse(o, even))
+		}
+	}
+	if highest >= own || share == a.weight() {
+		return own
+	}
+	limit := setBackPower * math.Log2(float64(share)/float64(a.weight())) * min(1, 1+highest)
+	return own + min(setBackGain*(own-highest), limit)
 }
 
 // maxExponent keeps the factor within the range of floating-point numbers.
@@ -58,15 +90,16 @@ func (p *pass) beginAccounts() {
 			g.entered = false
 		}
 	}
-	top := totals{}
+	top := &p.top
+	top.clear()
 	for a := range p.yieldActive() {
-		p.enter(a, &top)
+		p.enter(a, top)
 	}
 	even := float64(max(1, len(p.s.GPUs))) * float64(p.s.Policy.HalfLife) / float64(time.Millisecond) * evenPart
 	for a := range p.yieldActive() {
 		a.factor, a.unbounded = 1, a.isUnbounded()
 		if p.s.Policy.HalfLife > 0 {
-			a.factor = math.Exp2(-min(a.exponent(&top, even), maxExponent))
+			a.factor = math.Exp2(-min(a.exponent(top, even), maxExponent))
 		}
 	}
 }
@@ -79,7 +112,7 @@ func (p *pass) enter(a *Account, top *totals) {
 		return
 	}
 	a.beginPass(p.s.Now, p.s.Policy.HalfLife)
-	alone := true
+	alone, waits := true, p.q.accounts[a] > 0
 	for _, g := range a.Groups {
 		first := !g.entered
 		if first {
@@ -89,12 +122,12 @@ func (p *pass) enter(a *Account, top *totals) {
 			continue
 		}
 		alone = false
-		if g.within.add(a); first {
-			top.add(g)
+		if g.within.add(a, waits); first {
+			top.add(g, waits)
 		}
 	}
 	if alone {
-		top.add(a)
+		top.add(a, waits)
 	}
 }
 
@@ -105,7 +138,8 @@ func (a *Account) beginPass(now Instant, half time.Duration) {
 	a.entered, a.over, a.failedShapes = true, false, 0
 	a.place, a.heldSizes = quotaPlace{}, 0
 	a.gpuJobOpen, a.cpuJobOpen = false, false
-	a.used, a.within = 0, totals{}
+	a.used = 0
+	a.within.clear()
 	if half > 0 {
 		a.used = int64(a.Used(now, half) / time.Millisecond)
 		a.over = a.MaxUsage > 0 && a.GPUTime(now, half) >= a.MaxUsage
@@ -121,12 +155,12 @@ func (a *Account) exponent(top *totals, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {
 		if g.Share > 0 {
-			sum += top.excessUse(g, even) + g.within.excessUse(a, even)
+			sum += top.exponent(g, even) + g.within.exponent(a, even)
 			n++
 		}
 	}
 	if n == 0 {
-		return top.excessUse(a, even)
+		return top.exponent(a, even)
 	}
 	return sum / n
 }

@@ -5,13 +5,14 @@ type pass struct {
 	s      *Snapshot
 	q      *Queue
 	number uint64 // the number of passes over the queue so far
+	top    totals // over users in no group with a share, and groups with a share
 	work   int    // the cost of the pass: the number of buckets, jobs and capacities at which it looked
 }
 
 // begin starts a pass and computes the values that determine the order of the jobs.
 func (p *pass) begin(s *Snapshot, q *Queue) {
 	q.passes++
-	*p = pass{s: s, q: q, number: q.passes}
+	*p = pass{s: s, q: q, number: q.passes, top: p.top}
 	p.beginAccounts()
 	p.beginBatches()
 }

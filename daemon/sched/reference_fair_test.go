@@ -45,17 +45,34 @@ func (r *reference) factor(a *Account) float64 {
 	}
 	shared := withShare(a)
 	if len(shared) == 0 {
-		return math.Exp2(-min(64, r.excess(a, top)))
+		return math.Exp2(-min(64, r.exponent(a, top)))
 	}
 	sum := 0.0
 	for _, g := range shared {
-		sum += r.excess(g, top) + r.excess(a, members[g])
+		sum += r.exponent(g, top) + r.exponent(a, members[g])
 	}
 	return math.Exp2(-min(64, sum/float64(len(shared))))
 }
 
 func withShare(a *Account) []*Account {
 	return slices.DeleteFunc(slices.Clone(a.Groups), func(g *Account) bool { return g.Share < 1 })
+}
+
+// exponent returns an account's excess. If the excess is above that of each waiting account with a
+// larger share, the account is set back.
+func (r *reference) exponent(a *Account, among []*Account) float64 {
+	own, highest, largest := r.excess(a, among), -1.0, 0
+	for _, o := range among {
+		waits := slices.ContainsFunc(r.waiting, func(w *Waiting) bool { return w.Account == o || slices.Contains(w.Account.Groups, o) })
+		if waits && o.Share > max(1, a.Share) {
+			highest, largest = max(highest, r.excess(o, among)), max(largest, o.Share)
+		}
+	}
+	if largest == 0 || highest >= own {
+		return own
+	}
+	limit := 2 * math.Log2(float64(largest)/float64(max(1, a.Share))) * min(1, 1+highest)
+	return own + min(32*(own-highest), limit)
 }
 
 // excess returns by how much an account's use is above its part of the use of the listed accounts.

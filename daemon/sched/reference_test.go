@@ -35,6 +35,7 @@ type reference struct {
 	begun   []refBegun
 	held    []job.ID   // jobs that fit, but wait for other jobs of their account
 	users   []*Account // users with waiting or running jobs
+	waiting []*Waiting
 }
 
 // refKind identifies jobs that differ only in the time of their arrival.
@@ -112,7 +113,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 		}
 		r.now.gpus = append(r.now.gpus, x)
 	}
-	r.users = activeUsers(s, waiting)
+	r.users, r.waiting = activeUsers(s, waiting), waiting
 	for _, w := range waiting {
 		r.jobs = append(r.jobs, r.value(w))
 	}
