@@ -81,6 +81,7 @@ type Scheduling struct {
 	GuardPercent     int           // percent of the machine for such jobs
 	ReservationDepth int           // the number of jobs for which GPUs are kept free
 	Slice            time.Duration // time that a preemptible job can run before it may be stopped
+	RestartCost      time.Duration // what it costs a preemptible job to go on after a stop
 }
 
 // Order says how jobs of one class are ordered.
@@ -213,6 +214,7 @@ func Default() Config {
 			GuardPercent:     50,
 			ReservationDepth: 1,
 			Slice:            30 * time.Minute,
+			RestartCost:      5 * time.Minute,
 		},
 		Quotas: job.Quotas{Default: job.Quota{
 			Running: jobsOf(maxRunning), Mem: job.Part{Percent: 80}, CPUs: job.Part{Percent: 80}, Queued: 20_000, Share: 1,

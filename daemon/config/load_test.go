@@ -39,7 +39,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, MemReturn: MemReturn{20, 10 * time.Minute}, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, CPUs: job.Part{Percent: 80}, DefaultCPUs: job.Part{Amount: 12}, TasksMax: 100, MaxSuspend: 2 * time.Hour, MaxRunning: 2, ShareWithoutGPU: 40, MaxQueued: 3, AllowRaisedPriority: true, AllowSandboxed: true, Log: "%h/logs/%j.log",
 			MaxRetries: 7, DefaultRetries: 2, DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
 		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
-		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour},
+		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour, RestartCost: 10 * time.Minute},
 		Quotas: job.Quotas{
 			Default: job.Quota{GPUMilli: 1500, Running: 5, Mem: job.Part{Percent: 60}, CPUs: job.Part{Amount: 24}, Queued: 7, GPUHours: 100, Share: 3},
 			Users:   map[string]job.Quota{"alice": {Running: 5, Mem: job.Part{Percent: 60}, CPUs: job.Part{Amount: 24}, Queued: 7, GPUHours: 100, Share: 9}},

@@ -45,7 +45,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 			r.Late = sched.At(q.estimates.LateEnd(l, now))
 		}
 	}
-	s.GuardOpen = q.accounts.LaneOpen(now)
+	s.GuardOpen, s.ForStops = q.accounts.LaneOpen(now), q.accounts.ForStops(now)
 	return s
 }
 
@@ -153,6 +153,7 @@ func (c *Core) schedule(now time.Time) {
 		}
 		l := c.jobs.Get(v.Victim)
 		l.StopFor = v.For
+		c.accounts.PayStop(v.Cost)
 		c.requestStop(l, job.StopPreempt, "", now)
 		c.queue.markOwed(waits)
 	}

@@ -47,7 +47,8 @@
 // and has run for at least a slice. It is of a lower class or number, or else its score is lower by
 // a margin that grows with its width (its number of GPUs). Once a preempted job runs again, jobs
 // that are no wider can't take its GPUs for four slices. Jobs are stopped for one job of several GPUs
-// at a time: until it starts, none are stopped for jobs that rank lower.
+// at a time: until it starts, none are stopped for jobs that rank lower. Stops within a class and number cost no
+// more than Snapshot.ForStops.
 //
 // Forecast. A forecast simulates the coming passes by these rules on copies, as if no jobs were
 // added. It simulates 19 futures, with run times drawn from the jobs' estimates. The forecast of a

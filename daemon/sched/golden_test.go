@@ -49,7 +49,7 @@ func decisions(t *testing.T, policy Policy) string {
 			fmt.Fprintf(sum, "%d start {%v %v %v}\n", l.s.Now, x.Job, x.Grants, x.Guarded)
 		}
 		for _, v := range p.Preempt {
-			fmt.Fprintln(sum, l.s.Now, "stop", v)
+			fmt.Fprintf(sum, "%d stop {%v %v}\n", l.s.Now, v.Victim, v.For)
 		}
 		n += len(p.Place) + len(p.Preempt)
 	}

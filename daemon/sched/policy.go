@@ -12,6 +12,7 @@ type Policy struct {
 	ReservationDepth int           // how many jobs get reservations in a pass; 0: none
 	Patience         int           // after a wait of so many run times, a reserved start ignores late ends; 0: always
 	Slice            time.Duration // the minimum time for which a preemptible job runs before it may be stopped
+	RestartCost      time.Duration // what it costs a job to go on after a stop
 	MaxLoadPercent   int           // a GPU with a higher load takes no job; 0 or 100: any
 	MaxUsedPercent   int           // a GPU with more of its memory in use takes no job; 0 or 100: any
 	MinFreeBytes     int64         // a GPU with less free memory takes no job

@@ -126,13 +126,14 @@ type victims struct {
 	choice   *chooser
 	list     []victim
 	stops    []Preemption
-	freed    capacity // what is free once all jobs that were told to stop have ended
-	soon     capacity // like the field freed, but without what late victims free
-	leaving  bool     // some jobs were told to stop, or some GPUs are being cleaned
+	freed    capacity      // what is free once all jobs that were told to stop have ended
+	soon     capacity      // like the field freed, but without what late victims free
+	paid     time.Duration // what the stops of this pass cost
+	leaving  bool          // some jobs were told to stop, or some GPUs are being cleaned
 }
 
 // begin drops the stops that the previous pass decided on.
-func (vs *victims) begin() { vs.stops = vs.stops[:0] }
+func (vs *victims) begin() { vs.stops, vs.paid = vs.stops[:0], 0 }
 
 // openFreed sets the fields freed and soon. GPUs that are being cleaned count as ready.
 func (vs *victims) openFreed() {
@@ -285,7 +286,7 @@ func (vs *victims) areLeavingFor(c *cursor) bool {
 
 // pick chooses victims in ascending order of their ranks, until they free enough of a capacity for
 // the job. It chooses no more victims than needed. If even all victims are not enough, or if the
-// needed victims together do not rank lower than the job, it returns false and chooses none. For
+// needed victims together do not rank lower than the job or cost too much, it returns false and chooses none. For
 // the capacity vs.soon it chooses no victim that leaves late.
 func (vs *victims) pick(w *demand, from *capacity) bool {
 	picked := len(vs.stops)
@@ -300,15 +301,38 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 		}
 		v.chosen = true
 		vs.releaseVictim(v.run)
-		vs.stops = append(vs.stops, Preemption{Victim: v.run.ID, For: w.c.entry.ID})
+		vs.stops = append(vs.stops, Preemption{v.run.ID, w.c.entry.ID, vs.cost(v, &w.c.rank)})
 	}
 	ok := vs.enough(w, from)
 	vs.dropUnneeded(w, from, picked, ok)
-	if ok && !vs.lowerTogether(vs.stops[picked:], &w.c.rank) {
+	if ok && !(vs.lowerTogether(vs.stops[picked:], &w.c.rank) && vs.pay(vs.stops[picked:])) {
 		ok = false
 		vs.dropUnneeded(w, from, picked, ok)
 	}
 	return ok
+}
+
+// cost returns the GPU time that a victim of the waiting job's class and number loses, from its
+// warning until it goes on.
+func (vs *victims) cost(v *victim, r *rank) time.Duration {
+	if v.level != r.level {
+		return 0
+	}
+	return time.Duration(v.milli) * (vs.pass.s.Policy.RestartCost + v.run.Notice) / job.WholeGPU
+}
+
+// pay takes what these stops cost out of what stops may cost now. If that is not enough, it takes
+// nothing and returns false.
+func (vs *victims) pay(list []Preemption) bool {
+	sum := vs.paid
+	for i := range list {
+		sum += list[i].Cost
+	}
+	if sum > max(vs.paid, vs.pass.s.ForStops) {
+		return false
+	}
+	vs.paid = sum
+	return true
 }
 
 func (vs *victims) enough(w *demand, from *capacity) bool {

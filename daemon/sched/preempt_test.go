@@ -386,6 +386,32 @@ func TestOneGangAtATime(t *testing.T) {
 	}
 }
 
+// In TestCostOfStops a job asks for two GPUs that jobs of its class and number hold. Going on costs
+// those 5 minutes each, and one of them takes 5 minutes to stop.
+func TestCostOfStops(t *testing.T) {
+	readPolicy(t).hasSentence("Stops for jobs of the same class and number cost at most 3 %% of the GPU time that jobs get.")
+	for name, c := range map[string]struct {
+		may    time.Duration
+		change func(*Running)
+		stops  bool
+	}{
+		"as much as it costs": {15 * time.Minute, nil, true},
+		"less":                {15*time.Minute - 1, nil, false},
+		"a debt":              {-time.Hour, nil, false},
+		"of a lower number":   {-time.Hour, number(-1), true},
+	} {
+		sc := newScene(t, 2)
+		sc.s.Policy.FIFO, sc.s.Policy.RestartCost, sc.s.ForStops = false, 5*time.Minute, c.may
+		sc.runPreemptible(101, c.change, onGPUs(0)...)
+		sc.runPreemptible(102, c.change, onGPUs(1)...)
+		sc.s.Running[1].Notice = 5 * time.Minute
+		sc.queueJob(1, 2000, waited(time.Hour))
+		if got := sc.plan(); strings.Contains(got, "stop 101 for 1") != c.stops {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // A plan may change though nothing happened: when a running job has run for a slice, each minute
 // after that, and when an advance reservation begins or ends.
 func TestWake(t *testing.T) {

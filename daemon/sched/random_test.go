@@ -81,6 +81,10 @@ func (d *randomMachine) policy() {
 	}
 	d.s.Policy.Patience = pick(d, 0, 1, 2, 50)
 	d.s.GuardOpen = d.chance(5)
+	d.s.Policy.RestartCost, d.s.ForStops = pick(d, 0, time.Minute), time.Hour
+	if d.chance(1) {
+		d.s.ForStops = pick(d, -time.Minute, 90*time.Second)
+	}
 }
 
 func (d *randomMachine) drawAccounts() {

@@ -260,7 +260,7 @@ func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*re
 			freed = early
 		}
 		if r.hasRoomFor(j.Waiting, r.reduce(freed, j, otherReservations(kept, j)), r.s.Now, whenFreed) {
-			if !r.lowerInTheMean(more, j.standing(r.s)) {
+			if !r.lowerInTheMean(more, j.standing(r.s)) || !r.affords(append(slices.Clone(gone), more...), j) {
 				break
 			}
 			return more, true
@@ -269,10 +269,30 @@ func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*re
 	return nil, false
 }
 
+// costs returns what it costs to stop a job for another of its class and number.
+func (r *reference) costs(v *refVictim, j refJob) time.Duration {
+	if v.refStanding.Priority != j.Request.Priority {
+		return 0
+	}
+	return time.Duration(v.refStanding.milli) * (r.s.Policy.RestartCost + v.Notice) / 1000
+}
+
+// affords reports whether stops may cost what these and the earlier ones of the pass cost.
+func (r *reference) affords(list []*refVictim, j refJob) bool {
+	sum, more := time.Duration(0), time.Duration(0)
+	for _, v := range r.preempt {
+		sum += v.Cost
+	}
+	for _, v := range list {
+		more += r.costs(v, j)
+	}
+	return more == 0 || sum+more <= r.s.ForStops
+}
+
 func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	for _, v := range gone {
 		v.chosen = true
-		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID})
+		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID, Cost: r.costs(v, j)})
 	}
 	freed, early, kept := r.machineWithout(gone)
 	from := freed

@@ -228,6 +228,7 @@ type Snapshot struct {
 	Reserved  []AdvanceReservation
 	End       AdvanceReservation // the planned shutdown of the machine; if there is none, To is 0
 	GuardOpen bool               // guarded jobs go first now
+	ForStops  time.Duration      // GPU time that stops for jobs of the same class and number may cost now
 }
 
 // Placement gives a waiting job its GPUs.
@@ -239,7 +240,10 @@ type Placement struct {
 }
 
 // Preemption stops a running job for a waiting one.
-type Preemption struct{ Victim, For job.ID }
+type Preemption struct {
+	Victim, For job.ID
+	Cost        time.Duration // what it takes of Snapshot.ForStops; 0 for a job of a lower class or number
+}
 
 // BackfillReservation is a reservation that a pass made for a job that does not fit.
 type BackfillReservation struct {

@@ -116,6 +116,7 @@ func (e *engine) begin() error {
 		Sched: e.opt.Policy.Sched, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
 		CleaningTimeout: 30 * time.Second, FreshFor: time.Second, Quotas: e.shares.quotas(),
 	}
+	p.Sched.RestartCost = e.opt.SwitchCost
 	if e.told != nil {
 		p.Predict = predictor(e.told)
 	}

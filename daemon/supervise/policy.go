@@ -103,7 +103,7 @@ func order(cfg config.Config) sched.Policy {
 	return sched.Policy{
 		FIFO: s.Policy == config.OrderFIFO, HalfLife: s.HalfLife,
 		GuardAfter: s.GuardAfter, GuardPercent: s.GuardPercent,
-		ReservationDepth: s.ReservationDepth, Patience: sched.DefaultPatience, Slice: s.Slice,
+		ReservationDepth: s.ReservationDepth, Patience: sched.DefaultPatience, Slice: s.Slice, RestartCost: s.RestartCost,
 		MaxLoadPercent: g.MaxLoad, MaxUsedPercent: g.MaxUsed, MinFreeBytes: g.MinFreeMemory,
 	}
 }

@@ -64,6 +64,7 @@ guard_after = "2d"
 guard_percent = 20
 reservation_depth = 4
 slice = "1h"
+restart_cost = "10m"
 [quota.default]
 jobs = 5
 [quota.user.alice]
@@ -105,7 +106,7 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("classes %v", p.ClassMaxTime)
 	}
 	if want := (sched.Policy{FIFO: true, HalfLife: 24 * time.Hour, GuardAfter: 48 * time.Hour, GuardPercent: 20, ReservationDepth: 4, Patience: sched.DefaultPatience,
-		Slice: time.Hour, MaxLoadPercent: 80, MaxUsedPercent: 90, MinFreeBytes: 10 << 30}); p.Sched != want {
+		Slice: time.Hour, RestartCost: 10 * time.Minute, MaxLoadPercent: 80, MaxUsedPercent: 90, MinFreeBytes: 10 << 30}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
 	most := job.Part{Percent: 80}
@@ -141,7 +142,7 @@ func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 func TestPolicyDefault(t *testing.T) {
 	p := policy(config.Default(), 64<<30, 16)
 	week := 7 * 24 * time.Hour
-	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute,
+	if want := (sched.Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute, RestartCost: 5 * time.Minute,
 		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}

@@ -24,7 +24,10 @@ type Book struct {
 	groups map[string]*sched.Account
 	past   map[string]job.Usage // the recorded use of accounts that are not in users or groups yet
 	gids   map[int]job.GIDs     // the groups of each user, as of the user's last job
-	lane   lane
+	lane   bucket
+	stops  bucket
+
+	stopsFilled bool // the bucket stops was half filled, which it can be once the GPUs are known
 
 	machine  int       // the number of GPUs for which charges were last computed
 	sharesAt time.Time // when ChargeSharers last computed the charges
@@ -144,7 +147,7 @@ func (b *Book) startCounting(now time.Time, half time.Duration) {
 
 // Shift adjusts the recorded times of all accounts after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
-	job.Shift(by, now, &b.lane.at)
+	job.Shift(by, now, &b.lane.at, &b.stops.at)
 	for _, a := range b.allAccounts() {
 		a.Shift(by)
 	}
@@ -272,8 +275,9 @@ func (b *Book) Check(breach tracked.Breach) {
 		mem               int64
 		rate              sched.Rate
 	}
-	want, guarded := map[*sched.Account]runs{}, 0
+	want, guarded, held := map[*sched.Account]runs{}, 0, 0
 	for l := range b.jobs.Live() {
+		held += l.Request.GPUMilli
 		if l.Guarded {
 			guarded += l.Request.GPUMilli
 		}
@@ -291,7 +295,7 @@ func (b *Book) Check(breach tracked.Breach) {
 			breach(11, "%s counts jobs, milli, CPUs, bytes and rates %v, and runs %v", keyOf(a), is, want[a])
 		}
 	}
-	if guarded != b.lane.milli {
-		breach(11, "the lane counts %d milli, and its jobs hold %d", b.lane.milli, guarded)
+	if guarded != b.lane.milli || held != b.stops.milli {
+		breach(11, "the buckets count %d and %d milli, and their jobs hold %d and %d", b.lane.milli, b.stops.milli, guarded, held)
 	}
 }

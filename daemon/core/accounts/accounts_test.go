@@ -66,11 +66,37 @@ func TestLaneEarnsAndPays(t *testing.T) {
 		"clock set back":     {4, 3500, -time.Hour, -time.Hour, -time.Hour},
 		"no GPU known":       {0, 3500, -time.Hour, time.Hour, -time.Hour},
 	} {
-		l := lane{credit: c.credit, at: sunday, milli: c.milli}
-		l.advance(c.gpus, &sched.Policy{GuardPercent: 50}, sunday.Add(c.pass))
-		if l.credit != c.want || !l.at.Equal(sunday.Add(max(0, c.pass))) {
+		b := bookWith(site.Policy{Sched: sched.Policy{GuardPercent: 50}}, c.gpus)
+		b.lane = bucket{credit: c.credit, at: sunday, milli: c.milli}
+		b.advance(sunday.Add(c.pass))
+		if l := b.lane; l.credit != c.want || !l.at.Equal(sunday.Add(max(0, c.pass))) {
 			t.Errorf("%s: it owes %s, want %s, up to %s", name, -l.credit, -c.want, l.at)
 		}
+	}
+}
+
+// Stops may cost 3 % of the GPU time that jobs have, up to what a day can bring. At first it is half
+// of that.
+func TestWhatStopsMayCost(t *testing.T) {
+	b := bookWith(site.Policy{}, 4)
+	l := &tracked.Job{Job: &job.Job{Request: job.Request{GPUMilli: 2000}, Attempt: &job.Attempt{}}, Account: &sched.Account{}}
+	b.StartCharging(sunday)
+	half, at := b.ForStops(sunday), sunday
+	if half != 12*4*time.Hour*3/100 {
+		t.Errorf("at first they may cost %s", half)
+	}
+	b.Charge(l, at)
+	for _, c := range []struct{ passes, cost, want time.Duration }{
+		{10 * time.Hour, 0, half + 36*time.Minute}, {0, 2 * time.Hour, half - 84*time.Minute}, {1000 * time.Hour, 0, 2 * half}, {-time.Hour, 0, 2 * half},
+	} {
+		at = at.Add(c.passes)
+		b.PayStop(c.cost)
+		if got := b.ForStops(at); (got - c.want).Abs() > time.Microsecond {
+			t.Errorf("after %s and %s of stops they may cost %s, want %s", c.passes, c.cost, got, c.want)
+		}
+	}
+	if b.Settle(l, at); b.stops.milli != 0 {
+		t.Errorf("the jobs hold %d milli in the end", b.stops.milli)
 	}
 }
 

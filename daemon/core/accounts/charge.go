@@ -65,13 +65,13 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	if b.shell.Listed() {
 		b.chargePast(l, now)
 	}
-	b.countGuarded(l, 1, now)
+	b.countHeld(l, 1, now)
 }
 
 // StartCharging begins to count use. It charges the jobs on record for their use so far. Their
 // units show for how long they ran.
 func (b *Book) StartCharging(now time.Time) {
-	b.lane.at = now
+	b.lane.at, b.stops.at = now, now
 	b.startCounting(now, b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {
 		b.chargePast(l, now)
@@ -106,7 +106,7 @@ func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 
 // Settle undoes Charge at the end of an attempt, and records the use of the job's accounts.
 func (b *Book) Settle(l *tracked.Job, now time.Time) {
-	b.countGuarded(l, -1, now)
+	b.countHeld(l, -1, now)
 	half := b.policy.Sched.HalfLife
 	for _, acc := range l.Accounts() {
 		if !b.shell.Listed() {
@@ -266,44 +266,69 @@ func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Ti
 	}
 }
 
-// lane is the account of guarded jobs, which go first because they have waited long
+// bucket contains GPU time that one kind of decision may take. It fills at a rate that its owner
+// gives.
+type bucket struct {
+	credit time.Duration // below 0 it is a debt
+	at     time.Time     // the time up to which credit is computed
+	milli  int           // what the jobs hold at whose expense it empties or fills
+}
+
+// advance adds what has come in, or subtracts what has gone out, up to now.
+func (b *bucket) advance(rate float64, most time.Duration, now time.Time) {
+	if passed := now.Sub(b.at); passed > 0 { // otherwise the clock was set back
+		if !b.at.IsZero() {
+			b.credit = min(most, b.credit+time.Duration(rate*float64(passed)))
+		}
+		b.at = now
+	}
+}
+
+// The lane is the bucket of guarded jobs, which go first because they have waited long
 // (Policy.GuardAfter). The lane earns a part of the machine's time, and pays for what guarded jobs
 // hold. While it owes nothing, jobs that have waited long go first and are not preempted. After a
 // restart of the daemon, it has no debt.
-type lane struct {
-	credit time.Duration // GPU time, never above 0; below 0 it is a debt
-	at     time.Time     // the time up to which credit is computed
-	milli  int           // what guarded jobs hold
+//
+// The other bucket pays for stops among jobs of one class and number. It earns stopPercent of the
+// GPU time that all jobs have, and holds at most what a day can bring. After a restart of the
+// daemon, it is half full.
+const stopPercent = 3
+
+// advance brings both buckets up to date.
+func (b *Book) advance(now time.Time) {
+	gpus := float64(b.gpus.Count())
+	rate := gpus*float64(b.policy.Sched.GuardPercent)/100 - float64(b.lane.milli)/job.WholeGPU
+	if gpus == 0 { // before the first sample, nobody knows what the lane earns
+		rate = 0
+	}
+	b.lane.advance(rate, 0, now)
+	most := time.Duration(gpus * stopPercent / 100 * float64(24*time.Hour))
+	if b.stops.advance(float64(b.stops.milli)/job.WholeGPU*stopPercent/100, most, now); gpus > 0 && !b.stopsFilled {
+		b.stops.credit, b.stopsFilled = most/2, true
+	}
 }
 
-// advance adds what the lane has earned, and subtracts what it has to pay, up to now.
-func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
-	passed := now.Sub(l.at)
-	if passed <= 0 {
-		return // the clock was set back
-	}
-	if gpus == 0 {
-		l.at = now // before the first sample, nobody knows what the lane earns
-		return
-	}
-	rate := float64(gpus)*float64(p.GuardPercent)/100 - float64(l.milli)/job.WholeGPU
-	l.credit = time.Duration(min(0, float64(l.credit)+rate*float64(passed)))
-	l.at = now
+// ForStops returns the GPU time that stops may cost now.
+func (b *Book) ForStops(now time.Time) time.Duration {
+	b.advance(now)
+	return b.stops.credit
 }
 
-// countGuarded adds the GPUs of a guarded job to what the lane's jobs hold, or subtracts them.
-func (b *Book) countGuarded(l *tracked.Job, sign int, now time.Time) {
-	if !l.Guarded {
-		return
-	}
+// PayStop takes what a stop costs.
+func (b *Book) PayStop(cost time.Duration) { b.stops.credit -= cost }
+
+// countHeld adds the GPUs of a job to what the jobs of the buckets hold, or subtracts them.
+func (b *Book) countHeld(l *tracked.Job, sign int, now time.Time) {
 	if b.shell.Listed() {
-		b.lane.advance(b.gpus.Count(), &b.policy.Sched, now)
+		b.advance(now)
 	}
-	b.lane.milli += sign * l.Request.GPUMilli
+	if b.stops.milli += sign * l.Request.GPUMilli; l.Guarded {
+		b.lane.milli += sign * l.Request.GPUMilli
+	}
 }
 
 // LaneOpen reports whether the lane owes nothing now.
 func (b *Book) LaneOpen(now time.Time) bool {
-	b.lane.advance(b.gpus.Count(), &b.policy.Sched, now)
+	b.advance(now)
 	return b.lane.credit >= 0
 }
