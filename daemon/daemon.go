@@ -54,19 +54,20 @@ type Options struct {
 	Origin     Origin
 	System     System // nil: systemd never shuts down, and starts once per boot
 	// StartUnit starts a unit of the site; nil: no such unit is started.
-	StartUnit func(ctx context.Context, name string) error
-	Reboot    Reboot                             // nil: the machine can't be rebooted
-	Scheduled Scheduled                          // nil: no shutdown is ever scheduled
-	Prove     Prove                              // nil: GPUs are not tested
-	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
-	Tell      Tell                               // nil: no notes are written
-	Open      Open                               // nil: nobody can run commands in a job's unit
-	Deliver   Deliver                            // nil: no messages are sent
-	TellUser  TellUser                           // nil: users are told nothing
-	Remove    RemoveDirectory                    // nil: the directories of jobs stay
-	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
-	Notify    Notify
-	Log       *slog.Logger
+	StartUnit   func(ctx context.Context, name string) error
+	Reboot      Reboot                             // nil: the machine can't be rebooted
+	Scheduled   Scheduled                          // nil: no shutdown is ever scheduled
+	Prove       Prove                              // nil: GPUs are not tested
+	Inhibit     Inhibit                            // nil: the machine may sleep while jobs run
+	Tell        Tell                               // nil: no notes are written
+	Open        Open                               // nil: nobody can run commands in a job's unit
+	Deliver     Deliver                            // nil: no messages are sent
+	TellUser    TellUser                           // nil: users are told nothing
+	Remove      RemoveDirectory                    // nil: the directories of jobs stay
+	MakeScratch MakeScratch                        // needed if the policy has scratch directories
+	Forget      func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
+	Notify      Notify
+	Log         *slog.Logger
 
 	Restored      job.Restored
 	Settings      Settings

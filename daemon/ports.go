@@ -154,6 +154,9 @@ type Open func(ctx context.Context, id job.ID, uid int) error
 // has been removed.
 type RemoveDirectory func(ctx context.Context, d *job.Directory) error
 
+// MakeScratch makes, as root, the directory in which a user makes scratch directories of jobs.
+type MakeScratch func(ctx context.Context, site string, uid int) error
+
 // Deliver sends a message about a job, given the job's record. The argument address is the address
 // or URL that the owner chose; "" means none. If sending fails, Deliver returns the reason, and
 // whether another try may succeed. Deliver returns at the latest when ctx is done.

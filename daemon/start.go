@@ -37,6 +37,9 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		err = x.damaged(err)
 		x.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
+		if errors.As(err, new(scratchError)) {
+			failed.Launch, failed.Detail = contract.StepScratch, "its scratch directory could not be made: "+err.Error()
+		}
 		if errors.As(err, new(*launch.RoomError)) { // the user's own jobs take up the room
 			failed.Launch = ""
 		}
@@ -72,6 +75,9 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	}
 	return x.explainStart(ctx, failed, j.ID, err)
 }
+
+// scratchError means that the site's directory for scratch directories can't be used at present.
+type scratchError struct{ error }
 
 // isUnprepared reports whether a start failed because its preparation can never succeed, and why.
 func isUnprepared(err error) (why string, never bool) {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"math"
+	"path"
 	"syscall"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -17,6 +18,11 @@ import (
 
 // prepare writes the launcher's private spec, and returns the spec of the unit.
 func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
+	if site := path.Dir(path.Dir(j.Scratch)); j.Scratch != "" && !launch.HasScratchHome(site, j.Owner.UID) {
+		if err := x.opt.MakeScratch(ctx, site, j.Owner.UID); err != nil {
+			return units.Spec{}, scratchError{err}
+		}
+	}
 	payload, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
 		return units.Spec{}, err
@@ -30,12 +36,12 @@ func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) 
 	if s.AllowSandboxed {
 		launched.Variables = append(launched.Variables, contract.SandboxVariable+"="+contract.SandboxAllowed)
 	}
-	path, err := x.opt.Specs.Write(j.ID, j.Owner.UID, launched)
+	file, err := x.opt.Specs.Write(j.ID, j.Owner.UID, launched)
 	if err != nil {
 		return units.Spec{}, err
 	}
 	spec := x.unitSpec(j, &payload, s)
-	spec.SpecPath = path
+	spec.SpecPath = file
 	return spec, nil
 }
 
@@ -91,6 +97,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		User: j.Owner.User, ShareMilli: j.Request.GPUMilli, GPUMemMiB: j.Request.GPUMemBytes >> 20,
 		Visible: j.Request.GPUVisible, RequireFilter: requireFilter, ProbePath: contract.ProbePath, SoftLimits: p.Limits,
 	}
+	s.Scratch = j.Scratch
 	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
 	s.Screen = words.ScreenName(j, s.Argv)
 	s.Aimed = mainProcessSignals(&j.Request)

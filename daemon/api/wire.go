@@ -189,6 +189,7 @@ type Private struct {
 	Screen string      `json:"screen,omitempty"` // GNU screen session of the latest attempt
 	Params []job.Param `json:"params,omitempty"` // all values for an array, the task's own for a task
 
+	Scratch    string `json:"scratch,omitempty"`     // scratch directory of the latest attempt
 	LogPattern string `json:"log_pattern,omitempty"` // path of the log as submitted, with its sequences
 	SetupCut   bool   `json:"setup_cut,omitempty"`   // the set-up was too long to be kept after the job's end
 

@@ -55,10 +55,12 @@ type Jobs struct {
 	DefaultRetries      int           // retries of a job that requests none
 	DefaultBackoff      time.Duration // delay of the first retry of a job that requests none
 	DefaultOnTimeout    job.TimeoutAction
-	Log                 string // path of the log, with sequences, for a job that names none; "": no log
-	AllowRaisedPriority bool   // whether users may request more than priority normal
-	AllowSandboxed      bool   // whether processes in a sandbox may submit
-	FrameworkHints      bool   // whether frameworks are told their job's part of a GPU's memory
+	Log                 string        // path of the log, with sequences, for a job that names none; "": no log
+	AllowRaisedPriority bool          // whether users may request more than priority normal
+	AllowSandboxed      bool          // whether processes in a sandbox may submit
+	Scratch             string        // the directory with the scratch directories of jobs; "": there are none
+	ScratchKeep         time.Duration // how long a scratch directory is kept after a failure
+	FrameworkHints      bool          // whether frameworks are told their job's part of a GPU's memory
 }
 
 // MemReturn says that jobs lend host memory after some time. They keep their peak use and Percent of
@@ -206,6 +208,7 @@ func Default() Config {
 			DefaultBackoff:   5 * time.Second,
 			DefaultOnTimeout: job.TimeoutKill,
 			FrameworkHints:   true,
+			ScratchKeep:      day,
 		},
 		Scheduling: Scheduling{
 			Policy:           OrderFair,

@@ -52,6 +52,10 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return onOff(&c.Jobs.AllowRaisedPriority) }},
 		{section: in, name: "allow_sandboxed", doc: "Whether processes in a sandbox may submit jobs, and use attach and exec on jobs that start after this is set. A process is in a sandbox if it may do less than its account: with no new privileges, a filter of system calls, a reduced set of capabilities or an AppArmor profile (a hardened service, a sandboxed editor or agent), in another user, pid or network namespace, or with another root directory (a container that sees the socket). The job runs outside of the sandbox, with everything that the account may do.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.AllowSandboxed) }},
+		{section: in, name: "scratch", doc: "A directory on a fast disk of this machine, such as /nvme/gpusched, in which each start of a job gets a directory of its own that only its user can open: TMPDIR and GPUSCHED_SCRATCH name it, and containers have it. It is removed when the job, or this start of it, has ended. The directory must exist, belong to root, and be writable for root alone (mode 755), or be sticky like /tmp, and so must all above it. Empty: TMPDIR is the submitter's.",
+			bind: func(c *Config) value { return scratchPath(&c.Jobs.Scratch) }},
+		{section: in, name: "scratch_keep", doc: "How long the scratch directory of a job that failed is kept, for its user to look into. Empty: it is removed at once.",
+			bind: func(c *Config) value { return timeOrNone(&c.Jobs.ScratchKeep, second, longest) }},
 		{section: in, name: "framework_hints", doc: "Whether a job with a part of a GPU gets variables that keep JAX and TensorFlow within its part of the GPU's memory, see VARIABLES in gpusched-submit(1). Otherwise JAX takes 75 % of the GPU.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.FrameworkHints) }},
 	}

@@ -16,6 +16,7 @@ const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quot
 func TestProblems(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"mistyped key", "[jobs]\ndefualt_mem = \"4G\"\n", `f:2:1: unknown key "defualt_mem" in [jobs]: did you mean "default_mem"?`},
+		{"hidden scratch", "[jobs]\nscratch = \"/tmp/x\"\n", `f:2:1: jobs.scratch: "/tmp/x" is in a directory that the scheduler does not see: name one elsewhere`},
 		{"key of another section", "[gpus]\n  max_time = \"4h\"\n", `f:2:3: unknown key "max_time" in [gpus]: it belongs to [jobs]`},
 		{"unknown key", "[daemon]\ncolour = 1\n", `f:2:1: unknown key "colour" in [daemon]; its keys are log_level, starts_in_flight, admin_group, host_mem_reserve, inhibit`},
 		{"no section", "max_time = \"4h\"\n", `f:1:1: key "max_time" stands outside of any section: it belongs to [jobs]`},

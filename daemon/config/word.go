@@ -77,6 +77,20 @@ func pathOrNone(to *string) value {
 	}, "an absolute path, or empty", "^(/.*)?$")
 }
 
+// scratchPath returns a setting that is the path of a directory that the daemon can see, or empty.
+func scratchPath(to *string) value {
+	return word(to, `"/nvme/gpusched"`, func(s string) error {
+		hidden := func(dir string) bool { return strings.HasPrefix(s+"/", dir) }
+		if s != "" && (!filepath.IsAbs(s) || filepath.Clean(s) != s || s == "/" || !shortPath(s)) {
+			return fmt.Errorf("%q is not a plain absolute path", s)
+		}
+		if slices.ContainsFunc([]string{"/home/", "/root/", "/run/", "/tmp/", "/var/tmp/"}, hidden) {
+			return fmt.Errorf("%q is in a directory that the scheduler does not see: name one elsewhere", s)
+		}
+		return nil
+	}, "an absolute path, or empty", "^(/.*)?$")
+}
+
 // shortPath reports whether the kernel accepts the path's length and a terminal can show the path.
 func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }
 

@@ -114,6 +114,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	}
 	*l.Lifetime(), l.StopSent = tracked.Lifetime{}, false
 	c.step.act(Forget{Job: l.ID, Attempt: l.Attempt.Number})
+	c.dropScratch(l, &r, over)
 	c.startEnded(l, &r, now)
 	c.gpus.Ended(l, &r, over)
 	c.estimates.Learn(l, &r, place == nowhere, over)
@@ -127,6 +128,19 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	l.Result = &r
 	c.move(l, r.Outcome, now)
 	l.ChangedAt = over
+}
+
+// dropScratch puts on record when the attempt's scratch directory is removed: now, or after a
+// failure of the command, when its user had time to look into it.
+func (c *lifecycle) dropScratch(l *tracked.Job, r *job.Result, over time.Time) {
+	if l.Scratch == "" {
+		return
+	}
+	d := &job.Directory{Job: l.ID, Attempt: l.Attempt.Number, UID: l.Owner.UID, Path: l.Scratch, Due: over}
+	if failed := r.Outcome != job.Completed && r.Outcome != job.Cancelled; failed && r.Tries == 0 && r.Launch == "" {
+		d.Due = over.Add(c.policy.ScratchKeep)
+	}
+	c.step.record(job.Record{Directory: d})
 }
 
 // leftRunning says how many processes a command left running. They ended together with the unit.

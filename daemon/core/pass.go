@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // snapshotWithEfforts returns a snapshot with the efforts of the jobs. The efforts are expensive to
@@ -188,7 +189,10 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	}
 	l.Expected = c.estimates.ExpectedRun(l)
 	l.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.systemd.runID(), PlacedAt: now}
-	l.Attempt.EligibleAt = eligible
+	l.Attempt.EligibleAt, l.Scratch = eligible, ""
+	if c.policy.Scratch != "" {
+		l.Scratch = contract.ScratchDir(c.policy.Scratch, l.Owner.UID, int64(l.ID), number)
+	}
 	l.Shared = 0
 	l.Charge = c.accounts.LargestShare(l.Job)
 	l.StopOrder, l.Suspension, l.MovedMemory = job.StopOrder{}, job.Suspension{}, job.MovedMemory{}

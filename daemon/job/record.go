@@ -126,6 +126,7 @@ type Life struct {
 	Charge    int           `json:"charge,omitempty"`    // current attempt's charge for fair share (core), in milli-GPUs
 	Shared    int           `json:"shared,omitempty"`    // the charge while others want its shared GPUs whole; 0: nobody
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // in the current or last attempt
+	Scratch   string        `json:"scratch,omitempty"`   // directory of the current or last attempt; "": none
 	Left      string        `json:"left,omitempty"`      // unkillable processes of the current or last attempt, for people
 	Failures  int           `json:"failures,omitempty"`  // number of failed attempts, which count for Retries
 	Tries     int           `json:"tries,omitempty"`     // failed starts in a row before the current or last attempt

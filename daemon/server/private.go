@@ -42,7 +42,7 @@ func (f *jobFinder) privatePart(ctx context.Context, v job.JobView) (*api.Privat
 			Setup: y.Setup, Container: y.Container, Log: shownLog(v, y), TTY: y.TTY,
 		},
 		Params: params, Screen: words.ScreenName(&v.Job, y.Argv),
-		LogPattern: y.Log.Path, SetupCut: y.SetupCut,
+		Scratch: v.Scratch, LogPattern: y.Log.Path, SetupCut: y.SetupCut,
 		NotifyTo: y.NotifyTo,
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
@@ -22,6 +23,13 @@ type directories struct {
 func (d *directories) remove(ctx context.Context, dir *job.Directory) error {
 	return d.run(ctx, units.DirectorySpec{
 		What: units.RemovalName(int64(dir.Job), dir.Attempt), UID: dir.UID, Words: []string{contract.RemoveFlag, dir.Path},
+	})
+}
+
+// makeHome implements daemon.MakeScratch.
+func (d *directories) makeHome(ctx context.Context, site string, uid int) error {
+	return d.run(ctx, units.DirectorySpec{
+		What: units.HomeName(uid), Words: []string{contract.MakeFlag, site, strconv.Itoa(uid)},
 	})
 }
 

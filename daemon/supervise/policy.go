@@ -62,7 +62,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		MaxForeignBytes: g.MaxForeign, LoadWindow: g.LoadWindow,
 		SmallestPart: g.SmallestPart, PartsOn: g.PartsOn,
 		OnlyGPUs: g.Only, CleaningTimeout: g.CleaningTimeout, MemSlackBytes: g.MemorySlack,
-		CPUAffinity: g.CPUAffinity, Hints: j.FrameworkHints,
+		CPUAffinity: g.CPUAffinity, Hints: j.FrameworkHints, Scratch: j.Scratch, ScratchKeep: j.ScratchKeep,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}
 }

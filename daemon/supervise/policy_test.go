@@ -149,7 +149,7 @@ func TestPolicyDefault(t *testing.T) {
 	if p.Usage.Memory != site.Warn || p.Usage.Idle != site.Warn || p.Usage.IdleAfter != 30*time.Minute {
 		t.Errorf("got %+v", p.Usage)
 	}
-	if p.MaxSuspend != time.Hour || p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || !p.Hints || p.HostCPUs != 16 || p.GPUCPUs != 12 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
+	if p.MaxSuspend != time.Hour || p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || !p.Hints || p.ScratchKeep != 24*time.Hour || p.HostCPUs != 16 || p.GPUCPUs != 12 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {
 		t.Errorf("got %+v", p)
 	}
 }

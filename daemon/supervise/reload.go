@@ -14,6 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/units/launch"
 )
 
 // reloadLoop reads the configuration again after each SIGHUP. If it has errors, nothing changes.
@@ -176,6 +177,11 @@ func (s *Supervisor) checkSettings() job.Check {
 			c.Next = "correct them " + s.opt.Own.thenReload()
 		}
 		return c
+	}
+	if site := s.cfg.Load().Jobs.Scratch; site != "" {
+		if err := launch.CheckScratch(site); err != nil {
+			return c.Degrade("no job starts, since jobs.scratch can't be used: "+err.Error(), "correct the directory, or the setting")
+		}
 	}
 	if _, there := s.names.KnownGroup(adminGroup); adminGroup != "" && !there {
 		return c.Degrade(fmt.Sprintf("there is no group %q (daemon.admin_group), so only root is an administrator", adminGroup),

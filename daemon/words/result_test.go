@@ -50,6 +50,7 @@ func TestResult(t *testing.T) {
 			"could not start: its user's login shell, which --env login needs, could not be run: no such file or directory"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepExec, Errno: 2, ExitCode: 203}, 127, "could not start: its command could not be run: no such file or directory"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or GPUs of other jobs could"},
+		{job.Result{Outcome: job.Failed, Launch: contract.StepScratch, Errno: 28, ExitCode: 238}, 125, "could not start: its scratch directory could not be made: no space left on device"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepContainer, ExitCode: 223}, 125, "could not start: its image could not be pulled, or the engine that runs its container does not work (see its output)"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepSetup, ExitCode: 223}, 125, "could not start: its set-up failed (see its output)"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepLimits, Errno: 1, Detail: job.Text("NOFILE")}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},

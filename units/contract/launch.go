@@ -46,7 +46,7 @@ func (s Step) ExitStatus() int {
 	case StepSetup, StepContainer:
 		return 223
 	case StepScratch:
-		return 233
+		return 238
 	}
 	return -1
 }

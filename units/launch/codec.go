@@ -11,7 +11,7 @@ import (
 // launcher must not ignore what a job asks for. If the launcher and the daemon are of different
 // releases, the launcher refuses the file. The job is started again once both are of the same
 // release.
-const magic = "gpusched-spec 4\n"
+const magic = "gpusched-spec 5\n"
 
 // ErrSpec means that the bytes are not a spec of this version.
 var ErrSpec = errors.New("not a job spec of this version")

@@ -161,7 +161,7 @@ func TestTheVersionIsOfTheseFields(t *testing.T) {
 		"Args []string, KeepIDs bool, Driver string, Store string, CDI bool}, Log {Path string, Truncate bool}, " +
 		"TTY bool}, Home string, User string, Shell string, " +
 		"GPUs []{UUID string, Index int, Minor int, GICap int, CICap int, Milli int, PromiseBytes int64, HintMilli int}, ShareMilli int, " +
-		"GPUMemMiB int64, Visible string, Screen string, Aimed []int, Ignored int, Variables []string, " +
+		"GPUMemMiB int64, Visible string, Scratch string, Screen string, Aimed []int, Ignored int, Variables []string, " +
 		"RequireFilter bool, ProbePath string, SoftLimits []{Name string, Soft uint64, Hard uint64}}"
 	if got := magic + shape(reflect.TypeFor[Spec]()); got != want {
 		t.Errorf("Spec is\n%s\nraise the number in magic, and write that here", got)

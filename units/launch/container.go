@@ -57,6 +57,9 @@ func newBox(s *Spec, filterActive bool, a *surroundings) *box {
 	for _, g := range s.GPUs {
 		b.gpus = append(b.gpus, g.UUID)
 	}
+	if s.Scratch != "" {
+		b.Mounts = append(slices.Clip(b.Mounts), contract.Mount{Source: s.Scratch, Target: s.Scratch})
+	}
 	b.named = len(b.gpus) > 0 && !slices.ContainsFunc(b.gpus, func(uuid string) bool { return !namesDevice(a.cdi, uuid) })
 	// CUDA sees no other GPU, and counts from 0.
 	fromZero := filterActive || b.Engine == contract.Docker || b.Engine == contract.Podman && b.named

@@ -101,8 +101,14 @@ func MakeScratchHome(site string, uid int) error {
 	return fmt.Errorf("%s: %w", home, err)
 }
 
-// makeScratch makes the job's scratch directory. A launch after the login shell or the set-up finds
-// it made.
+// HasScratchHome reports whether MakeScratchHome has nothing to do.
+func HasScratchHome(site string, uid int) bool {
+	var st unix.Stat_t
+	err := unix.Lstat(contract.ScratchHome(site, uid), &st)
+	return err == nil && st.Mode == unix.S_IFDIR|ownMode && int(st.Uid) == uid
+}
+
+// makeScratch makes the job's scratch directory.
 func makeScratch(scratch string) *Failure {
 	home := path.Dir(scratch)
 	dir, err := openTrusted(path.Dir(home))

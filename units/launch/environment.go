@@ -184,6 +184,10 @@ func (e *environment) job(s *Spec) {
 	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
 	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
 	e.setScreenDir(s)
+	if s.Scratch != "" {
+		e.set(contract.ScratchVariable, s.Scratch)
+		e.set("TMPDIR", s.Scratch)
+	}
 	if s.ArrayJob > 0 {
 		e.set("GPUSCHED_ARRAY_JOB", strconv.FormatInt(s.ArrayJob, 10))
 		e.set("GPUSCHED_ARRAY_TASK", strconv.Itoa(s.ArrayTask))

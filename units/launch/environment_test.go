@@ -152,6 +152,14 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// The job's scratch directory replaces the submitter's directory for temporary files.
+func TestScratchVariables(t *testing.T) {
+	s := &Spec{Scratch: "/nvme/u1001/7.1", Program: contract.Program{EnvMode: contract.EnvInherit, Env: []string{"TMPDIR=/tmp/session", "GPUSCHED_SCRATCH=/nvme/u1001/3.1"}}}
+	expect(t, Environment(s, true, nil), map[string]string{"TMPDIR": s.Scratch, "GPUSCHED_SCRATCH": s.Scratch})
+	s.Scratch = ""
+	expect(t, Environment(s, true, nil), map[string]string{"TMPDIR": "/tmp/session", "GPUSCHED_SCRATCH": "(unset)"})
+}
+
 // Mode inherit passes on the submitter's variables, except those that do not apply to the job
 // (invariant 4).
 func TestInherit(t *testing.T) {

@@ -57,6 +57,11 @@ func (r *run) run() *Failure {
 			return f
 		}
 	}
+	if r.stage == first && s.Scratch != "" {
+		if f := makeScratch(s.Scratch); f != nil {
+			return f
+		}
+	}
 	unix.Umask(s.Umask)
 	if err := unix.Chdir(s.Dir); err != nil {
 		return &Failure{Step: contract.StepChdir, What: "its working directory " + strconv.Quote(shorten(s.Dir)) +

@@ -27,6 +27,8 @@ type Spec struct {
 	GPUMemMiB  int64          // requested per GPU; 0: not requested
 	Visible    string         // "index" (or empty) or VisibleUUID
 
+	Scratch string // the attempt's scratch directory, which the launcher makes; "": none
+
 	Screen string // name of the job's GNU screen session; "": none
 
 	Aimed []int // signals that only the unit's main process gets, and that the process of a terminal passes on

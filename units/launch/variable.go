@@ -41,7 +41,7 @@ func kindOf(name string) kind {
 	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
 		"GPUSCHED_JOB_ID", "GPUSCHED_ATTEMPT", "GPUSCHED_GPU_IDS", "GPUSCHED_GPU_UUIDS", "GPUSCHED_GPU_SHARE",
 		"GPUSCHED_GPU_MEM_MIB", "GPUSCHED_ARRAY_JOB", "GPUSCHED_ARRAY_TASK", contract.TerminalVariable, contract.SandboxVariable,
-		contract.GroupVariable, contract.AimedVariable, contract.FractionVariable,
+		contract.GroupVariable, contract.AimedVariable, contract.FractionVariable, contract.ScratchVariable,
 		contract.TasksVariable, otherPort:
 		return ours
 	case "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE":

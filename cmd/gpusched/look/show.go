@@ -127,6 +127,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
 		fact("log", logLine(p.Log))
+		fact("scratch", scratchLine(j))
 		fact("screen", screenLine(j))
 		if j.Manager != cli.EngineSlurm { // Slurm reports neither the environment nor the umask
 			fact("environment", environmentLine(p, j.State.Terminal()))
@@ -234,6 +235,17 @@ func usedResources(j api.Job) string {
 	parts.Add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
 	parts.Add(j.CPUSeconds >= 0.05, "%.1fs CPU time", j.CPUSeconds)
 	return strings.Join(parts, ", ")
+}
+
+// scratchLine names the job's scratch directory, unless the directory was removed at the job's end.
+func scratchLine(j api.Job) string {
+	switch {
+	case j.State == job.Completed || j.State == job.Cancelled || j.State == job.Queued:
+		return ""
+	case j.Private.Scratch != "" && j.State.Terminal():
+		return j.Private.Scratch + " (kept for a while after a failure)"
+	}
+	return j.Private.Scratch
 }
 
 // logLine names the file that output is written to in addition to the journal.

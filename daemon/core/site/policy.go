@@ -29,8 +29,11 @@ type Policy struct {
 	DefaultBackoff   time.Duration     // the delay before the first retry of a job that names no delay
 	DefaultOnTimeout job.TimeoutAction // for a job that does not say what to do at its limit
 
-	CPUAffinity bool // jobs with GPUs run on the CPUs near their GPUs
-	Hints       bool // frameworks in jobs with a part of a GPU are told that part (job.Allocation.HintMilli)
+	CPUAffinity bool          // jobs with GPUs run on the CPUs near their GPUs
+	Hints       bool          // frameworks in jobs with a part of a GPU are told that part (job.Allocation.HintMilli)
+	Scratch     string        // the site's directory for the scratch directories of jobs; "": none
+	ScratchKeep time.Duration // how long that of a job that failed is kept
+
 	AllowRaised bool // any user may raise a priority
 
 	// DefaultMem returns the host memory of a job that does not name any, from the GPUs that the
