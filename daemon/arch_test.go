@@ -73,9 +73,10 @@ var rooms = map[string]importRule{
 	"daemon/directory":        {internal: []string{"daemon/job"}, banned: []string{"os", "os/exec", "os/user", "log/slog"}, why: "it asks and remembers; whom it asks may hang"},
 	"daemon/directory/getent": {internal: []string{"daemon/directory"}, banned: []string{"os/user"}, why: "it starts getent(1): never linked into the daemon"},
 	"cmd/gpusched-accounts":   {internal: []string{"daemon/directory/getent"}, why: "a main of nobody's; what it does is below"},
+	"daemon/removal":          {internal: []string{"daemon/job", "units/retry"}, banned: []string{"os", "os/exec", "net"}, why: "it decides when; who removes anything is handed in"},
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":                  {internal: []string{"daemon/core", "daemon/core/accounts", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/site", "daemon/core/starts", "daemon/events", "daemon/job", "daemon/metrics", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon":                  {internal: []string{"daemon/core", "daemon/core/accounts", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/site", "daemon/core/starts", "daemon/events", "daemon/job", "daemon/metrics", "daemon/removal", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/events":           {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "announcements are values; who waits for them is the daemon's concern"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/core/site", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",

@@ -217,7 +217,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 			c.d.pruner.add()
 		}
 		if r.Directory != nil {
-			c.d.remover.bell.Ring()
+			c.d.remover.Bell.Ring()
 		}
 	}
 	return true

@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
+	"github.com/gpusched/gpusched/daemon/removal"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
 )
@@ -104,7 +105,7 @@ type Daemon struct {
 	sampler   *sampler
 	lister    *unitReconciler
 	pruner    *historyPruner
-	remover   *remover
+	remover   *removal.Remover
 	started   time.Time
 	workers   *group
 	exec      executor
@@ -173,7 +174,13 @@ func assemble(o Options) *Daemon {
 	d.trials.turn = make(chan struct{}, 1)
 	d.commit, d.sampler = newCommitter(d), newSampler(d)
 	d.lister, d.pruner = newUnitReconciler(d), newHistoryPruner(d)
-	d.remover = &remover{d: d, bell: d.host.Wakeup()}
+	d.remover = &removal.Remover{
+		Log: d.log, Now: d.host.Now, Go: d.workers.Go, Bell: d.host.Wakeup(), Remove: o.Remove,
+		Read: func(ctx context.Context, n int) ([]job.Directory, error) { return o.Store.Directories(ctx, n) },
+		Record: func(dir *job.Directory) {
+			d.commit.push(core.Effects{Records: []job.Record{{Directory: dir}}}, d.host.Now(), false)
+		},
+	}
 	return d
 }
 
@@ -186,7 +193,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	parts := newGroup(d.host)
 	run := []func(context.Context){
 		d.commit.run, d.sampler.run, d.lister.run, d.pruner.run, d.watch, d.listen, d.directory.followGroups, d.inhibitor.run,
-		d.shutdown.watch, d.remover.run,
+		d.shutdown.watch, d.remover.Run,
 	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })

@@ -82,6 +82,7 @@
 //	daemon/journal            sends log lines to journald
 //	daemon/report             sums the machine's resources that jobs held and used
 //	daemon/report/chart       draws figures as SVG
+//	daemon/removal            removes the directories of jobs when nobody needs them any more
 //	daemon/slots              limits the concurrent callers of each user or job
 //	daemon/subuid             maps the uids of containers to their owners, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched

@@ -59,7 +59,7 @@ const dockerEnded = "detail/docker"
 // resultOf translates the end of a unit's command into a result. If the machine prevented the
 // command from being executed, and the command is known, the job is retried. If the command ended
 // while its unit was being stopped, the stop counts as the cause, whatever the exit status.
-// finalResult then determines whether the scheduler ordered that stop. If the job ran out of memory
+// FinalResult then determines whether the scheduler ordered that stop. If the job ran out of memory
 // during the stop, perhaps while it saved its work, the stop counts as the cause too, unless the
 // job was stopped at its time limit or by others.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
@@ -114,7 +114,9 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	}
 	*l.Lifetime(), l.StopSent = tracked.Lifetime{}, false
 	c.step.act(Forget{Job: l.ID, Attempt: l.Attempt.Number})
-	c.dropScratch(l, &r, over)
+	if l.Scratch != "" {
+		c.step.record(job.Record{Directory: l.ScratchRemoval(&r, over, c.policy.ScratchKeep)})
+	}
 	c.startEnded(l, &r, now)
 	c.gpus.Ended(l, &r, over)
 	c.estimates.Learn(l, &r, place == nowhere, over)
@@ -128,19 +130,6 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	l.Result = &r
 	c.move(l, r.Outcome, now)
 	l.ChangedAt = over
-}
-
-// dropScratch puts on record when the attempt's scratch directory is removed: now, or after a
-// failure of the command, when its user had time to look into it.
-func (c *lifecycle) dropScratch(l *tracked.Job, r *job.Result, over time.Time) {
-	if l.Scratch == "" {
-		return
-	}
-	d := &job.Directory{Job: l.ID, Attempt: l.Attempt.Number, UID: l.Owner.UID, Path: l.Scratch, Due: over}
-	if failed := r.Outcome != job.Completed && r.Outcome != job.Cancelled; failed && r.Tries == 0 && r.Launch == "" {
-		d.Due = over.Add(c.policy.ScratchKeep)
-	}
-	c.step.record(job.Record{Directory: d})
 }
 
 // leftRunning says how many processes a command left running. They ended together with the unit.
@@ -199,39 +188,11 @@ func (c *lifecycle) backOff(l *tracked.Job, r *job.Result, place requeueAt, now 
 	}
 }
 
-// result returns finalResult with the name of the other job that the result mentions.
+// result returns the final result with the name of the other job that the result mentions.
 func (c *state) result(j *job.Job) job.Result {
-	r := finalResult(j)
+	r := j.FinalResult()
 	if name := c.jobs.Called(r.For); r.For != 0 && name != r.For.String() {
 		r.ForName = name
-	}
-	return r
-}
-
-// finalResult combines how the command ended with the reason why the job was told to stop.
-func finalResult(j *job.Job) job.Result {
-	r := job.Result{Outcome: job.Lost, Detail: job.Say("detail/unknown-end")}
-	if j.Attempt.Result != nil {
-		r = *j.Attempt.Result
-		if r.Outcome != job.Lost {
-			return r // the job ended by itself before it was stopped
-		}
-	}
-	switch j.Stop {
-	case job.StopCancel:
-		return job.Result{Outcome: job.Cancelled, By: j.StopBy, MemBytes: r.MemBytes}
-	case job.StopTime:
-		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
-	case job.StopGPUMem:
-		return job.Result{Outcome: job.GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
-	case job.StopIdle, job.StopTrespass:
-		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, Breach: j.Breach}
-	case job.StopGPULost:
-		return job.Result{Outcome: job.Failed, Cause: j.Stop}
-	case job.StopRequeue, job.StopPreempt:
-		return job.Result{
-			Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor, MemBytes: r.MemBytes, Tries: r.Tries,
-		}
 	}
 	return r
 }

@@ -67,6 +67,16 @@ type Directory struct {
 // Is reports whether d and o are the same directory.
 func (d *Directory) Is(o Directory) bool { return d.Job == o.Job && d.Attempt == o.Attempt }
 
+// ScratchRemoval says when the attempt's scratch directory is removed: at once, or after a failure of
+// the command, when its user had some time to look into it.
+func (j *Job) ScratchRemoval(r *Result, over time.Time, keep time.Duration) *Directory {
+	d := &Directory{Job: j.ID, Attempt: j.Attempt.Number, UID: j.Owner.UID, Path: j.Scratch, Due: over}
+	if r.Outcome != Completed && r.Outcome != Cancelled && r.Tries == 0 && r.Launch == "" {
+		d.Due = over.Add(keep)
+	}
+	return d
+}
+
 // Restored is the stored state from which the scheduler starts.
 type Restored struct {
 	NextID          ID           // the id of the next new job

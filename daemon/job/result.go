@@ -84,3 +84,31 @@ func (r Result) Code() int {
 	}
 	return r.ExitCode
 }
+
+// FinalResult combines how the command ended with the reason why the job was told to stop.
+func (j *Job) FinalResult() Result {
+	r := Result{Outcome: Lost, Detail: Say("detail/unknown-end")}
+	if j.Attempt.Result != nil {
+		r = *j.Attempt.Result
+		if r.Outcome != Lost {
+			return r // the job ended by itself before it was stopped
+		}
+	}
+	switch j.Stop {
+	case StopCancel:
+		return Result{Outcome: Cancelled, By: j.StopBy, MemBytes: r.MemBytes}
+	case StopTime:
+		return Result{Outcome: TimedOut, Limit: j.Request.TimeLimit}
+	case StopGPUMem:
+		return Result{Outcome: GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
+	case StopIdle, StopTrespass:
+		return Result{Outcome: Cancelled, Cause: j.Stop, Breach: j.Breach}
+	case StopGPULost:
+		return Result{Outcome: Failed, Cause: j.Stop}
+	case StopRequeue, StopPreempt:
+		return Result{
+			Outcome: Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor, MemBytes: r.MemBytes, Tries: r.Tries,
+		}
+	}
+	return r
+}

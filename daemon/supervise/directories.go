@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
 )
+
+// directoryTime exceeds the unit's own limit of 10 minutes. It matters only if systemd does not answer.
+const directoryTime = 12 * time.Minute
 
 // directories makes and removes the directories of jobs, in units of their own: the daemon may write
 // to no such place.
@@ -34,6 +38,8 @@ func (d *directories) makeHome(ctx context.Context, site string, uid int) error 
 }
 
 func (d *directories) run(ctx context.Context, s units.DirectorySpec) error {
+	ctx, cancel := context.WithTimeout(ctx, directoryTime)
+	defer cancel()
 	s.Program, s.Scope = d.Program, d.Scope
 	status, err := d.Units.RunOneshot(ctx, units.DirectoryName(s), units.DirectoryProperties(s))
 	if err != nil || status.Result == units.ResultSuccess {
