@@ -47,7 +47,7 @@ const (
 
 // exponent returns the account's excess. While accounts with larger shares have jobs waiting, an
 // account whose excess is above that of each of them is set back, which makes the exponent higher.
-// The limit is lower if none of the others has had its fair part: only jobs bring an account there.
+// The limit is lower if none of the others has had its fair part: they may not want it.
 func (s *totals) exponent(a *Account, even float64) float64 {
 	own, share, highest := s.excessUse(a, even), a.weight(), -1.0
 	for _, o := range s.larger {
