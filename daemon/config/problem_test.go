@@ -37,6 +37,8 @@ f:5:1: jobs.tasks_max: must be a whole number without quotes, not a number with 
 f:6:1: jobs.max_time: must be text in quotes such as "30s", not a date or time
 f:8:1: gpus.only: must be a list of GPU indexes such as [0, 2], not a number
 f:9:1: gpus.extra_devices: must hold paths in quotes only`},
+		{"bad return of memory", "[jobs]\nmem_return = \"20%\"\n", `f:2:1: jobs.mem_return: "20%" is not a margin and a time, such as 20%@10m`},
+		{"return of memory out of range", "jobs.mem_return = \"1%@10m\"\n", `f:1:1: jobs.mem_return: 1%@10m is out of range: use 5% to 100%, after 1m to 3650d`},
 		{"bad values", `[jobs]
 default_mem = "much"
 max_time = "soon"

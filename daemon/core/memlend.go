@@ -26,8 +26,12 @@ func followMemory(c *lifecycle, l *tracked.Job, used int64, now time.Time) {
 	kept := l.Request.MemBytes - l.MemLent
 	margin := max(kept/int64(100+p.Percent)*int64(p.Percent), memMarginLeast)
 	low := withMargin(t.MemUsed, p.Percent)
+	before := t.MemWanted
 	switch t.MemWanted = l.MemLent > 0 && used > kept-margin/2; {
 	case t.MemWanted:
+		if !before {
+			c.step.notifyOwner(l, job.Say("notice/mem-wanted", job.Size(used), job.Size(kept), job.Size(l.Request.MemBytes)))
+		}
 		t.MemSince = now
 		c.step.replan()
 	case now.Sub(t.MemSince) >= p.After && kept-low >= memMarginLeast:

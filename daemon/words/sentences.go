@@ -279,6 +279,7 @@ var sentences = map[job.Code]sentence{
 	"detail/row-failed":   {"a bad row of its memory could not be replaced, and it has none to spare", ""},
 	"detail/dead-process": {"a dead process still holds its memory", ""},
 	"detail/descriptor":   {"process %v of job %v of %v uses it, and that job was not given it: end that job", ""},
+	"notice/mem-wanted":   {"this job uses %v of host memory and has kept %v of its %v; it gets back what it lent to other jobs (jobs.mem_return) as far as it is free, and is slowed down above what it has", ""},
 	"detail/mem":          {"its limit of host memory was %v and is %v", ""},
 	"detail/mem-lent":     {"it lent %v of its host memory to other jobs, and lends %v now", ""},
 	"detail/old-process":  {"process %v of job %v, which has ended, still runs on it", ""},
