@@ -5,7 +5,6 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // The host memory of a running job can change. The books never promise more than the units are
@@ -18,15 +17,9 @@ const (
 	memMarginLeast   = 64 << 20
 )
 
-// withMargin returns an amount of host memory plus a margin, rounded up to an amount that
-// job.FormatSize prints exactly.
+// withMargin returns an amount of host memory plus a margin.
 func withMargin(used int64, percent int) int64 {
-	n, unit, parts := used+max(used/100*int64(percent), memMarginLeast), int64(1)<<30, int64(10)
-	if n < unit {
-		unit, parts = 1<<20, 1
-	}
-	tenths := (n*parts + unit - 1) / unit
-	return (tenths*unit + parts - 1) / parts
+	return job.RoundSizeUp(used + max(used/100*int64(percent), memMarginLeast))
 }
 
 // mayMoveMemory refuses another limit on the host memory of a running job if the job uses more, or
@@ -58,24 +51,20 @@ func mayMoveMemory(c *state, l *tracked.Job, to int64, e *Command, now time.Time
 		return job.Refuse("conflict/mem-room", l.Called(), job.Size(has+max(0, room)))
 	}
 	end := c.queue.latestEnd(l, now)
-	if w, found := c.queue.delaysOthers(l, end, end, more, now); found && !e.Who.Admin {
-		fits, delays := int64(0), more
-		for range 6 {
-			if half := fits + (delays-fits)/2; c.queue.delays(l, end, half, now) {
-				delays = half
-			} else {
-				fits = half
-			}
-		}
-		return job.Refuse("conflict/mem-waits", l.Called(), c.jobs.Called(w.Job), w.At.Time(), job.Size(has+fits))
+	w, delays := c.queue.delaysOthers(l, end, end, more, now)
+	if !delays || e.Who.Admin {
+		return nil
 	}
-	return nil
-}
-
-// delays reports whether a running job with that much more host memory would delay others.
-func (q *queue) delays(l *tracked.Job, end sched.Instant, more int64, now time.Time) bool {
-	_, found := q.delaysOthers(l, end, end, more, now)
-	return found
+	fits := int64(0)
+	for range 6 {
+		half := fits + (more-fits)/2
+		if _, delays = c.queue.delaysOthers(l, end, end, half, now); delays {
+			more = half
+		} else {
+			fits = half
+		}
+	}
+	return job.Refuse("conflict/mem-waits", l.Called(), c.jobs.Called(w.Job), w.At.Time(), job.Size(has+fits))
 }
 
 // moveMemory gives a running job another limit on its host memory, and lends a part of it.
@@ -106,39 +95,24 @@ func setMemory(c *lifecycle, l *tracked.Job) {
 // memorySet handles the answer to setMemory. If the change failed, perhaps only its answer was lost:
 // the next listing shows the unit's limit.
 func memorySet(c *lifecycle, e MemorySet, now time.Time) {
-	l := c.jobs.Attempt(e.Job, e.Attempt)
-	if l == nil {
-		return
-	}
-	l.Lifetime().Moving = false
-	switch {
-	case !e.OK || l.State != job.Running:
-	case e.Limit == l.Request.MemBytes && e.High == l.MemSlowed():
-		memoryMoved(c, l, now)
-	default: // the limit was changed again meanwhile
-		setMemory(c, l)
+	if l := c.jobs.Attempt(e.Job, e.Attempt); l != nil {
+		if l.Lifetime().Moving = false; e.OK {
+			compareMemory(c, l, e.Limit, e.High, now)
+		}
 	}
 }
 
-// memoryListed compares the memory limit of a listed unit with the record. They differ if the
-// daemon died, or the bus failed, during a change.
-func memoryListed(c *lifecycle, l *tracked.Job, u *Unit, now time.Time) {
+// compareMemory compares the memory limit of a job's unit with the record. They differ if the limit
+// was changed again meanwhile, or if the daemon died or the bus failed during a change.
+func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Time) {
 	switch {
-	case !l.MemMoved || l.Lifetime().Moving:
-	case u.MemMax == l.Request.MemBytes && u.MemHigh == l.MemSlowed():
-		memoryMoved(c, l, now)
-	default:
+	case l.State != job.Running || !l.MemMoved:
+	case limit != l.Request.MemBytes || high != l.MemSlowed():
 		setMemory(c, l)
+	case l.MemHeld != 0 && !l.Lifetime().Moving: // the job counted for its old limit until now
+		c.accounts.MoveMemory(l, func() { l.MemHeld = 0 }, now)
+		c.step.markDirtyQuietly(l)
+		c.storeKept(l)
+		c.step.replan()
 	}
-}
-
-// memoryMoved gives back the memory that a job counted for until its unit had its lower limit.
-func memoryMoved(c *lifecycle, l *tracked.Job, now time.Time) {
-	if l.MemHeld == 0 {
-		return
-	}
-	c.accounts.MoveMemory(l, func() { l.MemHeld = 0 }, now)
-	c.step.markDirtyQuietly(l)
-	c.storeKept(l)
-	c.step.replan()
 }

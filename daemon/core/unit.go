@@ -316,8 +316,8 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a Freeze action was lost
 		c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !l.IsSuspended()})
 	}
-	if l.State == job.Running && u.Phase == Active && !fresh {
-		memoryListed(c, l, &u, now)
+	if u.Phase == Active && !fresh {
+		compareMemory(c, l, u.MemMax, u.MemHigh, now)
 	}
 }
 

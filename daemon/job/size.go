@@ -75,6 +75,16 @@ func FormatSize(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
+// RoundSizeUp returns the next larger size that FormatSize prints exactly.
+func RoundSizeUp(n int64) int64 {
+	unit, parts := int64(1)<<30, int64(10)
+	if n < unit {
+		unit, parts = 1<<20, 1
+	}
+	tenths := (n*parts + unit - 1) / unit
+	return (tenths*unit + parts - 1) / parts
+}
+
 // Size is a number of bytes that messages print as text.
 type Size int64
 
