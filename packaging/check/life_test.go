@@ -92,7 +92,7 @@ func TestRemoval(t *testing.T) {
 		l.sh(`d=/etc/systemd/system/gpusched-textfile.service.d; mkdir -p $d /srv/figures
 printf '[Service]\nEnvironment=TEXTFILE_DIR=/srv/figures\nReadWritePaths=/srv/figures\n' >$d/site.conf; systemctl daemon-reload
 systemctl enable --now -q gpusched.socket gpusched.service gpusched-web.socket gpusched-metrics.socket gpusched-job-mapping.service gpusched-textfile.timer
-timeout 20 sh -c 'until test -e /srv/figures/gpusched.prom; do sleep 0.1; done'
+timeout 60 sh -c 'until test -e /srv/figures/gpusched.prom; do sleep 0.1; done'
 systemctl start gpusched-web.service gpusched-metrics.service`)
 		l.sh(removal)
 		if left := l.sh(`systemctl list-units --plain --no-legend 'gpusched*' | awk '$3 == "active" && $1 !~ /scope$/'; ls /srv/figures`); left != "" {
@@ -173,7 +173,7 @@ func (l *machineWithJob) submit() {
 		l.t.Fatalf("submit: %v\n%s%s", err, r.Stdout, r.Stderr)
 	}
 	l.id = strings.TrimSpace(string(r.Stdout))
-	l.sh(`timeout 20 sh -c 'until systemctl is-active -q gpujob-` + l.id + `; do sleep 0.1; done'`)
+	l.sh(`timeout 60 sh -c 'until systemctl is-active -q gpujob-` + l.id + `; do sleep 0.1; done'`)
 	l.invocation = l.show("gpujob-"+l.id, "InvocationID")
 }
 

@@ -72,7 +72,7 @@ const files = `{{join .GoFiles " "}} {{join .CgoFiles " "}} {{join .TestGoFiles 
 
 // listPackages lists the packages of the module at root.
 func listPackages(root string) (list []pkg, err error) {
-	out, err := await.Output(context.Background(), time.Minute, []string{"go", "list", "-f",
+	out, err := await.Output(context.Background(), 5*time.Minute, []string{"go", "list", "-f",
 		`{{.ImportPath}} {{.Module.Path}} {{.Dir}} ,{{join .Imports ","}},{{join .TestImports ","}} ` + files, "./..."},
 		func(cmd *exec.Cmd) { cmd.Dir, cmd.Env = root, append(cmd.Environ(), "CGO_ENABLED=1") })
 	if err != nil {

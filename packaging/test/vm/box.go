@@ -21,7 +21,7 @@ import (
 var boxScript string
 
 // boxBootLimit is long enough for a host under heavy load. A boot usually takes half a second.
-const boxBootLimit = 60 * time.Second
+const boxBootLimit = 3 * time.Minute
 
 // A box runs systemd-nspawn in its own mount and PID namespaces
 // (image/box.sh) and in the control group of its scope.

@@ -46,6 +46,7 @@ func TestAlone(t *testing.T) {
 // A job can be stopped while its holder waits for the first client. The signal then ends the job,
 // and the job's command does not begin.
 func TestStoppedBeforeItBegins(t *testing.T) {
+	t.Setenv(patientEnv, "1")
 	h := start(t, "sleep", "60")
 	h.dial() // the holder listens
 	if err := h.Process.Signal(syscall.SIGTERM); err != nil {
