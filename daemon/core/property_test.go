@@ -379,7 +379,7 @@ func (c *chaos) check() {
 	}
 }
 
-// TestChaos checks invariants 1 to 9. The functions Check and launch verify the capacity, and that
+// TestChaos checks invariants 1 to 9, and the limits of lanes. The functions Check and launch verify the capacity, and that
 // a job gets all its GPUs or none. The function launch verifies that each attempt starts exactly
 // once. The functions launch and reply verify that records are on disk before actions and replies.
 // The test also makes cores from the records, and verifies that every acknowledged job ends exactly

@@ -163,6 +163,11 @@ func (w *world) step(ev core.Event, death int) (alive bool) {
 	for _, r := range eff.Records {
 		w.record(r)
 	}
+	for _, r := range eff.Records {
+		if j := r.Job; j != nil && j.State == job.Starting && j.Request.Lane != "" && j.Attempt.PlacedAt.Equal(w.now) {
+			w.checkLane(j)
+		}
+	}
 	done := 1
 	for _, a := range eff.Actions {
 		if done == death {
@@ -180,6 +185,24 @@ func (w *world) step(ev core.Event, death int) (alive bool) {
 		w.reply(r)
 	}
 	return true
+}
+
+// checkLane checks that no more jobs run in the lane of a placed job than the lane allows. All jobs
+// of a lane must have the same limit.
+func (w *world) checkLane(placed *job.Job) {
+	lane, running := placed.Request.Lane, 0
+	most, ofSite := w.policy.Lanes[lane.Name()]
+	if !ofSite {
+		most = lane.Limit(false)
+	}
+	for _, j := range w.jobs {
+		if j.State.Live() && j.Request.Lane.Name() == lane.Name() && (ofSite || j.Person().UID == placed.Person().UID) {
+			running++
+		}
+	}
+	if running > most {
+		w.fault("job %d is placed, and %d jobs run in its lane %s", placed.ID, running, lane)
+	}
 }
 
 func (w *world) fault(format string, args ...any) {

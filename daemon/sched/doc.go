@@ -37,7 +37,7 @@
 //
 // Quotas. A job that exceeds a quota of its account is skipped. In each account, the first job that
 // only a quota holds back keeps its place in that quota: later jobs of the account may not delay
-// it.
+// it. A job is also skipped while one of its lanes is full, and keeps nothing then.
 //
 // Choice. A part of a GPU goes to the fullest GPU that has room, or with Spread to the emptiest.
 // Whole GPUs are of one model if a model has enough of them, and have the best links among

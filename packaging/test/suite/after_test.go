@@ -51,7 +51,7 @@ func TestSchedulerAfter(t *testing.T) {
 func TestSchedulerLanes(t *testing.T) {
 	begin(t)
 	settings(t, "[lane.matlab]\njobs = 1")
-	sh(t, "alice", `printf '#!/bin/bash\n#SBATCH --job-name=one --dependency=singleton\ntrue\n' > ~/one.sh`)
+	sh(t, "alice", `printf '#!/bin/bash\n#SBATCH --job-name=one --dependency=singleton\nsleep 1\n' > ~/one.sh`)
 	first, release := submitHold(t, "alice", "-g 0 --lane matlab", "true")
 	other := submit(t, "bob", "-g 0 --lane matlab -- true")
 	one, free := submitHold(t, "bob", "-g 0 --lane sweep", "true")
