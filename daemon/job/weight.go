@@ -29,13 +29,14 @@ func (y *Payload) Size() int64 {
 
 // Weight returns the bytes for which the job counts in its user's limit until it ends. These are
 // the size of its private part and, eightfold, the size of the user's texts that the scheduler
-// keeps in memory (parameters of a sweep, dependencies, comment, tags). A task shares all of that
+// keeps in memory (parameters of a sweep, dependencies, comment, tags, lane). A task shares all of that
 // with its array.
 func (j *Job) Weight() int64 {
 	if j.Task != nil {
 		return rowBytes
 	}
-	n := len(j.Label.Name) + len(j.Label.Comment) + afterBytes*len(j.Request.After) + notifyBytes*len(j.Request.Notify)
+	n := len(j.Label.Name) + len(j.Label.Comment) + len(j.Request.Lane)
+	n += afterBytes*len(j.Request.After) + notifyBytes*len(j.Request.Notify)
 	for k, v := range j.Label.Tags {
 		n += len(k) + len(v)
 	}

@@ -374,17 +374,18 @@ func (b *backfill) jobOn(gpu int) job.ID {
 
 // laneKeptFrom returns the first other job whose reservation takes the last place of a lane in
 // which a job waits, or 0.
-func (b *backfill) laneKeptFrom(w *Waiting) job.ID {
+func (b *backfill) laneKeptFrom(w *Waiting, run time.Duration) job.ID {
 	for t := range w.Throttle.all() {
-		left, first := t.Limit-t.Lane.Running, job.ID(0)
+		left, first, soonest := t.Limit-t.Lane.Running, job.ID(0), Never
 		for i := range b.list {
-			for o := range b.list[i].throttle.all() {
-				if o.Lane == t.Lane && b.list[i].id != w.ID {
-					left, first = left-1, cmp.Or(first, b.list[i].id)
+			r := &b.list[i]
+			for o := range r.throttle.all() {
+				if o.Lane == t.Lane && r.id != w.ID {
+					left, first, soonest = left-1, cmp.Or(first, r.id), min(soonest, r.at)
 				}
 			}
 		}
-		if left <= 0 {
+		if left <= 0 && b.pass.s.Now.Add(run) > soonest {
 			return first
 		}
 	}

@@ -59,7 +59,7 @@ func (c *copyMap) throttle(t *Throttle) *Throttle {
 	l := c.lanes[t.Lane]
 	if l == nil {
 		own := *t.Lane
-		own.begun, own.left = 0, slices.Clone(own.left)
+		own.begun, own.kept, own.left = 0, 0, slices.Clone(own.left)
 		l = &own
 		c.lanes[t.Lane] = l
 	}

@@ -32,7 +32,7 @@ func (p *pass) seek(c *cursor) bool {
 
 // isOpen reports whether one more task of the entry may start in this pass.
 func (c *cursor) isOpen() bool {
-	return c.used < int(c.entry.Count) && c.entry.Throttle.isOpen()
+	return c.used < int(c.entry.Count) && c.entry.Throttle.isOpen(c.entry.bucket.run)
 }
 
 // skip moves the cursor to the next entry of the bucket.

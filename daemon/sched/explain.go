@@ -16,7 +16,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	q := c.query(p.pass.s.Now, whenNow)
 	l := p.backfill.capacityBehind(&q, &p.room.now, p.backfill.delayedMask(&c))
 	why := append(p.quotaReasons(w, sh), p.hostReasons(sh, l)...)
-	if next := p.backfill.laneKeptFrom(w); next != 0 {
+	if next := p.backfill.laneKeptFrom(w, c.bucket.run); next != 0 {
 		why = append(why, job.Reason{Code: job.ReasonLaneKept, GPU: job.NoGPU, Job: next})
 	}
 	if never := p.pass.s.Never(w.Account, w.Request); never != nil {

@@ -102,9 +102,9 @@ func TestForecastOfBounds(t *testing.T) {
 			sc.q.entries[1].Throttle = one
 			sc.q.entries[2].Throttle, sc.s.Running[0].Throttle = one, one
 		}, "1 at +10m0s, 2 at +1h10m0s"},
-		"tasks that follow":   {func(sc *scene) { sc.q.entries[1].Throttle, sc.q.entries[1].Count = atMost(1), 3 }, "1 at +0s, 2 at +10m0s"},
-		"tasks without":       {func(sc *scene) { sc.q.entries[1].Count = 3 }, "1 at +0s, 2 at +1h10m0s"},
-		"a load":              {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60 }, ""},
+		"tasks that follow": {func(sc *scene) { sc.q.entries[1].Throttle, sc.q.entries[1].Count = atMost(1), 3 }, "1 at +0s, 2 at +10m0s"},
+		"tasks without":     {func(sc *scene) { sc.q.entries[1].Count = 3 }, "1 at +0s, 2 at +1h10m0s"},
+		"a load":            {func(sc *scene) { sc.s.Policy.MaxLoadPercent, sc.s.GPUs[1].LoadPercent = 50, 60 }, ""},
 		"a load of a job": {func(sc *scene) {
 			sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60
 		}, "1 at +0s, 2 at +10m0s"},

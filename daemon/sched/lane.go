@@ -9,10 +9,12 @@ import (
 // the jobs of one account that name the same lane, or all jobs that name a lane of the site.
 type Lane struct {
 	Running int
-	begun   int       // how many jobs of the lane this pass has started, or has made reservations for
-	own     bool      // time for which the lane was full does not count as waiting
-	since   Instant   // no wait in the lane counts from an earlier moment; only for own lanes
-	left    []Instant // left[n]: when an end last left n jobs running; only for own lanes
+	begun   int           // how many jobs of the lane this pass has started
+	kept    int           // how many places in the lane this pass keeps for jobs with reservations
+	keptIn  time.Duration // the time until the first of these jobs starts
+	own     bool          // time for which the lane was full does not count as waiting
+	since   Instant       // no wait in the lane counts from an earlier moment; only for own lanes
+	left    []Instant     // left[n]: when an end last left n jobs running; only for own lanes
 }
 
 // OwnLane returns a lane of one account. When such a lane gets room, the waits of its jobs begin
@@ -53,17 +55,36 @@ func (t *Throttle) Full() *Throttle {
 	return t
 }
 
-// isOpen reports whether this pass may start one more job.
-func (t *Throttle) isOpen() bool {
-	for ; t != nil && t.Lane.Running+t.Lane.begun < t.Limit; t = t.Next {
+// isOpen reports whether this pass may start one more job with this run time. If the job ends before
+// a place that is kept in a lane is needed, the job may have that place.
+func (t *Throttle) isOpen(run time.Duration) bool {
+	for t := range t.all() {
+		has := t.Lane.Running + t.Lane.begun
+		if run > t.Lane.keptIn {
+			has += t.Lane.kept
+		}
+		if has >= t.Limit {
+			return false
+		}
 	}
-	return t == nil
+	return true
 }
 
 // begin counts one more job that this pass has started. It appends the lanes to a list.
 func (t *Throttle) begin(list []*Lane) []*Lane {
 	for ; t != nil; t = t.Next {
 		t.Lane.begun++
+		list = append(list, t.Lane)
+	}
+	return list
+}
+
+// keep keeps a place for a job that starts after the given time. It appends the lanes to a list.
+func (t *Throttle) keep(in time.Duration, list []*Lane) []*Lane {
+	for t := range t.all() {
+		if t.Lane.kept++; t.Lane.kept == 1 || in < t.Lane.keptIn {
+			t.Lane.keptIn = in
+		}
 		list = append(list, t.Lane)
 	}
 	return list

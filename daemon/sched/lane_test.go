@@ -40,14 +40,17 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// A job with a reservation keeps its place in its lane. It may preempt others all the same.
+// A job with a reservation keeps its place in its lane from jobs that do not end before. It may preempt others all the same.
 func TestReservedKeepsItsLane(t *testing.T) {
 	sc := newScene(t, 2)
 	r := sc.runJob(90, time.Hour, onGPUs(0)...)
 	lane := &Lane{}
 	sc.queueJob(1, 2000, inLanes(1, lane), asks(func(r *job.Request) { r.Priority.Class = job.High }))
-	sc.queueJob(2, 1000, inLanes(1, lane), expected(time.Minute))
+	sc.queueJob(2, 1000, inLanes(1, lane), expected(2*time.Hour))
 	sc.expect("keep 0+1 for 1 at +1h0m0s")
+	sc.queueJob(3, 1000, inLanes(1, lane), expected(30*time.Minute))
+	sc.expect("start 3 on 1, keep 0+1 for 1 at +1h0m0s")
+	sc.q.Remove(3)
 	w := sc.q.entries[2].waitingJob()
 	w.Request = &job.Request{GPUMilli: 1000}
 	if why := sc.p.Explain(&w); len(why) == 0 || why[0].Code != job.ReasonLaneKept || why[0].Job != 1 {

@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // In each account two jobs keep their place in the account's quotas: the first job that quotas hold
@@ -243,7 +244,7 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 // keepPlace notes that the job at the cursor keeps its place in its quotas and lanes, because it
 // has a reservation.
 func (m *limits) keepPlace(c *cursor, at Instant) {
-	m.kept = c.entry.Throttle.begin(m.kept)
+	m.kept = c.entry.Throttle.keep(time.Duration(at-m.pass.s.Now), m.kept)
 	for q := range c.bucket.account.quotaAccounts {
 		if k := &q.place.reserved; k.asks == nil || c.isBefore(&k.rank) {
 			*k = quotaHold{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
@@ -261,17 +262,18 @@ func (m *limits) countPlaced(c *cursor, h hostShare) {
 }
 
 // endReserved forgets that jobs with reservations have places in lanes.
-func (m *limits) endReserved() { m.kept = endAll(m.kept) }
+func (m *limits) endReserved() {
+	for _, l := range m.kept {
+		l.kept--
+	}
+	m.kept = m.kept[:0]
+}
 
 // endCounts forgets what the pass has counted in lanes.
 func (m *limits) endCounts() {
 	m.endReserved()
-	m.begun = endAll(m.begun)
-}
-
-func endAll(list []*Lane) []*Lane {
-	for _, l := range list {
+	for _, l := range m.begun {
 		l.begun--
 	}
-	return list[:0]
+	m.begun = m.begun[:0]
 }

@@ -75,7 +75,6 @@ func (r *reference) reserve(j refJob) {
 	}
 	if k, ok := r.findStart(j, base); ok {
 		r.kept = append(r.kept, k)
-		r.countInLanes(j, 1)
 		return
 	}
 	r.giveUp(j)

@@ -55,9 +55,7 @@ func (j refJob) runningStanding() refStanding {
 func (r *reference) preemptAll() {
 	r.freed, r.soon = r.now.clone(), r.now.clone()
 	leaving := false
-	for _, k := range r.kept { // their places in lanes are their own
-		r.countInLanes(k.then, -1)
-	}
+	r.placed = true
 	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {

@@ -33,6 +33,7 @@ type reference struct {
 	most    int              // the maximum of each value in tries
 	started []refRun
 	begun   []refBegun
+	placed  bool       // the pass now looks for jobs to stop
 	held    []job.ID   // jobs that fit, but wait for other jobs of their account
 	users   []*Account // users with waiting or running jobs
 	waiting []*Waiting
@@ -296,24 +297,31 @@ func (r *reference) count(j refJob, cpus int) {
 	use := useOf(j.Waiting)
 	use.cpus = cpus
 	r.begun = append(r.begun, refBegun{use, j.Account, r.s.Now.Add(j.run)})
-	r.countInLanes(j, 1)
+	for t := j.Throttle; t != nil; t = t.Next {
+		r.gates[t.Lane]++
+	}
 }
 
-// isOpen reports whether all lanes of the job have room.
+// isOpen reports whether all lanes of the job have room. While jobs are placed, reservations keep
+// places in lanes from jobs that do not end before the first reserved start.
 func (r *reference) isOpen(j refJob) bool {
 	for t := j.Throttle; t != nil; t = t.Next {
-		if t.Lane.Running+r.gates[t.Lane] >= t.Limit {
+		kept, soonest := 0, Never
+		for _, k := range r.kept {
+			for o := k.then.Throttle; o != nil && !r.placed; o = o.Next {
+				if o.Lane == t.Lane {
+					kept, soonest = kept+1, min(soonest, k.at)
+				}
+			}
+		}
+		if r.s.Now.Add(j.run) <= soonest {
+			kept = 0
+		}
+		if t.Lane.Running+r.gates[t.Lane]+kept >= t.Limit {
 			return false
 		}
 	}
 	return true
-}
-
-// countInLanes counts a start of the job in its lanes, or takes one back.
-func (r *reference) countInLanes(j refJob, n int) {
-	for t := j.Throttle; t != nil; t = t.Next {
-		r.gates[t.Lane] += n
-	}
 }
 
 func (r *reference) new(a *Account) *refNew {
