@@ -91,3 +91,26 @@ func TestScratchAttack(t *testing.T) {
 	sh(t, "", "chmod 755 /srv/scratch")
 	mustEnd(t, wait(t, id), "completed", "")
 }
+
+// TestInContainerScratch: a container has the scratch directory of its job, and nothing of the
+// container keeps it from being removed.
+func TestInContainerScratch(t *testing.T) {
+	beginContainer(t, "podman")
+	home := withScratch(t)
+	id := submit(t, "alice", "-g 0 --image box -- sh -c 'cat /etc/image; mktemp; touch $GPUSCHED_SCRATCH/file'")
+	mustEnd(t, wait(t, id), "completed", "")
+	dir := fmt.Sprintf("%s/%d.1", home, id)
+	if got := output(t, "alice", id); !strings.Contains(got, "box\n"+dir+"/tmp.") {
+		t.Errorf("it printed %q", got)
+	}
+	isGone(t, dir)
+}
+
+// TestScratchFull: on a full disk a job fails to start, and its result says why.
+func TestScratchFull(t *testing.T) {
+	withScratch(t)
+	sh(t, "", "mount -t tmpfs -o nr_inodes=2,mode=755 scratch /srv/scratch") // room for alice's directory alone
+	t.Cleanup(func() { try(t, "", "umount /srv/scratch") })
+	id := submit(t, "alice", "-g 0 -- true")
+	mustEnd(t, wait(t, id), "failed", "could not start: its scratch directory could not be made: no space left on device")
+}
