@@ -166,7 +166,7 @@ func afterWarning(j *job.Job, earliest time.Time, r job.Result, u *Unit) job.Res
 	switch {
 	case known && ran < earliest.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
-		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // see finalResult
+		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // see FinalResult
 	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":
 		r.Cause, r.Limit = job.StopTime, j.Request.TimeLimit
 	}
