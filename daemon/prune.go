@@ -56,6 +56,7 @@ func (f *historyPruner) prune(ctx context.Context) {
 		f.d.log.Warn("forgetting old jobs: tried again later", "err", err)
 	case n > 0:
 		f.d.log.Info("forgot old jobs", "jobs", n)
+		f.d.remover.Bell.Ring() // some had directories
 		f.d.commit.push(core.Effects{News: []job.Event{{Kind: job.EventForgotten, Count: n}}}, f.d.host.Now(), false)
 	}
 }

@@ -18,6 +18,7 @@ type Program struct {
 	Container contract.Container `json:"container,omitzero"`
 	Log       contract.Log       `json:"log,omitzero"` // path with sequences such as %j; in a reply, the actual path
 	TTY       bool               `json:"tty,omitempty"`
+	Snapshot  contract.Snapshot  `json:"snapshot,omitzero"`
 }
 
 // Contract returns the program in the launcher's form.

@@ -13,19 +13,20 @@ type Options struct {
 	Container contract.Container `json:"container,omitzero"`
 	Log       contract.Log       `json:"log,omitzero"`
 	TTY       bool               `json:"tty,omitempty"`
+	Snapshot  contract.Snapshot  `json:"snapshot,omitzero"`
 	Cut       bool               `json:"cut,omitempty"` // the job has ended, and parts of its options were too long to keep
 	NotifyTo  []string           `json:"notify_to,omitempty"`
 }
 
 // Options returns the options of the payload.
 func (y *Payload) Options() Options {
-	return Options{y.Setup, y.Container, y.Log, y.TTY, y.SetupCut, y.NotifyTo}
+	return Options{y.Setup, y.Container, y.Log, y.TTY, y.Snapshot, y.SetupCut, y.NotifyTo}
 }
 
 // IsZero reports whether no option is set.
 func (o Options) IsZero() bool {
 	return o.Setup.IsZero() && o.Container.IsZero() && o.Log == (contract.Log{}) &&
-		!o.TTY && !o.Cut && len(o.NotifyTo) == 0
+		!o.TTY && o.Snapshot.IsZero() && !o.Cut && len(o.NotifyTo) == 0
 }
 
 // NoLog, as the path of a log, means that there is no log, whatever the site's default is. A file

@@ -190,7 +190,8 @@ var ErrNoPayload = errors.New("the job's command can no longer be read from the 
 // keeps it in memory.
 type Payload struct {
 	contract.Program
-	SetupCut bool `json:"-"` // the job has ended, and its set-up was too long to keep
+	Snapshot contract.Snapshot `json:"snapshot,omitzero"` // the launcher does not need it
+	SetupCut bool              `json:"-"`                 // the job has ended, and its set-up was too long to keep
 
 	Limits []contract.Limit `json:"limits,omitempty"` // the server sets them, as the kernel reports them
 

@@ -222,6 +222,20 @@ func (y *Payload) check(p *Problems) {
 	}
 	checkSetup(&y.Setup, p)
 	y.checkContainer(p)
+	if !y.Snapshot.IsZero() && !isSnapshot(&y.Snapshot) {
+		p.add("usage/snapshot")
+	}
+}
+
+// isSnapshot reports whether a snapshot has the form that clients give it. Its directory will be
+// removed, so it must not be the name of another one by mistake.
+func isSnapshot(s *contract.Snapshot) bool {
+	isHash := func(text string) bool { return len(text) <= 64 && strings.Trim(text, "0123456789abcdef") == "" }
+	isPath := func(path string) bool {
+		return filepath.IsAbs(path) && filepath.Clean(path) == path && len(path) <= 4096 && strings.IndexByte(path, 0) < 0
+	}
+	return isPath(s.Dir) && contract.IsSnapshot(s.Dir) && isPath(s.Source) &&
+		isHash(s.Commit) && isHash(s.Diff) && s.Changed >= 0
 }
 
 // These are the bounds of a set-up. Its command is passed in an environment variable.

@@ -169,6 +169,7 @@ func TestValidateRefusesBeyondTheLimits(t *testing.T) {
 		{"no dir", "usage/chdir", func(s *Submission) { s.Payload.Dir = "" }},
 		{"long dir", "usage/chdir", func(s *Submission) { s.Payload.Dir = "/" + strings.Repeat("d", 4096) }},
 		{"NUL in dir", "usage/chdir", func(s *Submission) { s.Payload.Dir = "/\x00" }},
+		{"snapshot elsewhere", "usage/snapshot", func(s *Submission) { s.Payload.Snapshot = contract.Snapshot{Dir: "/home/me", Source: "/home/me/p"} }},
 		{"umask below 0", "usage/umask", func(s *Submission) { s.Payload.Umask = -1 }},
 		{"large umask", "usage/umask", func(s *Submission) { s.Payload.Umask = 0o1000 }},
 		{"load above all", "usage/threshold", func(s *Submission) { s.Request.MaxLoadPercent = 101 }},

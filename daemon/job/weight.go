@@ -13,7 +13,7 @@ const (
 
 // Size returns the stored size of the payload, in bytes.
 func (y *Payload) Size() int64 {
-	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Log.Path)
+	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Log.Path) + len(y.Snapshot.Dir) + len(y.Snapshot.Source)
 	n += len(y.Setup.Command) + len(y.Setup.Conda) + len(y.Setup.Venv)
 	n += len(y.Container.Image) + len(y.Container.Store)
 	for _, m := range y.Container.Mounts {

@@ -40,6 +40,7 @@ func (f *jobFinder) privatePart(ctx context.Context, v job.JobView) (*api.Privat
 		Command: api.Quote(y.Argv...), Program: api.Program{
 			Argv: y.Argv, EnvMode: y.EnvMode, Env: y.Env, Dir: api.Bytes(y.Dir), Umask: y.Umask,
 			Setup: y.Setup, Container: y.Container, Log: shownLog(v, y), TTY: y.TTY,
+			Snapshot: y.Snapshot,
 		},
 		Params: params, Screen: words.ScreenName(&v.Job, y.Argv),
 		Scratch: v.Scratch, LogPattern: y.Log.Path, SetupCut: y.SetupCut,

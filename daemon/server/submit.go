@@ -79,7 +79,7 @@ func prefersBrief(headers []string) bool {
 func submission(in api.SubmitRequest) (job.Submission, error) {
 	sub := job.Submission{
 		Key: in.Key, Label: in.Label, Request: in.Request,
-		Payload: job.Payload{Program: in.Program.Contract()},
+		Payload: job.Payload{Program: in.Program.Contract(), Snapshot: in.Program.Snapshot},
 	}
 	r := &sub.Request
 	r.Begin, r.Derived = moment(r.Begin), job.Derived{ContainerEngine: in.Program.Container.Engine}

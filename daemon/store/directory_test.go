@@ -1,10 +1,12 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Directories are removed in the order of their times, two of each user at a time, and those that
@@ -12,7 +14,7 @@ import (
 func TestDirectories(t *testing.T) {
 	s := openNew(t)
 	at := func(id job.ID, attempt, uid, minute int) job.Record {
-		d := &job.Directory{Job: id, Attempt: attempt, UID: uid, Path: "/x"}
+		d := &job.Directory{Job: id, Attempt: attempt, UID: uid, Path: fmt.Sprint("/", uid)}
 		if minute > 0 {
 			d.Due = time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)
 		}
@@ -35,4 +37,11 @@ func TestDirectories(t *testing.T) {
 	gone.Directory.Gone = true
 	commit(t, s, gone, at(5, 1, 1002, 8))
 	expect(10, [2]int64{2, 0}, [2]int64{1, 3}, [2]int64{5, 1}, [2]int64{1, 1})
+
+	// another job has the same directory, until it is forgotten as well
+	copied := &job.Payload{Snapshot: contract.Snapshot{Dir: "/1002"}}
+	other := array(3, 0)
+	other.Owner.UID = 1002
+	commit(t, s, job.Record{Job: other, Payload: copied})
+	expect(10, [2]int64{1, 3}, [2]int64{5, 1}, [2]int64{1, 1})
 }

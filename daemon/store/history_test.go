@@ -30,10 +30,12 @@ func TestEndStripsPayload(t *testing.T) {
 	cut := append([]string{"echo"}, strings.Repeat("x", 4096-len("echo\x00"))+"…")
 	requireEqual(t, err, y, job.Payload{Program: contract.Program{Argv: cut, EnvMode: secret.EnvMode, Dir: secret.Dir, Umask: secret.Umask, Setup: secret.Setup, Log: secret.Log, TTY: secret.TTY}})
 	long := payload()
+	long.Snapshot = contract.Snapshot{Dir: "/home/me/.local/state/gpusched/snapshots/1", Source: "/home/me/p", Changed: 2}
 	long.Setup.Command = strings.Repeat("x", 5000)
 	commit(t, s, job.Record{Job: endedJob(6, job.Failed), Payload: long})
 	y, err = s.Payload(ctx, 6)
-	requireEqual(t, err, y.Setup, contract.Setup{})
+	requireEqual(t, err, y, job.Payload{Program: contract.Program{
+		Argv: long.Argv, EnvMode: long.EnvMode, Dir: long.Dir, Umask: long.Umask}, Snapshot: long.Snapshot, SetupCut: true})
 	y, err = s.Payload(ctx, 2)
 	requireEqual(t, err, y.Argv, payload().Argv)
 	if len(y.Env) != 0 {

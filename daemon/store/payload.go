@@ -17,15 +17,15 @@ const (
 )
 
 // When a job has ended, the store keeps only a part of its private data: the directory, the
-// beginning of the command and of its set-up (for people to read), and the destinations of
-// messages. It removes the environment, which may contain secrets. The payload of an array stays
-// until the array ends, which is after the ends of its tasks.
+// beginning of the command and of its set-up (for people to read), the place of a snapshot, and the
+// destinations of messages. It removes the environment, which may contain secrets. The payload of
+// an array stays until the array ends, which is after the ends of its tasks.
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
 		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // appends …
-		"setup = CASE WHEN octet_length(setup) <= " + keepCommand + " THEN setup WHEN setup ->> '$.notify_to' IS NULL THEN '{\"cut\":true}'" +
-		" ELSE json_object('cut', json('true'), 'notify_to', setup -> '$.notify_to') END WHERE job_id = ?"
+		"setup = CASE WHEN octet_length(setup) <= " + keepCommand + " THEN setup ELSE json_patch('{\"cut\":true}', " + // drops what is null
+		"json_object('notify_to', setup -> '$.notify_to', 'snapshot', setup -> '$.snapshot')) END WHERE job_id = ?"
 )
 
 // payloadArgs returns the values of payloadColumns.
@@ -80,7 +80,7 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	d.list(&p.Limits, limits)
 	d.json(&o, setup)
 	p.Setup, p.Container = o.Setup, o.Container
-	p.Log, p.TTY = o.Log, o.TTY
+	p.Log, p.TTY, p.Snapshot = o.Log, o.TTY, o.Snapshot
 	p.SetupCut = o.Cut
 	p.NotifyTo = o.NotifyTo
 	return p, d.err

@@ -104,6 +104,9 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	if r.Payload != nil {
 		args, err := payloadArgs(r.Job.ID, r.Payload)
 		w.put(ctx, p[putPayload], args, err, "payload of job %d", r.Job.ID)
+		if dir := r.Payload.Snapshot.Dir; dir != "" { // it is removed when the job is forgotten
+			r.Directory = &job.Directory{Job: r.Job.ID, UID: r.Job.Owner.UID, Path: dir}
+		}
 	}
 	if g := r.GPU; g != nil {
 		args, err := gpuArgs(g)

@@ -95,6 +95,7 @@ var sentences = map[job.Code]sentence{
 	"usage/notify-webhook":   {"a webhook needs the name of one of the site's webhooks, or a URL of your own", "--notify-to NAME or URL"},
 	"usage/notify-to":        {"mail takes an address, a webhook takes a name or URL, and a terminal takes nothing", "--notify-to"},
 	"usage/chdir":            {"the working directory must be an absolute path of at most 4096 bytes", "--chdir"},
+	"usage/snapshot":         {"a snapshot is described by its directory in gpusched/snapshots, by the directory that was copied, and by hashes", "--snapshot"},
 	"usage/umask":            {"the umask is not a file mode mask", ""},
 	"usage/arg-bytes":        {"an argument or variable has %v bytes: Linux passes at most %v in one", "put it in a file"},
 	"usage/arg-nul":          {"an argument or variable contains a NUL byte, which no program can receive", ""},

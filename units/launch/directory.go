@@ -131,8 +131,16 @@ func makeScratch(scratch string) *Failure {
 }
 
 // RemoveDirectory removes a directory and everything in it, but nothing that is mounted there. It
-// follows no links. A directory that is missing has been removed.
+// follows no links. A directory that is missing has been removed. Of a snapshot, it removes only
+// what was copied.
 func RemoveDirectory(dir string) error {
+	if made, err := os.Lstat(path.Join(dir, contract.SnapshotMade)); err == nil && contract.IsSnapshot(dir) {
+		return removeSnapshot(dir, made)
+	}
+	return removeWhole(dir)
+}
+
+func removeWhole(dir string) error {
 	var st unix.Stat_t
 	parent, err := unix.Open(path.Dir(dir), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {

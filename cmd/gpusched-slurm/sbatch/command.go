@@ -103,6 +103,9 @@ func newMapping(r api.SubmitRequest, s Site) (*mapping, error) {
 	if m.p.Container.Image != "" {
 		return nil, &api.Error{Code: api.CodeNever, Message: "on Slurm: " + otherImage.text()}
 	}
+	if r.Program.Snapshot.Source != "" {
+		return nil, &api.Error{Code: api.CodeNever, Message: "on Slurm: " + otherSnapshot.text()}
+	}
 	var err error
 	if m.r.Array, err = api.Tasks(r.Array); err != nil {
 		return nil, usage(words.Error(err))

@@ -57,6 +57,10 @@ func notByMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMai
 var otherImage = Gap{"--image", "Slurm itself runs no images",
 	"run the engine as the command, such as apptainer exec --nv IMAGE, or use the site's own option (pyxis: srun --container-image)"}
 
+// otherSnapshot is refused, too.
+var otherSnapshot = Gap{"--snapshot", "nothing on Slurm would remove the copy when the job is forgotten",
+	"leave it out, or submit from a copy of your own, such as one that git worktree makes"}
+
 // Options with another meaning on Slurm.
 var (
 	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
@@ -72,7 +76,7 @@ func Gaps() (list []Gap) {
 	for _, r := range refusals {
 		list = append(list, r.Gap)
 	}
-	return append(list, otherImage, otherGrace, otherSpread, otherPreemptible, otherTruncate)
+	return append(list, otherImage, otherSnapshot, otherGrace, otherSpread, otherPreemptible, otherTruncate)
 }
 
 // refuseForeign refuses options that only a scheduler of one machine can carry out.

@@ -25,6 +25,7 @@ func TestEveryGap(t *testing.T) {
 		"--signal-to main":                       func(r *api.SubmitRequest) { r.SignalTo = job.SignalMain },
 		"--screen":                               func(r *api.SubmitRequest) { r.Screen = true },
 		"--image":                                func(r *api.SubmitRequest) { r.Container.Image = "alpine" },
+		"--snapshot":                             func(r *api.SubmitRequest) { r.Snapshot.Source = "/home/me/proj" },
 		"--notify webhook:end, --notify terminal:end": func(r *api.SubmitRequest) {
 			r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyEnd}, Way: job.NotifyTerminal}}
 		},

@@ -14,8 +14,9 @@ import (
 
 // spelling describes the notation of one kind of value.
 type spelling struct {
-	Put    func(target reflect.Value, word string) error
-	Dashed bool // the value may begin with a dash, which the parser would take for an option
+	Put      func(target reflect.Value, word string) error
+	Dashed   bool // the value may begin with a dash, which the parser would take for an option
+	Optional bool // the value may be left out, and then is ""; if it is there, = is before it
 }
 
 // Spellings maps an option's type tag to the notation of its values. A zero value means that the
@@ -41,8 +42,11 @@ var Spellings = map[string]spelling{
 	"past":           spelled(parseBack),
 	"form":           spelled(parseForm),
 	"priority":       dashed(job.ParsePriority),
-	"column":         dashed(func(word string) (string, error) { return word, nil }),
+	"column":         dashed(asTyped),
+	"optional":       {Put: spelled(asTyped).Put, Optional: true},
 }
+
+func asTyped(word string) (string, error) { return word, nil }
 
 func spelled[T any](parse func(string) (T, error)) spelling {
 	return spelling{Put: func(target reflect.Value, word string) error { return store(target, word, parse) }}

@@ -96,6 +96,8 @@ func (c *holder) complete(a *cli.App, name, there, inImage string) error {
 	case c.Screen:
 		return cli.Refuse(api.CodeUsage, "type 'screen' after you have connected",
 			"--screen makes no sense here: the job has no terminal")
+	case c.Snapshot != nil:
+		return cli.Refuse(api.CodeUsage, "leave it out", "--snapshot makes no sense here: what you edit in the job would be in the copy alone")
 	case c.IsContainer():
 		return cli.Refuse(api.CodeUsage, inImage, "--image makes no sense here: gpusched's own program in the job is not in the image")
 	}

@@ -253,7 +253,11 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 
 // queuedHere refuses a job for another machine: a ledger has job numbers of one scheduler.
 func queuedHere(c *submit.JobOptions) error {
-	if c.Host == "" {
+	switch {
+	case c.Snapshot != nil:
+		return cli.Refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it",
+			"--snapshot: import and watch queue jobs later than you type them")
+	case c.Host == "":
 		return nil
 	}
 	return cli.Refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it, or log in there by ssh",

@@ -126,6 +126,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
+		fact("code", codeLine(&p.Snapshot))
 		fact("log", logLine(p.Log))
 		fact("scratch", scratchLine(j))
 		fact("screen", screenLine(j))
@@ -282,6 +283,20 @@ func withLine(p *api.Private) string {
 	parts.Add(s.CUDAArg, "--cuda and its GPUs in the command")
 	parts.Add(s.Compat != "", "the variables of %s", s.Compat)
 	return strings.Join(parts, ", ")
+}
+
+// codeLine says of what the job's code is a copy.
+func codeLine(s *contract.Snapshot) string {
+	const shown = 12 // digits of a hash
+	switch {
+	case s.IsZero():
+		return ""
+	case s.Commit == "":
+		return "a copy of " + s.Source
+	case s.Changed == 0:
+		return fmt.Sprintf("commit %.*s of %s", shown, s.Commit, s.Source)
+	}
+	return fmt.Sprintf("commit %.*s of %s with %s changed (%.*s)", shown, s.Commit, s.Source, cli.Count(s.Changed, "file"), shown, s.Diff)
 }
 
 // imageLine names the image of a job's container, its engine and the options for the engine.

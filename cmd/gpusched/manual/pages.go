@@ -158,8 +158,11 @@ func flagTerm(f *kong.Flag) string {
 	if f.Short != 0 {
 		text = `\fB\-` + string(f.Short) + `\fP, ` + text
 	}
-	if !f.IsBool() {
+	switch {
+	case !f.IsBool():
 		text += `=\fI` + Roff(f.FormatPlaceHolder()) + `\fP`
+	case f.PlaceHolder != "": // the value may be left out
+		text += `[=\fI` + Roff(f.PlaceHolder) + `\fP]`
 	}
 	return text
 }

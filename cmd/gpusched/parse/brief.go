@@ -126,8 +126,11 @@ func optionTerm(f *kong.Flag) string {
 	if f.Tag.Negatable != "" {
 		name = strings.Replace(name, "--", "--[no-]", 1)
 	}
-	if !f.IsBool() {
+	switch {
+	case !f.IsBool():
 		name += "=" + f.FormatPlaceHolder()
+	case f.PlaceHolder != "": // the value may be left out
+		name += "[=" + f.PlaceHolder + "]"
 	}
 	return name
 }

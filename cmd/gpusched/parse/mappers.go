@@ -13,7 +13,10 @@ import (
 // mappers returns the parser options for the notation of values.
 func mappers() (list []kong.Option) {
 	for kind, s := range cli.Spellings {
-		list = append(list, kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		mapper := kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+			if s.Optional && ctx.Scan.Peek().Type != kong.FlagValueToken {
+				return s.Put(target, "")
+			}
 			if s.Dashed {
 				token := ctx.Scan.Pop()
 				if token.IsEOL() {
@@ -26,7 +29,17 @@ func mappers() (list []kong.Option) {
 				return err
 			}
 			return s.Put(target, word)
-		})))
+		})
+		if s.Optional {
+			list = append(list, kong.NamedMapper(kind, optionalMapper{mapper}))
+			continue
+		}
+		list = append(list, kong.NamedMapper(kind, mapper))
 	}
 	return list
 }
+
+// optionalMapper makes the parser accept an option without its value, as it does for a flag.
+type optionalMapper struct{ kong.MapperFunc }
+
+func (optionalMapper) IsBool() bool { return true }

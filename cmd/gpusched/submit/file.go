@@ -66,9 +66,10 @@ func (c *Cmd) submitFile(ctx context.Context, a *cli.App) error {
 // submitLines queues one job after another. It prints each refusal and goes on; the exit status is
 // that of the first refusal. If the scheduler can't be reached, it stops.
 func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs []api.Job, failed error) {
+	copies := snapshots{}
 	for i := range list {
 		l := &list[i]
-		reply, asked, err := l.submit(ctx, a)
+		reply, asked, err := l.submit(ctx, a, copies)
 		var refused *api.Error
 		switch {
 		case err == nil:

@@ -166,9 +166,13 @@ func (o *outLines) printLacking(in *fileOfJobs, host string) {
 
 // submit queues the job of a line. The second result is the machine that got the request, or "" for
 // this machine. It is nil if no machine got the request.
-func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, target *string, err error) {
+func (l *lineJob) submit(
+	ctx context.Context, a *cli.App, copies snapshots,
+) (reply api.SubmitReply, target *string, err error) {
 	if l.remote == nil {
-		reply, err = l.engine.Submit(ctx, l.req)
+		reply, err = copies.submit(ctx, a, l.req, func(req api.SubmitRequest) (api.SubmitReply, error) {
+			return l.engine.Submit(ctx, req)
+		})
 		return reply, new(string), err
 	}
 	reply, host, err := l.remote.submit(ctx)

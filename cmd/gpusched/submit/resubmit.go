@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // ResubmitCmd queues ended jobs again.
@@ -228,6 +229,10 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict,
 			"submit it again; only the beginning of a long command is kept once its job has ended",
 			"the command of job %s was not kept whole", cli.NameOfJob(j))
+	}
+	if copied := p.Snapshot; !copied.IsZero() && !jobenv.IsThere(copied.Dir, contract.SnapshotMade) {
+		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict, "submit it again, with the code as it is now",
+			"the copy of the code of job %s is gone", cli.NameOfJob(j))
 	}
 	s := job.Submission{Label: j.Label, Request: j.Request}
 	s.Request.Grace = new(j.GraceTime()) // an explicit 0 differs from the site's default

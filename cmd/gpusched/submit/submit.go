@@ -67,6 +67,7 @@ type JobOptions struct {
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around"`
 	jobenv.SetupOptions
 	jobenv.ContainerOptions
+	jobenv.SnapshotOptions
 	estimate.ModelOptions
 	notifyOptions
 
@@ -271,6 +272,9 @@ func (c *JobOptions) setEnvironment(ctx context.Context, a *cli.App, argv []stri
 	if err := c.setContainer(ctx, a, set, req); err != nil {
 		return err
 	}
+	if req.Snapshot.Source, err = c.SnapshotOptions.Source(ctx, a, dir); err != nil {
+		return err
+	}
 	if c.Once {
 		words := append(jobenv.SetupWords(setup), jobenv.ContainerWords(req.Container)...)
 		req.Dedup = jobenv.ContentHash(argv, dir, string(req.EnvMode), set, words...)
@@ -372,13 +376,15 @@ func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitR
 	if a.As.Turns != nil {
 		defer a.As.Turns.Leave()
 	}
-	if !a.As.Caps {
-		return a.Client.Submit(ctx, req)
-	}
-	if req.TimeLimit > 0 && a.Other() == nil {
+	if a.As.Caps && req.TimeLimit > 0 && a.Other() == nil {
 		capTime(ctx, a, &req)
 	}
-	return act.SubmitCapped(ctx, a, a.Client, req, job.Priority{})
+	return snapshots{}.submit(ctx, a, req, func(req api.SubmitRequest) (api.SubmitReply, error) {
+		if !a.As.Caps {
+			return a.Client.Submit(ctx, req)
+		}
+		return act.SubmitCapped(ctx, a, a.Client, req, job.Priority{})
+	})
 }
 
 // CheckProgram returns an error if the program, script or directory of a job does not exist, unless
