@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -30,31 +31,63 @@ func Engine(argv, environ []string, signals string) int {
 		os.Stderr.WriteString("gpusched: the container could not be run: " + err.Error() + "\n")
 		return statusNotRun
 	}
+	first := cmd.Process.Pid
+	var found atomic.Int64 // the second process, which can be found only until it ends
+	look := func() int {
+		if pid := twinOf(first, argv); pid > 0 {
+			found.Store(int64(pid))
+		}
+		return int(found.Load())
+	}
 	go func() {
 		for s := range arriving {
 			n := s.(syscall.Signal)
-			if !isRelayed(n) && !slices.Contains(strings.Split(signals, ","), strconv.Itoa(int(n))) {
+			passes := isRelayed(n) || slices.Contains(strings.Split(signals, ","), strconv.Itoa(int(n)))
+			if !passes && n != syscall.SIGTERM {
 				continue
 			}
-			to := twinOf(cmd.Process.Pid, argv)
+			to := look()
 			if to == 0 {
-				to = cmd.Process.Pid
+				to = first
 			}
-			_ = unix.Kill(to, n)
+			if passes {
+				_ = unix.Kill(to, n)
+			}
 		}
 	}()
-	status := statusNotRun
-	for last := cmd.Process.Pid; last > 0; {
-		var how syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &how, 0, nil)
-		if err != nil && err != syscall.EINTR {
-			break
+	ended := map[int]int{}
+	for pid := 0; pid != first; {
+		var status int
+		if pid, status = waitFor(-1); pid < 0 {
+			return statusNotRun
 		}
-		if err == nil && pid == last {
-			status, last = statusOf(how), twinOf(pid, argv)
+		ended[pid] = status
+	}
+	second := look()
+	if status, over := ended[second]; over {
+		return status
+	}
+	if second > 0 {
+		if pid, status := waitFor(second); pid == second {
+			return status
 		}
 	}
-	return status
+	return ended[first]
+}
+
+// waitFor waits for the end of a child, or of any child if pid is -1, and returns its exit status.
+// It returns a negative number if there is no such child.
+func waitFor(pid int) (ended, status int) {
+	for {
+		var how syscall.WaitStatus
+		ended, err := syscall.Wait4(pid, &how, 0, nil)
+		if err == nil {
+			return ended, statusOf(how)
+		}
+		if err != syscall.EINTR {
+			return -1, 0
+		}
+	}
 }
 
 // keepOpen keeps an inherited file, which tells others that the job runs, from the processes that
