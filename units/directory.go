@@ -57,6 +57,7 @@ func DirectoryProperties(s DirectorySpec) []Property {
 		{"MemoryMax", uint64(directoryMemory)},
 		{"TasksMax", uint64(directoryTasks)},
 		{"Nice", int32(lowestPriority)},
+		{"Environment", []string{"GOMAXPROCS=1"}}, // otherwise the threads can exceed TasksMax where there are many CPUs
 		{"NoNewPrivileges", true},
 	}
 	if s.UID != 0 {
