@@ -1,8 +1,10 @@
 package sched
 
 import (
+	"cmp"
 	"iter"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -10,14 +12,21 @@ import (
 // milliseconds, so that it does not depend on the order of the accounts.
 type totals struct {
 	share, used int64
-	larger      []*Account // those with waiting jobs and a share above the smallest possible one
+	larger      []rival // those with waiting jobs and a share above the smallest possible one
+	ordered     bool    // see order
+}
+
+// rival is an account that may set others back.
+type rival struct {
+	*Account
+	highest float64 // the highest excess of this account and those before it, once they are in order
 }
 
 func (s *totals) add(a *Account, waits bool) {
 	s.share += a.weight()
 	s.used += a.used
 	if waits && a.weight() > 1 {
-		s.larger = append(s.larger, a)
+		s.larger = append(s.larger, rival{Account: a})
 	}
 }
 
@@ -49,17 +58,30 @@ const (
 // account whose excess is above that of each of them is set back, which makes the exponent higher.
 // The limit is lower if none of the others has had its fair part: they may not want it.
 func (s *totals) exponent(a *Account, even float64) float64 {
-	own, share, highest := s.excessUse(a, even), a.weight(), -1.0
-	for _, o := range s.larger {
-		if o.weight() > a.weight() {
-			share, highest = max(share, o.weight()), max(highest, s.excessUse(o, even))
-		}
-	}
-	if highest >= own || share == a.weight() {
+	s.order(even)
+	own := s.excessUse(a, even)
+	n, _ := slices.BinarySearchFunc(s.larger, a.weight(), func(o rival, w int64) int { return cmp.Compare(w, o.weight()) })
+	if n == 0 || s.larger[n-1].highest >= own {
 		return own
 	}
+	highest, share := s.larger[n-1].highest, s.larger[0].weight()
 	limit := setBackPower * math.Log2(float64(share)/float64(a.weight())) * min(1, 1+highest)
 	return own + min(setBackGain*(own-highest), limit)
+}
+
+// order puts the accounts with larger shares in the order of their shares, the largest first. So an
+// account is not compared with each of the others.
+func (s *totals) order(even float64) {
+	if s.ordered {
+		return
+	}
+	s.ordered = true
+	slices.SortFunc(s.larger, func(x, y rival) int { return cmp.Compare(y.weight(), x.weight()) })
+	highest := -1.0
+	for i := range s.larger {
+		highest = max(highest, s.excessUse(s.larger[i].Account, even))
+		s.larger[i].highest = highest
+	}
 }
 
 // maxExponent keeps the factor within the range of floating-point numbers.
