@@ -54,6 +54,7 @@ type refKind struct {
 	again    bool
 	owed     bool
 	known    bool
+	lane     turn // the own lane and the limit there
 }
 
 type refNew struct {
@@ -145,7 +146,7 @@ func (r *reference) value(w *Waiting) refJob {
 	atQuota := w.Account.Capped(quotaCount(w.Request), r.s.Now) - w.Capped
 	late := max(run, powerOfTwo(w.Late))
 	kind := refKind{
-		w.Request.Priority, w.Account, requestText(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0,
+		w.Request.Priority, w.Account, requestText(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0, turn{},
 	}
 	if w.Request.Preemptible {
 		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0
@@ -165,7 +166,11 @@ func (r *reference) value(w *Waiting) refJob {
 	}
 	j.turn = j.since
 	for t := w.Throttle; t != nil; t = t.Next { // an own lane: the wait counts since the lane had room
-		if l := t.Lane; l.own && t.Limit <= len(l.left) {
+		l := t.Lane
+		if l.own {
+			j.kind.lane = turn{l, t.Limit}
+		}
+		if l.own && t.Limit <= len(l.left) {
 			j.turn = max(j.turn, l.left[t.Limit-1])
 		} else if l.own {
 			j.turn = max(j.turn, l.since)
