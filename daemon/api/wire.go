@@ -408,4 +408,6 @@ type VersionReply struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
+
+	KeepScripts bool `json:"keep_scripts,omitempty"` // jobs run copies of their scripts (jobs.snapshot)
 }

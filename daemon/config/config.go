@@ -33,6 +33,15 @@ type Config struct {
 	Daemon     Daemon
 }
 
+// Snapshots says what the client keeps of a job's code if the job asks for no snapshot.
+type Snapshots string
+
+// The values of jobs.snapshot.
+const (
+	SnapshotOff    Snapshots = "off"
+	SnapshotScript Snapshots = "script" // a script, as sbatch keeps it
+)
+
 // Jobs has the defaults and limits of what jobs request.
 type Jobs struct {
 	DefaultMem          DefaultMem    // host memory of a job that requests none
@@ -57,6 +66,7 @@ type Jobs struct {
 	DefaultOnTimeout    job.TimeoutAction
 	Log                 string        // path of the log, with sequences, for a job that names none; "": no log
 	AllowRaisedPriority bool          // whether users may request more than priority normal
+	Snapshot            Snapshots     // what is kept of the code of each job
 	AllowSandboxed      bool          // whether processes in a sandbox may submit
 	Scratch             string        // the directory with the scratch directories of jobs; "": there are none
 	ScratchKeep         time.Duration // how long a scratch directory is kept after a failure
@@ -207,6 +217,7 @@ func Default() Config {
 			MaxRetries:       10,
 			DefaultBackoff:   5 * time.Second,
 			DefaultOnTimeout: job.TimeoutKill,
+			Snapshot:         SnapshotOff,
 			FrameworkHints:   true,
 			ScratchKeep:      day,
 		},

@@ -36,7 +36,7 @@ func write(t *testing.T, contents ...string) []string {
 func TestEveryKeyIsRead(t *testing.T) {
 	want := Config{
 		Jobs: Jobs{DefaultMem: DefaultMem{Kind: MemFixed, Bytes: 16 << 30}, DefaultTime: 2 * time.Hour, MaxTime: 36 * time.Hour,
-			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, MemReturn: MemReturn{20, 10 * time.Minute}, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, CPUs: job.Part{Percent: 80}, DefaultCPUs: job.Part{Amount: 12}, TasksMax: 100, MaxSuspend: 2 * time.Hour, MaxRunning: 2, ShareWithoutGPU: 40, MaxQueued: 3, AllowRaisedPriority: true, AllowSandboxed: true, Scratch: "/nvme/jobs", ScratchKeep: 2 * time.Hour, Log: "%h/logs/%j.log",
+			DefaultGrace: time.Minute, MaxGrace: 5 * time.Minute, MaxMem: 64 << 30, MemReturn: MemReturn{20, 10 * time.Minute}, AllowedPaths: []string{"/srv/scripts", "/home/*/jobs"}, CPUs: job.Part{Percent: 80}, DefaultCPUs: job.Part{Amount: 12}, TasksMax: 100, MaxSuspend: 2 * time.Hour, MaxRunning: 2, ShareWithoutGPU: 40, MaxQueued: 3, AllowRaisedPriority: true, Snapshot: SnapshotScript, AllowSandboxed: true, Scratch: "/nvme/jobs", ScratchKeep: 2 * time.Hour, Log: "%h/logs/%j.log",
 			MaxRetries: 7, DefaultRetries: 2, DefaultBackoff: time.Minute, DefaultOnTimeout: job.TimeoutRequeue},
 		Classes:    map[job.Class]Class{job.Low: {MaxTime: 3 * time.Hour}},
 		Scheduling: Scheduling{Policy: OrderFIFO, HalfLife: day, GuardPercent: 20, ReservationDepth: 4, Slice: time.Hour, RestartCost: 10 * time.Minute},

@@ -131,7 +131,7 @@ f:5:1: quota.default.gpu_hours: must be a whole number without quotes, or "none"
 f:6:1: quota.default.share: 0 is out of range: use 1 to 1000
 f:8:1: quota.user."first.last".gpus: must be a number such as 1.5 without quotes, or "none", not text in quotes
 f:9:1: quota.user."first.last".share: must be a whole number without quotes, not text in quotes`},
-		{"bad scheduling", "[scheduling]\npolicy = \"lottery\"\nhalf_life = \"1s\"\nguard_percent = 0\nreservation_depth = 17\nslice = \"500ms\"\nrestart_cost = \"500ms\"\n[jobs]\nmax_retries = 101\ndefault_retries = -1\ndefault_backoff = \"2h\"\ndefault_on_timeout = \"suspend\"\n", `f:2:1: scheduling.policy: "lottery" is not a policy: use fair or fifo
+		{"bad scheduling", "[scheduling]\npolicy = \"lottery\"\nhalf_life = \"1s\"\nguard_percent = 0\nreservation_depth = 17\nslice = \"500ms\"\nrestart_cost = \"500ms\"\n[jobs]\nmax_retries = 101\ndefault_retries = -1\ndefault_backoff = \"2h\"\ndefault_on_timeout = \"suspend\"\nsnapshot = \"all\"\n", `f:2:1: scheduling.policy: "lottery" is not a policy: use fair or fifo
 f:3:1: scheduling.half_life: 1s is out of range: use 1m to 3650d
 f:4:1: scheduling.guard_percent: 0 is out of range: use 1 to 100
 f:5:1: scheduling.reservation_depth: 17 is out of range: use 0 to 16
@@ -140,7 +140,8 @@ f:7:1: scheduling.restart_cost: 500ms is out of range: use 1s to 3650d
 f:9:1: jobs.max_retries: 101 is out of range: use 0 to 100
 f:10:1: jobs.default_retries: -1 is out of range: use 0 to 100
 f:11:1: jobs.default_backoff: 2h is out of range: use 1s to 1h
-f:12:1: jobs.default_on_timeout: "suspend" is not an action: use kill or requeue`},
+f:12:1: jobs.default_on_timeout: "suspend" is not an action: use kill or requeue
+f:13:1: jobs.snapshot: "all" is not a choice: use off or script`},
 		{"bad thresholds", "[gpus]\nmax_load = 0\nmax_used = 1.5\nmin_free_memory = \"lots\"\n", `f:2:1: gpus.max_load: 0 is out of range: use 1 to 100
 f:3:1: gpus.max_used: 1.5 is neither a percentage nor a fraction: use 1 to 100, or 0.01 to 1.0 in steps of 0.01
 f:4:1: gpus.min_free_memory: "lots" is not a size: use a number with K, M, G or T, such as 20G, or none`},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -69,7 +70,10 @@ func (s *Server) handleHealth(r *request) (any, error) {
 
 // handleVersion answers a request with the versions of the running daemon and of its parts.
 func (s *Server) handleVersion(*request) (any, error) {
-	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
+	return api.VersionReply{
+		Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version(),
+		KeepScripts: s.opt.Config().Jobs.Snapshot == config.SnapshotScript,
+	}, nil
 }
 
 // handleUnknown answers a request for a path that is not in the route table.

@@ -231,7 +231,7 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 	if err := parse.CheckUTF8(k, e.words); err != nil {
 		return req, nil, err
 	}
-	c, mine, err := typed.WithScript(&this)
+	c, mine, err := typed.WithScript(ctx, &this)
 	if err != nil {
 		return req, nil, err
 	}

@@ -243,7 +243,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	}
 	own := *cmd
 	own.Host = cmp.Or(own.Host, c.Host) // --hosts has set c.Host; that option is not among the parsed words
-	whole, mine, err := own.WithScript(&this)
+	whole, mine, err := own.WithScript(ctx, &this)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (*RunCmd) About() cli.About {
 
 func (c *RunCmd) Run(ctx context.Context, a *cli.App) error {
 	typed := a
-	c, a, err := c.withScript(a)
+	c, a, err := c.withScript(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,17 @@
 package submit
 
 import (
+	"context"
+
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // WithScript adds the options of the job's script to the command. It returns the new command, and
 // an App with the new words and engine. Options on the command line override those of the script.
-func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
-	whole, this, err := c.scripted(a)
+func (c *Cmd) WithScript(ctx context.Context, a *cli.App) (*Cmd, *cli.App, error) {
+	whole, this, err := c.scripted(ctx, a)
 	if whole == nil {
 		return c, a, err
 	}
@@ -21,8 +24,8 @@ func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
 }
 
 // withScript is like WithScript, but for run and shell.
-func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
-	whole, this, err := c.scripted(a)
+func (c *RunCmd) withScript(ctx context.Context, a *cli.App) (*RunCmd, *cli.App, error) {
+	whole, this, err := c.scripted(ctx, a)
 	if whole == nil {
 		return c, a, err
 	}
@@ -36,7 +39,7 @@ func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 type NewJob interface{ Options() *JobOptions }
 
 // scripted returns the command with its script's options, or nil if no script adds options.
-func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
+func (c *JobOptions) scripted(ctx context.Context, a *cli.App) (NewJob, *cli.App, error) {
 	argv, err := c.argv(a)
 	if err != nil {
 		return nil, a, err
@@ -49,10 +52,21 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 	if err == nil && s != nil && !c.Force && !c.IsContainer() && !s.names("--image") {
 		err = s.checkInterpreter(a)
 	}
-	if s == nil || err != nil || len(s.lines) == 0 && s.runsDirectly() && !a.As.Keeps {
+	if s == nil || err != nil {
 		return nil, a, err
 	}
-	if a.As.Keeps && c.Host == "" && a.Other() == nil {
+	keeps := a.As.Keeps
+	if c.Host == "" && a.Other() == nil && c.Snapshot == nil && !keeps {
+		v, err := api.Version(ctx, a.Client)
+		if err != nil {
+			return nil, a, err
+		}
+		keeps = v.KeepScripts
+	}
+	if len(s.lines) == 0 && s.runsDirectly() && !keeps {
+		return nil, a, nil
+	}
+	if keeps && c.Host == "" && a.Other() == nil {
 		if err := useCopy(a, s); err != nil {
 			return nil, a, err
 		}

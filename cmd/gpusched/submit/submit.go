@@ -86,7 +86,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 		return c.submitFile(ctx, a)
 	}
 	typed := a
-	c, a, err := c.WithScript(a)
+	c, a, err := c.WithScript(ctx, a)
 	if err != nil {
 		return err
 	}
