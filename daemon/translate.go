@@ -68,6 +68,7 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	for _, g := range j.Attempt.GPUs {
 		spec.GPUs, caps = append(spec.GPUs, g.GPU), append(caps, g.CapNodes()...)
 	}
+	spec.MPS = j.Request.Mates.UID() >= 0
 	spec.CPUAffinity, spec.CPUShare = affinity(j, controlGroup(x.opt.Scope, j)), j.CPUs()
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
 		spec.Devices = s.ExtraDevices(caps)
@@ -112,6 +113,9 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	}
 	for _, g := range j.Attempt.GPUs {
 		s.GPUs = append(s.GPUs, g.GPU)
+	}
+	if uid := j.Request.Mates.UID(); uid >= 0 {
+		s.Variables = append(s.Variables, units.MPSVariables(uid, s.GPUs, j.Request.MPSFair)...)
 	}
 	return s
 }

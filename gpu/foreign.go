@@ -1,6 +1,10 @@
 package gpu
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
 
 // minContext is a lower bound: every program that computes uses at least this much GPU memory,
 // because it has a CUDA context even before it allocates anything. Tables of nvidia-smi that people
@@ -18,6 +22,10 @@ const minContext = 100 << 20
 func (p *Process) Computes() bool {
 	return !p.Dead && !p.draws() && (p.UsedBytes < 0 || p.UsedBytes >= minContext)
 }
+
+// ServesMPS reports whether the process belongs to a unit that serves MPS to jobs. It is then
+// neither a job's process nor foreign.
+func (p *Process) ServesMPS() bool { return strings.HasPrefix(p.Unit, contract.MPSPrefix) }
 
 func (p *Process) draws() bool { return strings.Contains(p.Kind, KindGraphics) }
 

@@ -140,6 +140,8 @@ func firstNumber(fields string) int {
 // hide foreign use behind somebody's job. Any other process belongs to its deepest unit that does
 // not have the name of a job's unit.
 //
+// The same holds for the units that serve MPS.
+//
 // If a process is below a job's own slice ("gpujobs-u1001-j42.slice") but not in the job's unit,
 // the result is that slice, provided that the slice is where systemd puts it. The processes of a
 // container of Docker are there. Whoever may use Docker can name any slice, so the caller must
@@ -182,7 +184,7 @@ func unitOfPath(path, below string) string {
 		case strings.HasSuffix(part, ".slice"):
 			deepest = part
 		case strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope"):
-			isJob := strings.HasPrefix(part, contract.UnitPrefix)
+			isJob := strings.HasPrefix(part, contract.UnitPrefix) || strings.HasPrefix(part, contract.MPSPrefix)
 			if isJob && inSlices {
 				return toPrintable(part, maxUnit)
 			}

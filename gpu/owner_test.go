@@ -17,6 +17,8 @@ func TestUnitOfCgroup(t *testing.T) {
 	const ofJob = "/gpujobs.slice/gpujobs-u1001.slice/gpujobs-u1001-j17.slice"
 	tests := []struct{ name, text, want string }{
 		{"job", "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-17.service\n", "gpujob-17.service"},
+		{"serves MPS", "0::/gpujobs.slice/gpujobs-u1001.slice/gpusched-mps-1001-0.service\n", "gpusched-mps-1001-0.service"},
+		{"user service with a name of MPS", "0::/user.slice/user-1001.slice/user@1001.service/app.slice/gpusched-mps-1001-0.service\n", "app.slice"},
 		{"below a job", "0::/gpujobs.slice/gpujobs-u1001.slice/gpujob-17.service/sub/app.scope\n", "gpujob-17.service"},
 		{"systemd inside a job", "0::/gpujobs.slice/gpujob-1.service/system.slice/gpujob-9.service\n", "gpujob-1.service"},
 		{"container of a job", "0::" + ofJob + "/docker-0123.scope\n", "gpujobs-u1001-j17.slice"},

@@ -92,7 +92,8 @@ func wasExecuted(s Status) bool {
 }
 
 func exitOf(s Status) contract.Exit {
-	e := contract.Exit{OOM: s.Result == ResultOOM, Engine: s.EngineEnded, Stopped: s.Stopped || s.Result == ResultTimeout}
+	e := contract.Exit{OOM: s.Result == ResultOOM, Engine: s.EngineEnded, Server: s.ServerEnded,
+		Stopped: s.Stopped || s.Result == ResultTimeout}
 	switch s.MainCode {
 	case CLDExited:
 		e.Code = int(s.MainStatus)

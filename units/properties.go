@@ -20,6 +20,7 @@ func Properties(s Spec) []Property {
 	p = append(p, checkProperties(s)...)
 	p = append(p, screenProperties(s)...)
 	p = append(p, containerProperties(s)...)
+	p = append(p, mpsProperties(s)...)
 	p = append(p, identity(s)...)
 	p = append(p, hooks(s))
 	p = append(p, devices(s)...)

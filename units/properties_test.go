@@ -56,6 +56,25 @@ func TestPropertiesGolden(t *testing.T) {
 	}
 }
 
+// A job with MPS requires the unit that serves MPS. The golden file shows that unit.
+func TestServingMPS(t *testing.T) {
+	spec := fullSpec()
+	spec.MPS, spec.GPUs = true, spec.GPUs[:1]
+	aux, props := CutAuxiliary(Properties(spec))
+	needs := slices.ContainsFunc(props, func(p Property) bool { return p.Name == "Requires" && reflect.DeepEqual(p.Value, []string{aux.Name}) })
+	if aux.Name != "gpusched-mps-1001-0.service" || !IsMPS(aux.Name) || !needs || len(Render(props)) != len(Render(Properties(spec))) {
+		t.Errorf("%q, required: %t", aux.Name, needs)
+	}
+	var b strings.Builder
+	for _, l := range Render(aux.Properties) {
+		fmt.Fprintf(&b, "%s=%s\n", l.Name, l.Text)
+	}
+	golden.Check(t, "mps.properties", b.String())
+	if none, same := CutAuxiliary(Properties(fullSpec())); none.Name != "" || len(same) != len(Properties(fullSpec())) {
+		t.Errorf("without MPS: %q", none.Name)
+	}
+}
+
 // The types are those of the bus: systemd refuses an int64 for a size.
 func TestPropertyTypes(t *testing.T) {
 	want := map[string]string{

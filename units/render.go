@@ -45,6 +45,8 @@ func texts(p Property) []string {
 			list = append(list, strings.Join(c.Args, " "))
 		}
 		return list
+	case Auxiliary:
+		return nil // another unit
 	case []DeviceAllow:
 		var list []string
 		for _, d := range v {

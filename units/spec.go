@@ -23,6 +23,8 @@ type Spec struct {
 
 	Engine contract.Engine // of the container in which the command runs; "": none
 
+	MPS bool // the job shares its GPU with jobs of its user through MPS
+
 	GPUs    []contract.GPU  // of this attempt; empty: a job without GPUs
 	Devices []cgroup.Device // further nodes that the site lets jobs open
 	Limits  cgroup.Limits

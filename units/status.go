@@ -26,6 +26,7 @@ type Status struct {
 	JobPending  bool   // systemd has a start or stop in its queue
 	Stopped     bool   // the unit was already being stopped when the main process ended
 	EngineEnded bool   // the main process failed after Docker, which ran its container, was stopped or restarted
+	ServerEnded bool   // the main process failed after MPS, which it used, had ended
 	Spent       bool   // the unit ended, has no processes, and a stop would run no command: only its result remains
 
 	// MemoryMax is the limit of a running unit in bytes. Above MemoryHigh, the kernel slows the unit

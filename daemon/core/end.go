@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -38,10 +39,11 @@ func vanishedResult(l *tracked.Job) *job.Result {
 }
 
 // recordExit records how the command ended.
-func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
+func (c *lifecycle) recordExit(l *tracked.Job, u Unit, now time.Time) {
 	c.editAttempt(l, func(a *job.Attempt) {
 		r := afterWarning(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
 		r.Unfiltered = u.Unfiltered
+		gpus.BlameSharedError(&c.gpus, l, &r, u.Exit.Server, now)
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
 			r.PeakBytes = u.Used.PeakMemBytes // 0 means unknown; samples show at most that the limit was reached
@@ -105,7 +107,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	}
 	contained := l.Request.ContainerEngine != ""                     // what is left is then a process of the engine
 	if r.Outcome == job.Completed && r.Left.IsZero() && !contained { // after a failure, systemd kills what is left at once
-		r.Left = leftRunning(l.Lifetime().Left)
+		r.Left = job.LeftRunning(l.Lifetime().Left)
 	}
 	c.editAttempt(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
@@ -123,6 +125,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	c.learnMemory(l, &r, place != nowhere, now)
 	c.estimates.LearnMost(l, over)
 	if place != nowhere {
+		l.Request.IsolateAfter(r.Cause)
 		c.backOff(l, &r, place, now)
 		c.requeueAfter(l, place, now)
 		return
@@ -132,21 +135,10 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	l.ChangedAt = over
 }
 
-// leftRunning says how many processes a command left running. They ended together with the unit.
-func leftRunning(n int) job.Message {
-	switch n {
-	case 0:
-		return job.Message{}
-	case 1:
-		return job.Say("detail/left-one")
-	}
-	return job.Say("detail/left-running", n)
-}
-
 // nextPlace returns the place in the queue of the next attempt, or nowhere if the job gets none. A
 // job gets another attempt in these cases: it was preempted, somebody requeued it, it reached its
 // time limit and asked for a requeue at the limit, a reboot or a restart of Docker ended it, the
-// machine prevented its start, its GPU is at fault, or it failed and has retries left.
+// machine prevented its start, its GPU or its mates are at fault, or it failed and has retries left.
 func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeueAt {
 	j := l.Job
 	switch {
@@ -155,7 +147,7 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeue
 	case r.Cause == job.StopRequeue, r.Cause == job.StopTime,
 		r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		return tail
-	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
+	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken, r.Cause == job.StopMPS:
 		return samePlace
 	case r.Outcome == job.Lost && (c.systemd.isRebooted(j.Attempt) || r.Detail.Code == dockerEnded):
 		if j.Request.MayRequeue() {

@@ -89,9 +89,11 @@ func (q *queue) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sch
 		if at < 0 {
 			continue
 		}
-		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: q.gpus.SeenBytes(at, j.ID)}
+		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, Mates: j.Request.Mates}
+		h.SeenBytes = q.gpus.SeenBytes(at, j.ID)
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
-		r.Grants = append(r.Grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
+		g := sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes), Mates: h.Mates}
+		r.Grants = append(r.Grants, g)
 	}
 	return r
 }

@@ -169,7 +169,7 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 		case a.Result != nil:
 		case u.Phase == Exited && ours:
 			observeUnit(l, &u, now)
-			c.recordExit(l, u)
+			c.recordExit(l, u, now)
 		default:
 			c.editAttempt(l, func(a *job.Attempt) { a.Result = vanishedResult(l) })
 		}

@@ -102,11 +102,12 @@ func (s *script) milli() int {
 }
 
 // readOptions reads the options about how a job starts, ends and is retried: preemptible spread
-// hold retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN
+// mps hold retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN
 // after-ok=JOB array= max-failures= dedup=HASH batch=NAME lane=NAME=N shape=COMMAND script=PROGRAM.
 func (s *script) readOptions(r *job.Request) {
 	r.Preemptible = s.has("preemptible")
 	r.Spread = s.has("spread")
+	r.MPS = s.has("mps")
 	r.Hold = s.has("hold-it")
 	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), job.Span(s.duration("backoff")), s.text("dedup")
 	r.OnTimeout = job.TimeoutAction(s.text("on-timeout"))

@@ -36,6 +36,7 @@ func (s *script) exit() {
 	u.Phase, u.ended = core.Exited, s.w.now.Add(-s.w.set)
 	u.Exit = contract.Exit{
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Stopped: stopped,
+		Server: s.has("without-mps"),
 		Launch: contract.Step(s.text("launch")), Errno: s.num("errno", 0),
 	}
 	if s.text("peak") != "" {
@@ -48,7 +49,7 @@ func (s *script) exit() {
 
 // changeGPU changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE,
 // used=SIZE, dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
-// rows=pending|failed|ok, clean.
+// rows=pending|failed|ok, mode=WORD, clean.
 func (s *script) changeGPU() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {
@@ -70,6 +71,8 @@ func (s *script) changeGPU() {
 		g.ProcessesUnknown, g.Processes = true, nil
 	case s.text("memory") == "node":
 		g.MemIsNode = true
+	case s.text("mode") != "":
+		g.ComputeMode = s.text("mode")
 	case s.text("well") != "":
 		g.Well = s.text("well") == "yes"
 	case s.text("rows") != "":

@@ -119,6 +119,7 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	}
 	machine := c.queue.snapshot(now)
 	j.Request.MemMilli = sched.MemoryPart(machine, &j.Request)
+	j.Request.SetMates(s.Owner.UID)
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 

@@ -116,7 +116,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 	unknown := l.Attempt.Result == nil
 	if unknown && e.Before.Phase == Exited {
-		c.recordExit(l, e.Before)
+		c.recordExit(l, e.Before, now)
 	}
 	if unknown && e.OK && e.Before.Phase == Absent && !l.StopSent {
 		foundGone(l)
@@ -309,7 +309,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 	case l.State == job.Ending:
 		c.teardown(l, now)
 	case u.Phase == Exited:
-		c.recordExit(l, u)
+		c.recordExit(l, u, now)
 		c.release(l, fresh && u.Spent, now)
 	case isToStop(l.Job, now):
 		c.teardown(l, now)

@@ -7,6 +7,7 @@ type ReasonCode string
 // what the fields of the Reason mean: Job, Others, Need, Have, Detail and Foreign.
 const (
 	ReasonGPUBusy     ReasonCode = "gpu-busy"      // Have: number of jobs on the GPU; Job, Others: the first of them
+	ReasonGPUMPS      ReasonCode = "gpu-mps"       // the jobs on the GPU use MPS; Have, Job, Others: as for gpu-busy
 	ReasonGPUMemory   ReasonCode = "gpu-memory"    // Need, Have: needed and free bytes per GPU; Detail: what is unknown
 	ReasonGPUPaused   ReasonCode = "gpu-paused"    // an administrator paused the GPU; Detail says why
 	ReasonGPUUnknown  ReasonCode = "gpu-unknown"   // the driver has not answered recently

@@ -84,8 +84,9 @@ const (
 	StopGPUMem  StopCause = "gpu-memory" // it exceeded its budget while another job lacked promised memory
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
 
-	StopTaken    StopCause = "gpu-taken"    // a foreign process began to use its GPU before the attempt began
-	StopTrespass StopCause = "gpu-trespass" // it used a GPU that it did not hold
+	StopTaken    StopCause = "gpu-taken"     // a foreign process began to use its GPU before the attempt began
+	StopMPS      StopCause = "mps-neighbour" // with the jobs that share its GPU through MPS, it was ended by an error
+	StopTrespass StopCause = "gpu-trespass"  // it used a GPU that it did not hold
 )
 
 // Job is the stored state of one job, without its private payload.

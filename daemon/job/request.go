@@ -62,6 +62,8 @@ type Request struct {
 	MaxLoadPercent int   `json:"max_load_percent,omitempty" name:"max-load" type:"percent" placeholder:"PCT" group:"needs"`
 	MaxUsedPercent int   `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs"`
 	Spread         bool  `json:"spread,omitempty" name:"spread" group:"needs"`
+	MPS            bool  `json:"mps,omitempty" name:"mps" group:"needs"`
+	MPSFair        bool  `json:"mps_fair,omitempty" name:"mps-fair" group:"needs"`
 	Preemptible    bool  `json:"preemptible,omitempty" name:"preemptible" group:"life"`
 	Screen         bool  `json:"screen,omitempty" kong:"-"` // run in a session of GNU screen
 	Hold           bool  `json:"hold,omitempty" name:"hold" group:"queue"`
@@ -101,6 +103,8 @@ type Derived struct {
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
 	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes comes from earlier runs, as AutoGPUMem requests
 	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part of a GPU: its memory as a share of the GPU's memory
+
+	Mates Mates `json:"mates,omitempty"` // the jobs that may share its GPU
 
 	ContainerEngine contract.Engine `json:"container_engine,omitempty"` // of the container in which the command runs; "": none
 }

@@ -112,3 +112,14 @@ func (j *Job) FinalResult() Result {
 	}
 	return r
 }
+
+// LeftRunning says how many processes a command left running. They ended together with the unit.
+func LeftRunning(n int) Message {
+	switch n {
+	case 0:
+		return Message{}
+	case 1:
+		return Say("detail/left-one")
+	}
+	return Say("detail/left-running", n)
+}

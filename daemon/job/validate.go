@@ -43,6 +43,9 @@ func (s *Submission) Validate() error {
 	if s.Request.SignalTo == SignalMain && s.Payload.Log.Path != "" {
 		p.add("usage/signal-to-log") // systemd ends the process that copies the output at the same time as the main process
 	}
+	if s.Request.MPS && !s.Payload.Container.IsZero() {
+		p.add("usage/mps-image")
+	}
 	s.checkNotify(&p)
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
@@ -96,6 +99,12 @@ func (r *Request) check(p *Problems) {
 	}
 	if r.GPUMilli == 0 && (r.GPUMemBytes != 0 || r.GPUType != "" || len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0) {
 		p.add("usage/no-gpus")
+	}
+	switch {
+	case r.MPS && (r.Whole() > 0 || r.Part() == 0):
+		p.add("usage/mps")
+	case r.MPSFair && !r.MPS:
+		p.add("usage/mps-fair")
 	}
 	if len(r.GPUType) > MaxNameBytes || !Printable(r.GPUType) {
 		p.add("usage/gpu-type")

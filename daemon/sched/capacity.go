@@ -1,6 +1,10 @@
 package sched
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // gpuCapacity is what one GPU has left.
 type gpuCapacity struct {
@@ -8,7 +12,8 @@ type gpuCapacity struct {
 	milli int
 	jobs  int
 	mem   int64
-	since Instant // in a look ahead: when a part of the GPU last became free
+	mates job.Company // of the jobs that have the GPU
+	since Instant     // in a look ahead: when a part of the GPU last became free
 }
 
 // capacity is what the machine has left at one moment.
@@ -76,9 +81,13 @@ func (l *capacity) open(s *Snapshot) {
 	l.gpus = l.gpus[:0]
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		l.gpus = append(l.gpus, gpuCapacity{
+		r := gpuCapacity{
 			ok: g.State == OK, milli: g.share(), jobs: len(g.Held), mem: g.freeMem(), since: s.Now,
-		})
+		}
+		for _, h := range g.Held {
+			r.mates.Move(1, h.Mates)
+		}
+		l.gpus = append(l.gpus, r)
 	}
 	h := &s.Host
 	l.hostRoom = roomOf(h.MemBytes, h.CPUs, h.MaxRunning)
@@ -107,9 +116,11 @@ func (l *capacity) copyFrom(o *capacity) {
 	l.hostCapacity = o.hostCapacity
 }
 
-// clampTo lowers each value of r that exceeds the value of o.
+// clampTo lowers each value of r that exceeds the value of o. The GPU then admits only jobs that
+// both admit.
 func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.ok = r.ok && o.ok
+	r.mates.Join(o.mates)
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
@@ -134,6 +145,7 @@ func (l *capacity) take(grants []Grant, h hostShare) {
 		r.milli -= g.Milli
 		r.mem -= g.Bytes
 		r.jobs++
+		r.mates.Move(1, g.Mates)
 	}
 	l.move(-1, h)
 	l.moveNoGPU(-1, grants, h)
@@ -146,6 +158,7 @@ func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 		r.milli += g.Milli
 		r.mem += g.Bytes
 		r.jobs--
+		r.mates.Move(-1, g.Mates)
 		r.since = at
 	}
 	l.move(1, h)

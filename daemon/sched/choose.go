@@ -37,7 +37,7 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 		c.choosePart(q, l)
 	}
 	for _, i := range c.chooseSet(c.dropWorse(c.candidates, q.shape.whole), q.shape.whole) {
-		c.grants = append(c.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
+		c.grants = append(c.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem, Mates: q.shape.mates})
 	}
 	sortGrants(c.grants)
 	return c.grants
@@ -57,7 +57,7 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 			best = i
 		}
 	}
-	c.grants = append(c.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&c.pass.s.GPUs[best])})
+	c.grants = append(c.grants, q.shape.partOf(c.pass.s, best))
 	for at, i := range c.candidates {
 		if i == best {
 			c.candidates = append(c.candidates[:at], c.candidates[at+1:]...)
@@ -95,7 +95,7 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 				best = i
 			}
 		}
-		c.grants = append(c.grants, Grant{GPU: best, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
+		c.grants = append(c.grants, Grant{GPU: best, Milli: job.WholeGPU, Bytes: q.shape.gpuMem, Mates: q.shape.mates})
 	}
 	if q.shape.part > 0 {
 		c.latestPart(q, l)
@@ -127,7 +127,7 @@ func (c *chooser) latestPart(q *query, l *capacity) {
 		}
 		best = taken
 	}
-	c.grants = append(c.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&c.pass.s.GPUs[best])})
+	c.grants = append(c.grants, q.shape.partOf(c.pass.s, best))
 }
 
 func (c *chooser) anotherWhole(q *query, l *capacity) int {

@@ -205,10 +205,12 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
 		return job.Reason{Code: job.ReasonGPUExcluded}
-	case !sh.takes(g) && g.isType(sh.gpuType):
+	case !sh.takes(g) && g.isType(sh.gpuType) && g.Slice:
 		return job.Reason{Code: job.ReasonGPUType, Detail: job.Say("detail/slice-named", g.Model)}
-	case !sh.takes(g):
+	case !g.isType(sh.gpuType):
 		return job.Reason{Code: job.ReasonGPUType, Detail: job.Text(g.Model)}
+	case sh.mates.UID() >= 0 && !g.NoMPS.IsZero():
+		return job.Reason{Code: job.ReasonGPUNoParts, Detail: g.NoMPS}
 	case sh.whole == 0 && g.Slice:
 		return job.Reason{Code: job.ReasonGPUNoParts, Detail: job.Say("detail/slice-whole")}
 	case sh.whole == 0 && g.WholeOnly:
@@ -246,9 +248,21 @@ func (g *GPU) heldBy() job.Reason {
 	return r
 }
 
+// sharedBy returns a reason that names the jobs on a GPU whose mates exclude the job.
+func (g *GPU) sharedBy() job.Reason {
+	r := g.heldBy()
+	if g.Held[0].Mates.UID() >= 0 {
+		r.Code = job.ReasonGPUMPS
+	}
+	return r
+}
+
 // explainCapacity returns the reason why too little of the GPU is left for the job.
 func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
 	sh, r, g := q.shape, &l.gpus[i], &p.pass.s.GPUs[i]
+	if !r.mates.Admits(sh.mates) && r.milli > 0 && len(g.Held) > 0 {
+		return g.sharedBy()
+	}
 	if sh.whole > 0 && p.pass.s.wholeFits(q, l, i) || sh.part > 0 && p.pass.s.partFits(q, l, i) {
 		return job.Reason{}
 	}

@@ -181,7 +181,7 @@ func (f *future) count(r *Running, sign int) {
 	for _, g := range r.Grants {
 		gpu := &f.machine.GPUs[g.GPU]
 		if sign > 0 {
-			gpu.Held = append(gpu.Held, Hold{Job: r.ID, Milli: g.Milli, PromiseBytes: g.Bytes})
+			gpu.Held = append(gpu.Held, Hold{Job: r.ID, Milli: g.Milli, PromiseBytes: g.Bytes, Mates: g.Mates})
 			continue
 		}
 		gpu.Held = slices.DeleteFunc(gpu.Held, func(h Hold) bool {

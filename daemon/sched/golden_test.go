@@ -46,7 +46,15 @@ func decisions(t *testing.T, policy Policy) string {
 	sum, n := sha256.New(), 0
 	l.passed = func(p *Plan, _ []job.ID) {
 		for _, x := range p.Place {
-			fmt.Fprintf(sum, "%d start {%v %v %v}\n", l.s.Now, x.Job, x.Grants, x.Guarded)
+			type og struct {
+				GPU, Milli int
+				Bytes      int64
+			}
+			var gs []og
+			for _, g := range x.Grants {
+				gs = append(gs, og{g.GPU, g.Milli, g.Bytes})
+			}
+			fmt.Fprintf(sum, "%d start {%v %v %v}\n", l.s.Now, x.Job, gs, x.Guarded)
 		}
 		for _, v := range p.Preempt {
 			fmt.Fprintf(sum, "%d stop {%v %v}\n", l.s.Now, v.Victim, v.For)

@@ -86,6 +86,10 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
 		return job.Refuse("never/gpu-memory", requestedGPUs(r), job.Size(most))
 	}
+	exclusive := func(g GPU) bool { return sh.allows(g.Index) && !g.NoMPS.IsZero() }
+	if i := slices.IndexFunc(s.GPUs, exclusive); have < r.Devices() && r.Mates.UID() >= 0 && i >= 0 {
+		return job.Refuse("never/mps", requestedGPUs(r), s.GPUs[i].Index, s.GPUs[i].NoMPS)
+	}
 	unified := func(g GPU) bool { return g.usesHostMemory() && sh.allows(g.Index) }
 	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, unified) {
 		return job.Refuse("never/unified", requestedGPUs(r))

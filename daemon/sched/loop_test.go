@@ -212,7 +212,7 @@ func (l *loop) begin(j *loopJob, x Placement) {
 	}
 	for _, g := range j.grants {
 		held := &l.s.GPUs[g.GPU].Held
-		*held = append(*held, Hold{Job: j.ID, Milli: g.Milli, PromiseBytes: g.Bytes})
+		*held = append(*held, Hold{Job: j.ID, Milli: g.Milli, PromiseBytes: g.Bytes, Mates: g.Mates})
 	}
 	at, _ := slices.BinarySearchFunc(l.running, j.ID, func(o *loopJob, id job.ID) int { return int(o.ID - id) })
 	l.running = slices.Insert(l.running, at, j)

@@ -21,6 +21,7 @@ func ago(d time.Duration) Instant { return noon - Instant(d) }
 // that ties are frequent.
 type randomMachine struct {
 	*rand.Rand
+	sharing  *rand.Rand // of the jobs that use MPS
 	s        Snapshot
 	accounts []*Account
 	waiting  []*Waiting
@@ -32,7 +33,7 @@ type randomMachine struct {
 }
 
 func draw(seed uint64) *randomMachine {
-	d := &randomMachine{Rand: rand.New(rand.NewPCG(seed, 7)), q: NewQueue(), most: maxFailedShapes}
+	d := &randomMachine{Rand: rand.New(rand.NewPCG(seed, 7)), sharing: rand.New(rand.NewPCG(seed, 8)), q: NewQueue(), most: maxFailedShapes}
 	if seed%4 == 0 {
 		d.most = 1
 	}
@@ -133,6 +134,9 @@ func (d *randomMachine) gpu(i int) {
 		g.ForeignComputes, g.Occupied = d.chance(5), d.chance(5)
 	}
 	g.WholeOnly = d.chance(1)
+	if d.sharing.IntN(10) == 0 {
+		g.NoMPS = job.Text("for tests")
+	}
 	g.UsableBytes = g.MemTotalBytes - pick(d, 0, gib)
 	if d.chance(2) {
 		g.State = pick(d, Paused, Drained, Unknown, Lost, Cleaning, Suspect)
@@ -170,17 +174,19 @@ func (d *randomMachine) addRunning(id job.ID) {
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	r.Late = r.End.Add(pick(d, -time.Hour, 0, time.Minute, 5*time.Minute, time.Hour))
 	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
+	mates := d.mates(milli)
 	asked := 0
 	for i := range d.s.GPUs {
 		g := &d.s.GPUs[i]
-		if left == 0 || g.share() < milli || d.chance(3) {
+		joins := len(g.Held) == 0 || g.Held[0].Mates == mates && mates != job.NoMates
+		if left == 0 || g.share() < milli || !joins || d.chance(3) {
 			continue
 		}
 		promise := pick(d, 0, int64(milli)*gib*8/1000)
 		seen := min(pick(d, 0, gib, 4*gib), g.MemFreeBytes)
 		g.MemFreeBytes -= seen
-		g.Held = append(g.Held, Hold{Job: id, Milli: milli, PromiseBytes: promise, SeenBytes: seen})
-		r.Grants = append(r.Grants, Grant{GPU: i, Milli: milli, Bytes: max(promise, seen)})
+		g.Held = append(g.Held, Hold{Job: id, Milli: milli, PromiseBytes: promise, SeenBytes: seen, Mates: mates})
+		r.Grants = append(r.Grants, Grant{GPU: i, Milli: milli, Bytes: max(promise, seen), Mates: mates})
 		asked += milli
 		if left--; milli < 1000 {
 			left = 0
@@ -193,6 +199,15 @@ func (d *randomMachine) addRunning(id job.ID) {
 		a.Charge(gpuRate(asked), time.Duration(noon-r.Start), 0, noon, d.s.Policy.HalfLife)
 	}
 	d.s.Running = append(d.s.Running, r)
+}
+
+// mates draws the mates of a job with these GPUs.
+func (d *randomMachine) mates(milli int) job.Mates {
+	if milli <= 0 || milli >= job.WholeGPU {
+		return 0
+	}
+	all := [...]job.Mates{0, 0, 0, job.MatesOf(1001), job.MatesOf(1001), job.MatesOf(1002), job.NoMates}
+	return all[d.sharing.IntN(len(all))]
 }
 
 func (d *randomMachine) host() {
@@ -306,6 +321,7 @@ func (d *randomMachine) request() *job.Request {
 			}
 		}
 	}
+	r.Mates = d.mates(r.GPUMilli)
 	if len(r.GPUIDs) == 0 && d.chance(1) {
 		r.ExcludeGPUs = []int{0}
 	}

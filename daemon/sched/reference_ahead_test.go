@@ -205,7 +205,7 @@ func (r *reference) latestGPUs(w *Waiting, m machine, at Instant) []Grant {
 		}
 	}
 	for _, i := range set {
-		out = append(out, Grant{GPU: i, Milli: 1000, Bytes: q.GPUMemBytes})
+		out = append(out, Grant{GPU: i, Milli: 1000, Bytes: q.GPUMemBytes, Mates: q.Mates})
 	}
 	slices.SortFunc(out, func(a, b Grant) int { return a.GPU - b.GPU })
 	return out

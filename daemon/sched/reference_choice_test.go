@@ -18,7 +18,7 @@ func (r *reference) choose(w *Waiting, m machine, when horizon) []Grant {
 		whole = without(whole, best)
 	}
 	for _, i := range r.bestSet(whole, q.Whole()) {
-		out = append(out, Grant{GPU: i, Milli: 1000, Bytes: q.GPUMemBytes})
+		out = append(out, Grant{GPU: i, Milli: 1000, Bytes: q.GPUMemBytes, Mates: q.Mates})
 	}
 	slices.SortFunc(out, func(a, b Grant) int { return a.GPU - b.GPU })
 	return out
@@ -29,7 +29,7 @@ func (r *reference) partOf(q *job.Request, i int) Grant {
 	if bytes == 0 {
 		bytes = r.s.GPUs[i].UsableBytes / 1000 * int64(q.Part())
 	}
-	return Grant{GPU: i, Milli: q.Part(), Bytes: bytes}
+	return Grant{GPU: i, Milli: q.Part(), Bytes: bytes, Mates: q.Mates}
 
 }
 

@@ -24,6 +24,7 @@ type refGPU struct {
 	ok    bool
 	milli int
 	jobs  int
+	mates []job.Mates // of its jobs
 	mem   int64
 	since Instant
 }
@@ -39,6 +40,13 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 		m.gpus[g.GPU].milli += sign * g.Milli
 		m.gpus[g.GPU].mem += int64(sign) * g.Bytes
 		m.gpus[g.GPU].jobs -= sign
+		list := slices.Clone(m.gpus[g.GPU].mates)
+		if sign < 0 {
+			list = append(list, g.Mates)
+		} else if i := slices.Index(list, g.Mates); i >= 0 {
+			list = slices.Delete(list, i, i+1)
+		}
+		m.gpus[g.GPU].mates = list
 	}
 	m.mem += int64(sign) * mem
 	m.cpus += sign * cpus
@@ -58,6 +66,10 @@ func (r *reference) usableGPUs(w *Waiting, m machine, at Instant, when horizon) 
 	for i := range r.s.GPUs {
 		g, x := &r.s.GPUs[i], m.gpus[i]
 		if !x.ok || x.milli <= 0 || !r.allowed(w, g, i, at) || !r.isCalm(q, g, when) {
+			continue
+		}
+		others := func(o job.Mates) bool { return o != q.Mates || o == job.NoMates }
+		if slices.ContainsFunc(x.mates, others) || q.Mates > 0 && !g.NoMPS.IsZero() {
 			continue
 		}
 		bare := q.GPUMemBytes == 0 && q.MaxUsedPercent == 0

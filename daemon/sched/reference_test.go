@@ -109,6 +109,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 		x := refGPU{ok: g.State == OK, milli: 1000, jobs: len(g.Held), mem: g.MemFreeBytes, since: s.Now}
 		for _, h := range g.Held {
 			x.milli -= h.Milli
+			x.mates = append(x.mates, h.Mates)
 			if h.PromiseBytes > h.SeenBytes {
 				x.mem -= h.PromiseBytes - h.SeenBytes
 			}
@@ -394,6 +395,7 @@ func (r *reference) reduce(m machine, j refJob, kept []refKept) machine {
 		for i := range left.gpus {
 			if a, b := &left.gpus[i], k.rest.gpus[i]; !r.ownsGPU(j.Account, i) || r.ownsGPU(k.then.Account, i) {
 				a.ok, a.milli, a.mem = a.ok && b.ok, min(a.milli, b.milli), min(a.mem, b.mem)
+				a.mates = slices.Concat(a.mates, b.mates)
 			}
 		}
 		left.mem, left.slots = min(left.mem, k.rest.mem), min(left.slots, k.rest.slots)

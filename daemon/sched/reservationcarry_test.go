@@ -95,7 +95,7 @@ func (d *randomMachine) putPart(w *Waiting, grant Grant) error {
 	if g.freeMem()+slack < grant.Bytes || grant.Bytes < w.Request.GPUMemBytes {
 		return fmt.Errorf("job %d gets %+v of %+v, which has %d bytes free", w.ID, grant, g, g.freeMem())
 	}
-	g.Held = append(slices.Clone(g.Held), Hold{Job: w.ID, Milli: grant.Milli, PromiseBytes: grant.Bytes})
+	g.Held = append(slices.Clone(g.Held), Hold{Job: w.ID, Milli: grant.Milli, PromiseBytes: grant.Bytes, Mates: grant.Mates})
 	return nil
 }
 

@@ -57,7 +57,7 @@ func answerOf(is bool) answer {
 
 // mayUse reports whether the query's job may use GPU i at all.
 func (s *Snapshot) mayUse(q *query, l *capacity, i int) bool {
-	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
+	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] || !r.mates.Admits(q.shape.mates) {
 		return false
 	}
 	if _, ok := q.shape.withinLimits(&s.Policy, &s.GPUs[i], q.when); !ok {

@@ -43,7 +43,7 @@ func (sc *scene) user(name string) *Account {
 func (sc *scene) runJob(id job.ID, end time.Duration, grants ...Grant) *Running {
 	for _, g := range grants {
 		held := &sc.s.GPUs[g.GPU].Held
-		*held = append(*held, Hold{Job: id, Milli: g.Milli, PromiseBytes: g.Bytes})
+		*held = append(*held, Hold{Job: id, Milli: g.Milli, PromiseBytes: g.Bytes, Mates: g.Mates})
 	}
 	sc.s.Running = append(sc.s.Running, Running{
 		ID: id, Grants: grants, End: noon + Instant(end), Account: sc.user("ann"), Start: ago(time.Hour), Since: ago(time.Hour), Expected: time.Hour + end,

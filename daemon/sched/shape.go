@@ -36,6 +36,7 @@ func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpu
 // gpuNeeds is what a GPU must have so that a job can use it.
 type gpuNeeds struct {
 	gpuMem  int64 // the memory of each GPU
+	mates   job.Mates
 	maxLoad int
 	maxUsed int
 	ids     gpuSet
@@ -48,7 +49,7 @@ func needsOf(r *job.Request) needs {
 	return needs{
 		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs}},
 		gpuNeeds: gpuNeeds{
-			gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
+			gpuMem: r.GPUMemBytes, mates: r.Mates, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 		},
 		spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible, returns: r.Preemptible && r.MayRequeue(),
@@ -152,13 +153,14 @@ func (n *gpuNeeds) allows(index int) bool {
 	return true
 }
 
-// takes reports whether a GPU is of the type that the job asks for. If the machine has whole GPUs
+// takes reports whether a GPU is of the type that the job asks for, and serves MPS if the job uses
+// it. If the machine has whole GPUs
 // too, a job gets a slice only if the job names slices, by their type or by their indexes.
 func (n *gpuNeeds) takes(g *GPU) bool {
 	if g.OnlyNamed && n.ids == "" && n.from == "" && !gpu.NamesSlice(n.gpuType) {
 		return false
 	}
-	return g.isType(n.gpuType)
+	return g.isType(n.gpuType) && (n.mates.UID() < 0 || g.NoMPS.IsZero())
 }
 
 func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMatches(want) }
@@ -170,6 +172,11 @@ func (sh *resourceShape) partBytes(g *GPU) int64 {
 		return sh.gpuMem
 	}
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
+}
+
+// partOf grants the part of the GPU at a position.
+func (sh *resourceShape) partOf(s *Snapshot, i int) Grant {
+	return Grant{GPU: i, Milli: sh.part, Bytes: sh.partBytes(&s.GPUs[i]), Mates: sh.mates}
 }
 
 // partFits reports whether the GPU has enough memory for the part. If the job did not ask for a

@@ -17,7 +17,7 @@ var notRead = map[string]string{
 	"After": "until then it does not wait here", "Array": "the throttle, beside the shape", "Dedup": "before it is queued",
 	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape", "Lane": "the throttle, beside the shape",
 	"MaxFailures": "an array with too many does not wait here",
-	"Derived":     "for predictions and people, and MemMilli of a part for quotas",
+	"MPS":         "Mates follows from it", "MPSFair": "a variable of the job",
 }
 
 // If two requests differ in a field that placement reads, their needs differ. All other fields are

@@ -50,6 +50,7 @@ type Hold struct {
 	Milli        int
 	PromiseBytes int64 // GPU memory promised to the job; 0: none
 	SeenBytes    int64 // GPU memory that the job used in the last sample
+	Mates        job.Mates
 }
 
 // GPU is one GPU as placement sees it.
@@ -66,9 +67,10 @@ type GPU struct {
 	SlackBytes    int64       // a share of the GPU's memory may be smaller by this much
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
-	WholeOnly     bool // jobs get no parts of the GPU
-	Slice         bool // the GPU is a slice of a GPU in MIG mode; it is then WholeOnly
-	OnlyNamed     bool // the GPU is a slice, and there are whole GPUs: only jobs that name slices get it
+	WholeOnly     bool        // jobs get no parts of the GPU
+	NoMPS         job.Message // why jobs can't use MPS on the GPU; zero: they can
+	Slice         bool        // the GPU is a slice of a GPU in MIG mode; it is then WholeOnly
+	OnlyNamed     bool        // the GPU is a slice, and there are whole GPUs: only jobs that name slices get it
 
 	Foreign         bool  // a process that belongs to no job is on the GPU
 	ForeignBytes    int64 // the part of these processes' memory that the driver reports
@@ -132,6 +134,7 @@ type Grant struct {
 	GPU   int
 	Milli int
 	Bytes int64 // the promised memory; for a running job, what its end frees: the larger of promise and use
+	Mates job.Mates
 }
 
 // Running is a job that holds GPUs or host resources.

@@ -12,7 +12,7 @@ import (
 var hidden = map[string]string{
 	"After": "the job has its own list", "Array": "the job has its own, without the parameters, which are of the command",
 	"Dedup": "a hash of the command", "DefaultedMem": "the job says so", "ImpliedStop": "nobody asks",
-	"Shape": "a hash of the command", "Script": "a hash of the command", "AutoMem": "the job says so", "ContainerEngine": "it is part of the command", "MemMilli": "it follows from others",
+	"Shape": "a hash of the command", "Script": "a hash of the command", "AutoMem": "the job says so", "ContainerEngine": "it is part of the command", "MemMilli": "it follows from others", "Mates": "it follows from others",
 }
 
 // Invariant 3: each field of a request or a result is either shown to strangers or listed as

@@ -47,7 +47,7 @@ func publicPart(r job.Request) job.Request {
 		GPUMilli: r.GPUMilli, GPUMemBytes: r.GPUMemBytes, GPUIDs: r.GPUIDs, GPUsFrom: r.GPUsFrom, ExcludeGPUs: r.ExcludeGPUs,
 		GPUType: r.GPUType, GPUVisible: r.GPUVisible, MemBytes: r.MemBytes, CPUs: r.CPUs,
 		TimeLimit: r.TimeLimit, Priority: r.Priority,
-		MaxLoadPercent: r.MaxLoadPercent, MaxUsedPercent: r.MaxUsedPercent, Spread: r.Spread,
+		MaxLoadPercent: r.MaxLoadPercent, MaxUsedPercent: r.MaxUsedPercent, Spread: r.Spread, MPS: r.MPS, MPSFair: r.MPSFair,
 		Preemptible: r.Preemptible, Screen: r.Screen, Hold: r.Hold, Requeue: new(r.MayRequeue()),
 		OnTimeout: r.OnTimeout, WarnSignal: r.WarnSignal, WarnBefore: r.WarnBefore, Retries: r.Retries, Backoff: r.Backoff,
 		WarnMain: r.WarnMain, SignalTo: r.SignalTo,

@@ -51,6 +51,9 @@ func (s *Server) handleSubmit(r *request) (any, error) {
 	if err := allowEngine(s.opt.engines(), sub.Payload.Container.Engine); err != nil {
 		return nil, err
 	}
+	if sub.Request.MPS && s.opt.Own != nil {
+		return nil, job.Refuse("unavailable/mps-own")
+	}
 	if err := s.allowNotify(&sub); err != nil {
 		return nil, err
 	}

@@ -75,6 +75,8 @@ var reasons = []reason{
 	{job.ReasonGPUCleaning, someGPU, "being checked {after}", "", "are being checked"},
 	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is ahead of this one", "", "are kept for {jobs}, ahead of this one"},
 	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
+	{job.ReasonGPUMPS, someGPU, "shared with MPS by {holders}, and by no other jobs", "is shared with MPS by {holders}, and by no other jobs",
+		"are shared with MPS by {jobs}"},
 	{job.ReasonGPUShare, someGPU, "{have GPUs} of it is free, {need GPUs} needed",
 		"has {have GPUs} free, {need GPUs} needed", "have too little free, {need GPUs} needed"},
 	{job.ReasonGPUMemory, someGPU, "{have bytes} of its memory is actually free, {need bytes} needed{detail}{besides}",

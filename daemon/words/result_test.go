@@ -91,6 +91,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUBusy, GPU: 0, Job: 7, Others: []job.ID{8, 12}, Have: 5}, "held by jobs 7, 8, 12 and 2 more"},
 		{job.Reason{Code: job.ReasonGPUBusy, Job: 7, Others: []job.ID{8, 12}, Have: 3}, "held by jobs 7, 8 and 12"},
 		{job.Reason{Code: job.ReasonGPUBusy, Job: 7}, "held by job 7"},
+		{job.Reason{Code: job.ReasonGPUMPS, Job: 7, Others: []job.ID{8}, Have: 2}, "shared with MPS by jobs 7 and 8, and by no other jobs"},
 		{job.Reason{Code: job.ReasonGPUMemory, Need: 20 * gib, Have: 3 * gib / 2}, "1.5G of its memory is actually free, 20G needed"},
 		{job.Reason{Code: job.ReasonGPUPaused}, "paused by an administrator"},
 		{job.Reason{Code: job.ReasonGPUPaused, Detail: job.Text("fan")}, "paused by an administrator (fan)"},

@@ -24,6 +24,9 @@ func start(args, environ []string, n nodes) int {
 	if len(rest) == 2 && rest[0] == contract.CheckFlag {
 		return r.checkCalls(rest[1])
 	}
+	if len(rest) == 2 && rest[0] == contract.AwaitFlag {
+		return awaitPipe(rest[1], valueOf(environ, "MAINPID"))
+	}
 	if len(rest) == 2 && rest[0] == contract.ScreenEndFlag {
 		return endScreen(rest[1])
 	}

@@ -42,7 +42,8 @@ type Manager struct {
 	compat  *compat
 	tidy    *tidy
 	slices  jobSlices
-	root    string // mount point of the control groups, for what is read about slices
+	making  sync.Mutex // held while a unit is started that may be made together with the unit that it requires
+	root    string     // mount point of the control groups, for what is read about slices
 
 	containers chan struct{} // holds a token while openContainers must look for containers
 

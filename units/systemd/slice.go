@@ -241,16 +241,16 @@ func ofSlice(s *units.Status, slice string) {
 	}
 }
 
-// dockerEnded reports whether Docker's daemon has been stopped between two times, which are in
-// microseconds of the monotonic clock: the begin and the end of a job's main process. An upgrade of
-// Docker restarts the daemon, and that ends its containers. A container that Docker can still stop
-// ends by SIGTERM or SIGKILL, and any other with Docker's own exit status 125. If the daemon dies,
-// systemd may notice that a little later than Docker's client does.
-func (l *link) dockerEnded(ctx context.Context, begin, end uint64) bool {
-	p, err := l.properties(ctx, objectPath("docker.service"), unitIface, "ActiveExitTimestampMonotonic")
+// endedBetween reports whether a unit has left the state active between two times, which are in
+// microseconds of the monotonic clock: the begin and the end of the main process of a job that needs
+// the unit. An upgrade of Docker restarts its daemon, and that ends its containers. A container that
+// Docker can still stop ends by SIGTERM or SIGKILL, and any other with Docker's own exit status 125.
+func (l *link) endedBetween(ctx context.Context, unit string, begin, end uint64) bool {
+	p, err := l.properties(ctx, objectPath(unit), unitIface, "ActiveExitTimestampMonotonic")
 	at := get[uint64](p, "ActiveExitTimestampMonotonic")
-	return err == nil && at > begin && at < end+uint64(noticeTime/time.Microsecond)
+	return err == nil && at > begin && at < end
 }
 
-// noticeTime is enough time for systemd to notice the end of a daemon.
+// noticeTime is enough time for systemd to notice the end of Docker's daemon, which may be a little
+// later than Docker's client notices it.
 const noticeTime = 5 * time.Second

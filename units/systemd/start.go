@@ -44,7 +44,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 		}
 	}
 	m.groups.Store(name, m.groupOf(name, props)) // before systemd can have dropped it again
-	job, err := m.startTransient(ctx, l, name, props)
+	job, err := m.startRequiring(ctx, l, name, props)
 	if err != nil {
 		m.groups.Delete(name)
 		return none, err
@@ -103,14 +103,38 @@ func hasBegun(result string, s units.Status) bool {
 	return phase == units.PhaseRunning || phase == units.PhaseStopping || phase == units.PhaseExited
 }
 
-// startTransient queues the start. It may have to try several times, because an older systemd
-// reports only one unknown property at a time.
-func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath,
+// startRequiring queues the start of a unit, which may require a further one. Only one start at a
+// time may make that unit. If systemd drops it just then, the start is refused, and tried again
+// later.
+func (m *Manager) startRequiring(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath,
 	error) {
+	aux, props := units.CutAuxiliary(props)
+	if aux.Name == "" {
+		return m.startTransient(ctx, l, name, props)
+	}
+	m.making.Lock()
+	defer m.making.Unlock()
+	there, err := unitThere(ctx, l, aux.Name)
+	if err != nil {
+		return "", err
+	}
+	if there {
+		return m.startTransient(ctx, l, name, props)
+	}
+	further := sddbus.PropertyCollection{Name: aux.Name, Properties: m.compat.encode(aux.Properties)}
+	return m.startTransient(ctx, l, name, props, further)
+}
+
+// startTransient queues the start, and makes further units in the same call. It may have to try
+// several times, because an older systemd reports only one unknown property at a time.
+func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property,
+	further ...sddbus.PropertyCollection) (dbus.ObjectPath, error) {
+	if further == nil {
+		further = []sddbus.PropertyCollection{}
+	}
 	for {
 		var job dbus.ObjectPath
-		err := l.manager(ctx, "StartTransientUnit", name, "fail", m.compat.encode(props),
-			[]sddbus.PropertyCollection{}).Store(&job)
+		err := l.manager(ctx, "StartTransientUnit", name, "fail", m.compat.encode(props), further).Store(&job)
 		switch c := code(err); {
 		case err == nil:
 			return job, nil

@@ -27,6 +27,8 @@ var refusals = []struct {
 		func(r *job.Request) bool { return r.Part() > 0 && r.Whole() > 0 }},
 	{Gap{"--max-load, --max-used", "Slurm does not look at what others run on a GPU", "leave them out"},
 		func(r *job.Request) bool { return r.MaxLoadPercent+r.MaxUsedPercent > 0 }},
+	{Gap{"--mps, --mps-fair", "gpusched serves MPS only on this machine", "leave them out, or use --on local"},
+		func(r *job.Request) bool { return r.MPS || r.MPSFair }},
 	{Gap{"--gpu-mem auto", "it needs the earlier runs in this machine's own queue", "say a size, such as --gpu-mem 20G"},
 		func(r *job.Request) bool { return r.GPUMemBytes == job.AutoGPUMem }},
 	{Gap{"--dedup", "it works only on this machine's own queue", "leave it out, or use --on local"},

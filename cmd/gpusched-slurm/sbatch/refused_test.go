@@ -17,6 +17,7 @@ func TestEveryGap(t *testing.T) {
 		"-g 1.5":                                 func(r *api.SubmitRequest) { r.GPUMilli = 1500 },
 		"--max-load, --max-used":                 func(r *api.SubmitRequest) { r.MaxUsedPercent = 10 },
 		"--gpu-mem auto":                         func(r *api.SubmitRequest) { r.GPUMemBytes = job.AutoGPUMem },
+		"--mps, --mps-fair":                      func(r *api.SubmitRequest) { r.MPS, r.GPUMilli = true, 250 },
 		"--dedup":                                func(r *api.SubmitRequest) { r.Dedup = "abc" },
 		"--objective, --batch":                   func(r *api.SubmitRequest) { r.Objective, r.Batch = job.Makespan, "night" },
 		"--lane":                                 func(r *api.SubmitRequest) { r.Lane = "sweep=2" },

@@ -199,6 +199,8 @@ func Asks(j api.Job) string {
 	parts.Add(j.GPUType != "", "of type %s", j.GPUType)
 	parts.Add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
 	parts.Add(j.Spread, "on the emptiest that fits")
+	parts.Add(j.MPS && !j.MPSFair, "shared by MPS")
+	parts.Add(j.MPSFair, "shared by MPS, with its part of the cores")
 	parts.Add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
 	parts.Add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
 	parts.Add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))

@@ -209,7 +209,7 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 	if err := c.setEnvironment(ctx, a, argv, &req); err != nil {
 		return req, err
 	}
-	if err := c.inScreen(a, &req); err != nil {
+	if err := cmp.Or(c.inScreen(a, &req), c.needsMPS(a)); err != nil {
 		return req, err
 	}
 	others := slices.DeleteFunc(slices.Clone(c.AfterAny), func(id string) bool { return id == slurm.Singleton })

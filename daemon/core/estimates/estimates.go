@@ -131,7 +131,7 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 //
 // A job that gets another attempt has not come to its end, whatever ended the last attempt. If that
 // attempt failed after hours, such jobs run for hours; if it failed at once, nothing is learned.
-// Nothing is learned from a failed launch or a lost GPU either, since the job did not cause it. A
+// Nothing is learned from a failed launch, a lost GPU or a neighbour with MPS either, since the job did not cause it. A
 // job that reached its time limit counts as having come to its end. If it did not count, nothing
 // would ever be learned about jobs that always reach their limits.
 //
@@ -142,7 +142,7 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 // make its end look like a failed launch.
 func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	ran, expected := b.runTime(l, now), b.Of(l).Median
-	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {
+	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost || r.Cause == job.StopMPS {
 		return
 	}
 	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)

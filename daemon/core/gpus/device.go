@@ -140,7 +140,8 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		d.Health, d.HealthDetail = g.Health, g.HealthDetail
 		return
 	}
-	if d.Name != g.Name || d.usableMem() != (&device{Device: g}).usableMem() || d.MIG != g.MIG || d.UUID != g.UUID {
+	if d.Name != g.Name || d.usableMem() != (&device{Device: g}).usableMem() || d.MIG != g.MIG || d.UUID != g.UUID ||
+		d.ComputeMode != g.ComputeMode {
 		b.inventoryVersion++
 	}
 	if d.RowsPending && !g.RowsPending { // only a reset replaces a row
@@ -245,11 +246,12 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 }
 
 // isClean reports whether nothing of an earlier job is left on the GPU: no process of a job that
-// does not hold the GPU, and no dead process. Moreover, the memory that belongs to no process must
-// be no more than before the job came.
+// does not hold the GPU, no dead process, and none that serves MPS to no job. Moreover, the memory
+// that belongs to no process must be no more than before the job came.
 func (b *inventory) isClean(d *device) bool {
 	for _, p := range d.Processes {
-		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.Holds(id, d.UUID)) {
+		id := d.jobs[p.PID]
+		if p.Dead || id != 0 && !b.jobs.Holds(id, d.UUID) || p.ServesMPS() && !b.jobs.Held(d.UUID) {
 			return false
 		}
 	}

@@ -357,7 +357,7 @@ func (b *Book) Shift(by time.Duration, now time.Time) {
 			d.failed[a] = failure{job.Shifted(last.at, by, now), last.had}
 		}
 		job.Shift(by, now, &d.failing.since, &d.failing.until, &d.failing.next)
-		job.Shift(by, now, &d.proof.begun, &d.proof.at)
+		job.Shift(by, now, &d.proof.begun, &d.proof.at, &d.use.shared.at)
 		for dep := d.cleanup; dep != nil; dep = dep.earlier {
 			job.Shift(by, now, &dep.since, &dep.next, &dep.began)
 			job.Shift(by, now, &dep.ended.From, &dep.ended.To)

@@ -35,6 +35,7 @@ func (b *Book) Faulted(e ErrorReport) {
 		b.addFinding(ErrorFound{l.ID, what})
 	}
 	for _, d := range hit {
+		noteShared(b, d, e)
 		b.faultedDevice(d, e, l)
 	}
 }

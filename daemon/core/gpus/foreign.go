@@ -13,7 +13,7 @@ import (
 func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
-		if d.jobs[p.PID] != 0 {
+		if d.jobs[p.PID] != 0 || p.ServesMPS() {
 			continue
 		}
 		g.Foreign = true
@@ -89,7 +89,7 @@ func (d *device) foreigners() []job.Foreign {
 func (d *device) foreignProcesses(keep func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {
-		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && keep(p) {
+		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && !p.ServesMPS() && keep(p) {
 			list = append(list, job.Foreign{PID: p.PID, UID: p.UID, Bytes: p.UsedBytes})
 		}
 	}

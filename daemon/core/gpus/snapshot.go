@@ -39,6 +39,9 @@ func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	if g.Slice = !d.Slice.IsZero(); g.Slice {
 		g.WholeOnly = true
 	}
+	if d.ComputeMode != "" && d.ComputeMode != "default" {
+		g.NoMPS = job.Say("detail/mps-mode", d.ComputeMode)
+	}
 	b.foreignUse(d, &g)
 	g.State, g.Detail = b.state(d, now)
 	if g.CleaningAfter = d.failing.last; d.cleanup != nil {

@@ -97,7 +97,7 @@ func (b *Book) sightings(now time.Time) (list []*sighting) {
 		var owners []int
 		for i := range d.Processes {
 			p := &d.Processes[i]
-			if p.Start == 0 || d.jobs[p.PID] != 0 || !p.Computes() {
+			if p.Start == 0 || d.jobs[p.PID] != 0 || p.ServesMPS() || !p.Computes() {
 				continue
 			}
 			who := b.personOf(p)

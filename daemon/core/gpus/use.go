@@ -17,6 +17,7 @@ type deviceUse struct {
 	loads   []loadAt  // the loads in the last samples that count, the oldest first
 	watched time.Time // when the GPU was last read; zero: it was not in the last sample
 	meter   meter
+	shared  sharedError
 	short   bool // by the last sample, too little memory is free for the promises to the GPU's jobs
 }
 

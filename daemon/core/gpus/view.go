@@ -63,6 +63,9 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed
 		v.Needs, v.Stuck = string(needs), b.unkillableJob(d)
 		for _, p := range d.Processes {
+			if p.ServesMPS() {
+				continue
+			}
 			shown := job.GPUProcess{
 				PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID],
 			}

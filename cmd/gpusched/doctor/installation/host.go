@@ -26,7 +26,7 @@ func (h host) path(p string) string { return h.root + p }
 
 func (h host) checks() []job.Check {
 	return []job.Check{
-		h.checkUnits(), h.checkCgroups(), h.checkProbe(), h.checkNodes(), h.checkDriver(), h.checkConfig(),
+		h.checkUnits(), h.checkCgroups(), h.checkProbe(), h.checkNodes(), h.checkDriver(), h.checkMPS(), h.checkConfig(),
 		h.checkDropIns(), h.checkFence(), h.checkSubuid(), checkClock(),
 	}
 }
@@ -183,6 +183,16 @@ func (h host) checkDriver() job.Check {
 		return healthy("driver", "kernel module "+v.Loaded+", its library is "+v.Library)
 	}
 	return healthy("driver", "kernel module "+v.Loaded)
+}
+
+// checkMPS says whether jobs can use MPS. Most sites have no need of it.
+func (h host) checkMPS() job.Check {
+	for _, path := range contract.MPSPrograms() {
+		if _, err := os.Stat(h.path(path)); err == nil {
+			return healthy("mps", "--mps uses "+path)
+		}
+	}
+	return healthy("mps", contract.NoMPS+": "+contract.MPSPackages)
 }
 
 // checkConfig reads the settings as the scheduler would.
