@@ -179,6 +179,14 @@ func (r *Request) Devices() int {
 	return r.Whole()
 }
 
+// AsksFor returns what the request says about GPUs, in the form that a refusal shows.
+func (r *Request) AsksFor() GPURequest {
+	return GPURequest{
+		GPUs: GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,
+		Other: r.ExcludeGPUs, Memory: Size(r.GPUMemBytes),
+	}
+}
+
 // Label is the submitter's description of the job, for people.
 type Label struct {
 	Name    string            `json:"name" name:"name" short:"n" placeholder:"NAME" group:"label"`

@@ -239,6 +239,9 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 // of them.
 func (g *GPU) heldBy() job.Reason {
 	r := job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
+	if g.Held[0].Mates.UID() >= 0 {
+		r.Code = job.ReasonGPUMPS
+	}
 	if len(g.Held) > 1 {
 		r.Have = int64(len(g.Held))
 		for _, h := range g.Held[1:min(len(g.Held), job.MaxHolders)] {
@@ -248,20 +251,11 @@ func (g *GPU) heldBy() job.Reason {
 	return r
 }
 
-// sharedBy returns a reason that names the jobs on a GPU whose mates exclude the job.
-func (g *GPU) sharedBy() job.Reason {
-	r := g.heldBy()
-	if g.Held[0].Mates.UID() >= 0 {
-		r.Code = job.ReasonGPUMPS
-	}
-	return r
-}
-
 // explainCapacity returns the reason why too little of the GPU is left for the job.
 func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
 	sh, r, g := q.shape, &l.gpus[i], &p.pass.s.GPUs[i]
 	if !r.mates.Admits(sh.mates) && r.milli > 0 && len(g.Held) > 0 {
-		return g.sharedBy()
+		return g.heldBy()
 	}
 	if sh.whole > 0 && p.pass.s.wholeFits(q, l, i) || sh.part > 0 && p.pass.s.partFits(q, l, i) {
 		return job.Reason{}

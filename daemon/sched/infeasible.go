@@ -42,7 +42,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	}
 	for q := range a.quotaAccounts {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
-			return job.Refuse("never/quota", requestedGPUs(r), q.label(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota", r.AsksFor(), q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
 			return job.Refuse("never/quota-part", job.GPURequest{GPUs: job.GPUs(r.QuotaMilli())}, q.label(), job.GPUs(q.MaxMilli))
@@ -63,10 +63,10 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	}
 	if len(s.GPUs) == 0 {
 		if s.Host.NoGPUs != "" {
-			return job.Refuse("never/unknown", requestedGPUs(r), s.Host.NoGPUs)
+			return job.Refuse("never/unknown", r.AsksFor(), s.Host.NoGPUs)
 		}
 		if s.Host.GPUsSeen {
-			return job.Refuse("never/no-gpus", requestedGPUs(r))
+			return job.Refuse("never/no-gpus", r.AsksFor())
 		}
 		return nil
 	}
@@ -84,24 +84,24 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 		}
 	}
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
-		return job.Refuse("never/gpu-memory", requestedGPUs(r), job.Size(most))
+		return job.Refuse("never/gpu-memory", r.AsksFor(), job.Size(most))
 	}
 	exclusive := func(g GPU) bool { return sh.allows(g.Index) && !g.NoMPS.IsZero() }
 	if i := slices.IndexFunc(s.GPUs, exclusive); have < r.Devices() && r.Mates.UID() >= 0 && i >= 0 {
-		return job.Refuse("never/mps", requestedGPUs(r), s.GPUs[i].Index, s.GPUs[i].NoMPS)
+		return job.Refuse("never/mps", r.AsksFor(), s.GPUs[i].Index, s.GPUs[i].NoMPS)
 	}
 	unified := func(g GPU) bool { return g.usesHostMemory() && sh.allows(g.Index) }
 	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, unified) {
-		return job.Refuse("never/unified", requestedGPUs(r))
+		return job.Refuse("never/unified", r.AsksFor())
 	}
 	if have < r.Devices() {
-		return job.Refuse("never/gpu-count", requestedGPUs(r), have)
+		return job.Refuse("never/gpu-count", r.AsksFor(), have)
 	}
 	if sh.part > 0 && !sh.partsGiven(s) {
 		if sh.slicesAlone(s) {
-			return job.Refuse("never/slice-part", requestedGPUs(r))
+			return job.Refuse("never/slice-part", r.AsksFor())
 		}
-		return job.Refuse("never/parts", requestedGPUs(r), s.partsOn())
+		return job.Refuse("never/parts", r.AsksFor(), s.partsOn())
 	}
 	return nil
 }
@@ -188,12 +188,4 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 		}
 	}
 	return most
-}
-
-// requestedGPUs returns what the request says about GPUs, in the form that a refusal shows.
-func requestedGPUs(r *job.Request) job.GPURequest {
-	return job.GPURequest{
-		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,
-		Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes),
-	}
 }

@@ -39,9 +39,9 @@ type gpuNeeds struct {
 	mates   job.Mates
 	maxLoad int
 	maxUsed int
-	ids     gpuSet
-	from    gpuSet
-	without gpuSet
+	ids     job.GPUSet
+	from    job.GPUSet
+	without job.GPUSet
 	gpuType string
 }
 
@@ -50,7 +50,8 @@ func needsOf(r *job.Request) needs {
 		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs}},
 		gpuNeeds: gpuNeeds{
 			gpuMem: r.GPUMemBytes, mates: r.Mates, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
-			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
+			ids: job.GPUSetOf(r.GPUIDs), from: job.GPUSetOf(r.GPUsFrom), without: job.GPUSetOf(r.ExcludeGPUs),
+			gpuType: r.GPUType,
 		},
 		spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible, returns: r.Preemptible && r.MayRequeue(),
 	}
@@ -69,26 +70,6 @@ func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	}
 	return max(0, min(part, l.cpus))
 }
-
-// gpuSet is a set of GPU indexes, as bits. "" means that there is no set.
-type gpuSet string
-
-func setOf(list []int) gpuSet {
-	if len(list) == 0 {
-		return ""
-	}
-	bits := make([]byte, 1, job.MaxGPUs/8)
-	for _, i := range list {
-		if i < 0 || i >= job.MaxGPUs {
-			continue // no GPU has this index
-		}
-		bits = append(bits, make([]byte, max(0, i/8+1-len(bits)))...)
-		bits[i/8] |= 1 << (i % 8)
-	}
-	return gpuSet(bits)
-}
-
-func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(index%8)&1 == 1 }
 
 // resourceShape is shared by jobs with the same needs. If one of these jobs fits, all of them do.
 type resourceShape struct {
@@ -143,12 +124,12 @@ func (f *footprint) qualify(s *Snapshot) {
 
 func (n *gpuNeeds) allows(index int) bool {
 	switch {
-	case n.without.has(index):
+	case n.without.Has(index):
 		return false
 	case n.ids != "":
-		return n.ids.has(index)
+		return n.ids.Has(index)
 	case n.from != "":
-		return n.from.has(index)
+		return n.from.Has(index)
 	}
 	return true
 }
@@ -192,7 +173,7 @@ func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 // and the site. It considers what is known of them at the horizon. If a limit is exceeded, it
 // returns the first reason.
 func (sh *resourceShape) withinLimits(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
-	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
+	maxLoad, maxUsed := job.Tighter(sh.maxLoad, p.MaxLoadPercent), job.Tighter(sh.maxUsed, p.MaxUsedPercent)
 	load, bytes := g.knownUse(at)
 	used, free := g.percent(bytes), g.MemTotalBytes-bytes
 	switch {
@@ -204,12 +185,4 @@ func (sh *resourceShape) withinLimits(p *Policy, g *GPU, at horizon) (job.Reason
 		return job.Reason{Code: job.ReasonGPUMemory, Need: p.MinFreeBytes, Have: free}, false
 	}
 	return job.Reason{}, true
-}
-
-// tighter returns the stricter of two limits. A limit of 0 means that there is no limit.
-func tighter(a, b int) int {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }

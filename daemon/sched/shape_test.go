@@ -67,13 +67,13 @@ func fill(t *testing.T, v reflect.Value) {
 }
 
 func TestGPUSet(t *testing.T) {
-	if setOf(nil) != "" || setOf([]int{}) != "" || setOf([]int{-1, job.MaxGPUs}) == "" {
+	if job.GPUSetOf(nil) != "" || job.GPUSetOf([]int{}) != "" || job.GPUSetOf([]int{-1, job.MaxGPUs}) == "" {
 		t.Error("a list and no list are alike")
 	}
-	s := setOf([]int{0, 9, job.MaxGPUs - 1})
+	s := job.GPUSetOf([]int{0, 9, job.MaxGPUs - 1})
 	for i := range job.MaxGPUs + 8 {
-		if want := i == 0 || i == 9 || i == job.MaxGPUs-1; s.has(i) != want {
-			t.Errorf("%d is in the set: %t", i, s.has(i))
+		if want := i == 0 || i == 9 || i == job.MaxGPUs-1; s.Has(i) != want {
+			t.Errorf("%d is in the set: %t", i, s.Has(i))
 		}
 	}
 }
