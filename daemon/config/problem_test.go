@@ -136,7 +136,7 @@ f:3:1: scheduling.half_life: 1s is out of range: use 1m to 3650d
 f:4:1: scheduling.guard_percent: 0 is out of range: use 1 to 100
 f:5:1: scheduling.reservation_depth: 17 is out of range: use 0 to 16
 f:6:1: scheduling.slice: 500ms is out of range: use 1s to 3650d
-f:7:1: scheduling.restart_cost: 500ms is out of range: use 1s to 3650d
+f:7:1: scheduling.restart_cost: 500ms is out of range: use 1s to 24h
 f:9:1: jobs.max_retries: 101 is out of range: use 0 to 100
 f:10:1: jobs.default_retries: -1 is out of range: use 0 to 100
 f:11:1: jobs.default_backoff: 2h is out of range: use 1s to 1h

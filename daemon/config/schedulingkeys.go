@@ -58,6 +58,6 @@ func schedulingKeys(in, _ string) []key {
 		{section: in, name: "slice", doc: "The least time that a preemptible job runs before it may be stopped for another.",
 			bind: func(c *Config) value { return timeBetween(&c.Scheduling.Slice, second, longest) }},
 		{section: in, name: "restart_cost", doc: "What it costs a preemptible job to go on after a stop: the work since its checkpoint, and the time to load it. Stops for jobs of the same class and number cost at most 3 % of the GPU time that jobs get.",
-			bind: func(c *Config) value { return timeBetween(&c.Scheduling.RestartCost, second, longest) }},
+			bind: func(c *Config) value { return timeBetween(&c.Scheduling.RestartCost, second, day) }},
 	}
 }

@@ -98,6 +98,11 @@ func TestWhatStopsMayCost(t *testing.T) {
 	if b.Settle(l, at); b.stops.milli != 0 {
 		t.Errorf("the jobs hold %d milli in the end", b.stops.milli)
 	}
+	b = bookWith(site.Policy{MaxGrace: 10 * time.Hour, Sched: sched.Policy{RestartCost: time.Hour}}, 1)
+	b.StartCharging(sunday)
+	if half := b.ForStops(sunday); half != 21*time.Hour/2 {
+		t.Errorf("where one stop can take 20 hours, stops may cost %s at first", half)
+	}
 }
 
 // When a guarded job ends, the lane no longer pays for that job.

@@ -290,8 +290,9 @@ func (b *bucket) advance(rate float64, most time.Duration, now time.Time) {
 // restart of the daemon, it has no debt.
 //
 // The other bucket pays for stops among jobs of one class and number. It earns stopPercent of the
-// GPU time that all jobs have, and holds at most what a day can bring. After a restart of the
-// daemon, it is half full.
+// GPU time that all jobs have, and holds at most what a day can bring, or what one stop of every GPU
+// can cost if that is more: otherwise a job with a long grace could never be stopped. After a
+// restart of the daemon, it is half full.
 const stopPercent = 3
 
 // advance brings both buckets up to date.
@@ -302,8 +303,12 @@ func (b *Book) advance(now time.Time) {
 		rate = 0
 	}
 	b.lane.advance(rate, 0, now)
-	most := time.Duration(gpus * stopPercent / 100 * float64(24*time.Hour))
-	if b.stops.advance(float64(b.stops.milli)/job.WholeGPU*stopPercent/100, most, now); gpus > 0 && !b.stopsFilled {
+	if gpus == 0 {
+		return
+	}
+	longest := b.policy.Sched.RestartCost + 2*b.policy.MaxGrace // a warning and the grace take that long
+	most := time.Duration(gpus * max(stopPercent*float64(24*time.Hour)/100, float64(longest)))
+	if b.stops.advance(float64(b.stops.milli)/job.WholeGPU*stopPercent/100, most, now); !b.stopsFilled {
 		b.stops.credit, b.stopsFilled = most/2, true
 	}
 }
