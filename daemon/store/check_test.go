@@ -74,6 +74,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		{jobQuery + "WHERE j.result IS NOT NULL AND j.uid = 7 ORDER BY j.changed_at DESC, j.id DESC LIMIT 9", "SEARCH j USING INDEX jobs_ended_of (uid=?)"},
 		{taskQuery, "SEARCH jobs USING COVERING INDEX jobs_task (array_id=? AND task_index=?)"},
 		{doneQuery, "SCAN jobs USING INDEX jobs_done"},
+		{strings.NewReplacer("d.uid", "?", "d.data ->> '$.path'", "?").Replace(keepers), "SEARCH o USING COVERING INDEX directories_of (uid=? AND <expr>=?)"},
 		{endsQuery, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)"},
 		{"SELECT id FROM jobs WHERE uid = 7 AND key = 'k' AND key <> ''", "SEARCH jobs USING COVERING INDEX jobs_key (uid=? AND key=?)"},
 	} {

@@ -64,14 +64,16 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 	return list, nil
 }
 
+// keepers finds the jobs that have the same directory as the row d.
+const keepers = "SELECT 1 FROM directories o JOIN jobs j ON j.id = o.job_id WHERE o.uid = d.uid AND o.data ->> '$.path' = d.data ->> '$.path'"
+
 // Directories returns the directories to be removed: of each user the first two, so that a user with
 // huge ones delays nobody else, and at most n in all, in the order of their times. It leaves out
 // those that wait until their jobs are forgotten, and until no other job has the same.
 func (s *Store) Directories(ctx context.Context, n int) ([]job.Directory, error) {
 	var list []job.Directory
 	const waiting = "SELECT *, row_number() OVER (PARTITION BY uid ORDER BY due, job_id, attempt) AS place FROM directories d " +
-		"WHERE due <> '' OR job_id NOT IN (SELECT id FROM jobs) AND NOT EXISTS (SELECT 1 FROM directories o JOIN jobs j ON j.id = o.job_id " +
-		"WHERE o.uid = d.uid AND o.data ->> '$.path' = d.data ->> '$.path')"
+		"WHERE due <> '' OR job_id NOT IN (SELECT id FROM jobs) AND NOT EXISTS (" + keepers + ")"
 	err := collect(ctx, s.read, &list, scanDirectory,
 		"SELECT "+directoryColumns+" FROM ("+waiting+") WHERE place <= 2 ORDER BY due, job_id, attempt LIMIT ?", n)
 	if err != nil {

@@ -101,6 +101,8 @@ CREATE TABLE directories (
   PRIMARY KEY (job_id, attempt)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX directories_of ON directories (uid, data ->> '$.path');
+
 CREATE TABLE gpu_controls (
   uuid   TEXT    NOT NULL PRIMARY KEY,
   paused INTEGER NOT NULL CHECK (paused IN (0, 1)),
