@@ -326,9 +326,11 @@ func (c *copying) gitList(words ...string) ([]string, error) {
 	return list[:len(list)-1], err
 }
 
-// git runs git in the directory that is copied. It changes nothing there, and runs no hook.
+// git runs git in the directory that is copied. It changes nothing there, and runs neither a hook
+// nor a file system monitor.
 func (c *copying) git(words ...string) ([]byte, error) {
-	cmd := exec.CommandContext(c.ctx, "git", append([]string{"-C", c.from, "-c", "core.hooksPath=/dev/null"}, words...)...)
+	options := []string{"-C", c.from, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}
+	cmd := exec.CommandContext(c.ctx, "git", append(options, words...)...)
 	ofAnother := func(v string) bool { return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_CONFIG") }
 	cmd.Env = append(slices.DeleteFunc(slices.Clone(c.a.Environ), ofAnother), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	var said bytes.Buffer
