@@ -17,8 +17,11 @@ func removeSnapshot(dir string, made fs.FileInfo) error {
 	entries, err := os.ReadDir(dir)
 	kept := false
 	for _, e := range entries {
-		if e.IsDir() {
-			stays, failed := r.remove(filepath.Join(dir, e.Name()))
+		switch name := filepath.Join(dir, e.Name()); {
+		case e.Name() == contract.SnapshotRepository:
+			err = errors.Join(err, removeWhole(name))
+		case e.IsDir():
+			stays, failed := r.remove(name)
 			kept, err = kept || stays, errors.Join(err, failed)
 		}
 	}
@@ -41,7 +44,7 @@ func (r *snapshotRemover) remove(name string) (stays bool, err error) {
 	switch {
 	case st.Dev != r.since.Dev:
 		return true, nil
-	case base == contract.SnapshotRepository || base == "__pycache__":
+	case base == "__pycache__":
 		return false, removeWhole(name)
 	case !info.IsDir():
 		changed, since := syscall.TimespecToNsec(st.Ctim), syscall.TimespecToNsec(r.since.Ctim)

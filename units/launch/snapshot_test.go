@@ -27,7 +27,7 @@ func TestRemoveSnapshot(t *testing.T) {
 		if err := RemoveDirectory(dir); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"p/a", "p/sub/b", "p/sub/c", "p/out/result", "p/.git", contract.SnapshotRepository, "p/__pycache__", ".queued", ""} {
+		for _, name := range []string{"p/a", "p/sub/b", "p/sub/c", "p/out/result", "p/out/.repository/r", "p/.git", contract.SnapshotRepository, "p/__pycache__", ".queued", ""} {
 			_, err := os.Lstat(filepath.Join(dir, name))
 			if stays := len(want) > 0 && want[0] == name; stays != (err == nil) {
 				t.Errorf("%q: %v", name, err)
@@ -46,10 +46,10 @@ func TestRemoveSnapshot(t *testing.T) {
 			break
 		}
 	}
-	write("p/sub/c", "p/__pycache__/a.pyc", contract.SnapshotRepository+"/index", ".queued")
-	left("p/sub/c", "p/out/result", ".queued", "")
-	left("p/sub/c", "p/out/result", ".queued", "")
-	for _, name := range []string{"p/sub/c", "p/out/result"} {
+	write("p/sub/c", "p/out/.repository/r", "p/__pycache__/a.pyc", contract.SnapshotRepository+"/index", ".queued")
+	left("p/sub/c", "p/out/result", "p/out/.repository/r", ".queued", "")
+	left("p/sub/c", "p/out/result", "p/out/.repository/r", ".queued", "")
+	for _, name := range []string{"p/sub/c", "p/out/result", "p/out/.repository/r"} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
