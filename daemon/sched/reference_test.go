@@ -369,9 +369,9 @@ func (r *reference) capped(w *Waiting) bool {
 // inWay reports whether the job, if it starts now, may still run at the reserved start.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
-	if j.Request.Preemptible && r.yieldsTo(j.runningStanding(), k.then.standing(r.s)) {
+	if by := k.then.standing(r.s); j.Request.Preemptible && r.yieldsTo(j.runningStanding(), by) {
 		gone := r.s.Policy.Slice
-		if k.then.Request.Priority == j.Request.Priority && !k.then.guarded && k.then.Request.GPUMilli <= j.Request.GPUMilli {
+		if by.Priority == j.Request.Priority && !by.guarded && (by.milli <= j.Request.GPUMilli || !by.most) {
 			gone = r.turn(j.Served)
 		}
 		run, late = min(run, gone), min(late, gone)
