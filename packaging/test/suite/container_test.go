@@ -92,11 +92,28 @@ func mustOpen(t *testing.T, output, want string) {
 	}
 }
 
+// pidOf waits for the only process that has this command line.
+func pidOf(t *testing.T, commandLine string) (pid string) {
+	t.Helper()
+	poll(t, "the command runs", func() bool {
+		r := try(t, "", "pgrep -fx '"+commandLine+"'")
+		pid = strings.TrimSpace(r.Stdout)
+		return r.Code == 0
+	})
+	return pid
+}
+
+// useMemory makes the only process that has this command line use memory of a GPU.
+func useMemory(t *testing.T, commandLine string, bytes int64, gpu int) {
+	t.Helper()
+	sh(t, "", fmt.Sprintf("echo %d >/run/fakenvml/claims/%s-%d", bytes, pidOf(t, commandLine), gpu))
+}
+
 // groupOf returns the control group of the only process that has this command line. The path is the
 // one that root sees outside all containers.
 func groupOf(t *testing.T, commandLine string) string {
 	t.Helper()
-	out := sh(t, "", fmt.Sprintf("cat /proc/$(pgrep -fx '%s')/cgroup", commandLine))
+	out := sh(t, "", "cat /proc/"+pidOf(t, commandLine)+"/cgroup")
 	_, group, _ := strings.Cut(out, "0::")
 	return group
 }

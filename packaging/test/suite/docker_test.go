@@ -64,7 +64,7 @@ func TestInContainerDocker(t *testing.T) {
 	if r.Code != 3 || r.Stdout != "box\ndocker-init\n1001\n" {
 		t.Errorf("exec: %+v", r)
 	}
-	sh(t, "", "echo 5368709120 >/run/fakenvml/claims/$(pgrep -fx 'sleep 1711')-0")
+	useMemory(t, "sleep 1711", 5<<30, 0)
 	poll(t, "the memory counts to the job", func() bool { return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched show %d", id)), "5G") })
 	if p := processesOn(t, 0); len(p) != 1 || p[0].Job != job.ID(id) {
 		t.Errorf("on the job's GPU: %+v", p)
@@ -143,7 +143,8 @@ func TestInContainerDockerSlices(t *testing.T) {
 	gpusSeen(t)
 	next := submit(t, "bob", "-g 0 -- true") + 1
 	sh(t, "alice", fmt.Sprintf("docker run -d --pull=never --rm --init --cgroup-parent=gpujobs-u1001-j%d.slice --device /dev/nvidia1 box sleep 1717", next))
-	sh(t, "", "echo 5368709120 >/run/fakenvml/claims/$(pgrep -fx 'sleep 1717')-1")
+	t.Cleanup(func() { try(t, "", "pkill -KILL -fx 'sleep 1717'") })
+	useMemory(t, "sleep 1717", 5<<30, 1)
 	poll(t, "the process is seen, and counts to no job", func() bool { p := processesOn(t, 1); return len(p) == 1 && p[0].Job == 0 })
 	id := submit(t, "alice", "-g 1 --gpu-ids 0 --image box -- sleep 1718")
 	if id != next {
