@@ -41,25 +41,17 @@ func IsDirectory(name string) bool {
 // DirectoryProperties returns the properties of the unit. A unit of a user has no more rights than
 // the user, and counts to the limits of the user's jobs.
 func DirectoryProperties(s DirectorySpec) []Property {
-	p := []Property{
-		{"Description", "gpusched directory " + s.What},
-		{"Type", "oneshot"},
-		{"ExecStart", []ExecCommand{{s.Program, append([]string{s.Program}, s.Words...), false}}},
+	e := errand{
+		about: "gpusched directory " + s.What, command: append([]string{s.Program}, s.Words...), log: "gpusched-job",
+		time: directoryTime, grace: directoryGrace, memory: directoryMemory, tasks: directoryTasks,
+	}
+	p := append(e.properties(), []Property{
 		{"StandardInput", "null"},
-		{"StandardOutput", "journal"},
-		{"StandardError", "journal"},
-		{"SyslogIdentifier", "gpusched-job"},
-		{"NotifyAccess", "main"},
-		{"KillMode", "control-group"},
-		{"TimeoutStartUSec", usec(directoryTime)},
-		{"TimeoutStopUSec", usec(directoryGrace)},
 		{"DevicePolicy", "closed"},
-		{"MemoryMax", uint64(directoryMemory)},
-		{"TasksMax", uint64(directoryTasks)},
 		{"Nice", int32(lowestPriority)},
 		{"Environment", []string{"GOMAXPROCS=1"}}, // otherwise the threads can exceed TasksMax where there are many CPUs
 		{"NoNewPrivileges", true},
-	}
+	}...)
 	if s.UID != 0 {
 		p = append(p, Property{"Slice", s.Scope.Slice(s.UID)}, Property{"User", strconv.Itoa(s.UID)})
 	}

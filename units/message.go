@@ -52,24 +52,15 @@ func MessageProperties(s MessageSpec) []Property {
 	if s.Job == 0 {
 		about = fmt.Sprintf("gpusched message to uid %d", s.UID)
 	}
-	p := []Property{
-		{"Description", about},
-		{"Type", "oneshot"},
-		{"ExecStart", []ExecCommand{{s.Program, []string{s.Program}, false}}},
+	e := errand{
+		about: about, command: []string{s.Program}, log: "gpusched-notify",
+		time: messageTime, grace: messageGrace, memory: messageMemory, tasks: messageTasks,
+	}
+	p := append(e.properties(), []Property{
 		{"StandardInputFile", s.File},
-		{"StandardOutput", "journal"},
-		{"StandardError", "journal"},
-		{"SyslogIdentifier", "gpusched-notify"},
-		{"NotifyAccess", "main"},
-		{"KillMode", "control-group"},
-		{"TimeoutStartUSec", usec(messageTime)},
-		{"TimeoutStopUSec", usec(messageGrace)},
 		{"DevicePolicy", "closed"},
 		{"DeviceAllow", []DeviceAllow{{"char-tty", "rw"}}},
-		{"MemoryMax", uint64(messageMemory)},
-		{"TasksMax", uint64(messageTasks)},
-		{"LimitCORE", uint64(0)},
-	}
+	}...)
 	if s.OfSite {
 		return s.Scope.applicable(append(p, Property{"DynamicUser", true}))
 	}

@@ -42,27 +42,18 @@ func IsProof(name string) bool {
 // only as long as the unit, and can open no other GPU than the tested one. A user's own systemd can
 // enforce neither; there, only a variable of CUDA selects the GPU.
 func ProofProperties(s ProofSpec) []Property {
-	p := []Property{
-		{"Description", fmt.Sprintf("gpusched test of GPU %d with CUDA", s.GPU.Index)},
-		{"Type", "oneshot"},
-		{"ExecStart", []ExecCommand{{s.Program, []string{s.Program, "--cuda"}, false}}},
+	e := errand{
+		about: fmt.Sprintf("gpusched test of GPU %d with CUDA", s.GPU.Index), command: []string{s.Program, "--cuda"}, log: "gpusched-probe",
+		time: proofTime, grace: proofGrace, memory: proofMemory, tasks: proofTasks,
+	}
+	p := append(e.properties(), []Property{
 		{"Environment", []string{"CUDA_VISIBLE_DEVICES=" + s.GPU.UUID, "CUDA_CACHE_DISABLE=1"}},
 		{"StandardInput", "null"},
-		{"StandardOutput", "journal"},
-		{"StandardError", "journal"},
-		{"SyslogIdentifier", "gpusched-probe"},
-		{"NotifyAccess", "main"},
-		{"KillMode", "control-group"},
-		{"TimeoutStartUSec", usec(proofTime)},
-		{"TimeoutStopUSec", usec(proofGrace)},
-		{"MemoryMax", uint64(proofMemory)},
-		{"TasksMax", uint64(proofTasks)},
-		{"LimitCORE", uint64(0)},
 		{"NoNewPrivileges", true},
 		{"DynamicUser", true},
 		{"CapabilityBoundingSet", uint64(0)},
 		{"PrivateNetwork", true},
-	}
+	}...)
 	p = append(p, devices(Spec{GPUs: []contract.GPU{s.GPU}, Devices: s.Devices})...)
 	if len(s.GIDs) > 0 {
 		var groups []string

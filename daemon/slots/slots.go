@@ -14,7 +14,7 @@ type Slots[K comparable] struct {
 // slots has the slots of one key.
 type slots struct {
 	taken   chan struct{}
-	callers int // the number of callers that have a slot or wait for one
+	callers int // how many callers have a slot or wait for one
 }
 
 // Enter waits for a slot of a key. The caller must call the returned function once, to free the
