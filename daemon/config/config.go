@@ -25,6 +25,7 @@ type Config struct {
 	GPUs       GPUs
 	GPUMemory  GPUMemory
 	Idle       Idle
+	Park       Park
 	Notify     Notify
 	Containers Containers
 	Xids       gpu.XidClasses // each list is in ascending order

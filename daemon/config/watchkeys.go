@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // GPUMemory has the settings about jobs that use more memory of a shared GPU than their budget.
 type GPUMemory struct {
@@ -24,6 +28,14 @@ type Idle struct {
 	Action IdleAction
 	After  time.Duration // time from the last use to the warning
 	Grace  time.Duration // time from the warning until the job is stopped
+}
+
+// Park has the settings about parking: the driver copies a job's GPU memory to the host and lets go
+// of its GPUs.
+type Park struct {
+	Allow     bool     // whether jobs may be parked
+	Preempt   bool     // whether a job that is to make room for another is parked instead of stopped, if it can be
+	MaxMemory job.Part // part of the host's memory for the copies
 }
 
 // IdleAction says what to do with a job that does not use its GPUs.

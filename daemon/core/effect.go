@@ -95,6 +95,23 @@ type SetMemory struct {
 	Limit, High int64
 }
 
+// Park makes the driver copy the GPU memory of the job's processes to the host, all of them or
+// none. Then it closes the job's GPUs to the unit and freezes the unit, if Freeze is set. It may be
+// done twice. It is answered by Parked.
+type Park struct {
+	Job       job.ID
+	Attempt   int
+	Whose     Whose
+	GPUs      []job.Allocation
+	Processes []job.ParkedProcess
+	Bytes     int64 // how much the driver is to copy
+	Freeze    bool
+}
+
+// Unpark undoes Park: it opens the GPUs to the unit, thaws it, and makes the driver copy the memory
+// back. It may be done twice. It is answered by Unparked.
+type Unpark Park
+
 // Keep stores decisions about a running job outside the state file. It is not answered.
 type Keep struct {
 	Job     job.ID
@@ -155,6 +172,8 @@ func (Inspect) action()     {}
 func (Signal) action()      {}
 func (Freeze) action()      {}
 func (SetMemory) action()   {}
+func (Park) action()        {}
+func (Unpark) action()      {}
 func (Keep) action()        {}
 func (NotifyOwner) action() {}
 func (Deliver) action()     {}

@@ -164,6 +164,29 @@ type MemorySet struct {
 	OK bool
 }
 
+// ParkEnd says how a Park or an Unpark action ended.
+type ParkEnd int
+
+const (
+	ParkDone    ParkEnd = iota
+	ParkUnsure          // it is to be done again: systemd or the driver's program gave no answer
+	ParkRefused         // the driver can't park the processes; they run as before, on their GPUs
+	ParkBroken          // the driver can't go on with a process: it has lost its GPU memory
+)
+
+// Parked answers a Park action. Says has the driver's word. Took is how long the driver copied; 0:
+// unknown, because an earlier action had copied already.
+type Parked struct {
+	Job     job.ID
+	Attempt int
+	End     ParkEnd
+	Says    string
+	Took    time.Duration
+}
+
+// Unparked answers an Unpark action.
+type Unparked Parked
+
 // Listed is the list of all job units. It arrives at the daemon's start and from time to time.
 // Recovered lists jobs that are known only from their units: they were never recorded, or the
 // record is lost.
@@ -247,6 +270,8 @@ func (Inspected) event()     {}
 func (Changed) event()       {}
 func (Signalled) event()     {}
 func (MemorySet) event()     {}
+func (Parked) event()        {}
+func (Unparked) event()      {}
 func (Listed) event()        {}
 func (Leaving) event()       {}
 func (Closing) event()       {}

@@ -18,6 +18,8 @@ const (
 	EventReleased  EventKind = "job-released"  // the job may start again
 	EventSuspended EventKind = "job-suspended" // the job's processes are frozen
 	EventResumed   EventKind = "job-resumed"   // the job's processes run again
+	EventParked    EventKind = "job-parked"    // the job's GPU memory is in the host's memory, and its GPUs are free
+	EventUnparked  EventKind = "job-unparked"  // the job has its GPUs and their memory again
 	EventUpdated   EventKind = "job-updated"   // the job's options or name changed
 	EventForgotten EventKind = "job-forgotten" // old ended jobs were removed from the state file
 

@@ -5,5 +5,6 @@ package job
 type Kept struct {
 	TimeLimit Span `json:"time_limit_seconds"`
 	Suspension
+	Parking
 	MovedMemory
 }

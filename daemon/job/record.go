@@ -144,6 +144,7 @@ type Life struct {
 
 	StopOrder
 	Suspension
+	Parking
 	MovedMemory
 }
 
@@ -155,7 +156,7 @@ type MovedMemory struct {
 }
 
 // PromisedMem returns the host memory that a live job counts for.
-func (j *Job) PromisedMem() int64 { return max(j.MemHeld, j.Request.MemBytes-j.MemLent) }
+func (j *Job) PromisedMem() int64 { return max(j.MemHeld, j.Request.MemBytes+j.ParkBytes-j.MemLent) }
 
 // MemSlowed returns the amount of host memory above which the kernel slows the job down; 0: none.
 func (j *Job) MemSlowed() int64 {

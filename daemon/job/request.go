@@ -65,7 +65,8 @@ type Request struct {
 	MPS            bool  `json:"mps,omitempty" name:"mps" group:"needs"`
 	MPSFair        bool  `json:"mps_fair,omitempty" name:"mps-fair" group:"needs"`
 	Preemptible    bool  `json:"preemptible,omitempty" name:"preemptible" group:"life"`
-	Screen         bool  `json:"screen,omitempty" kong:"-"` // run in a session of GNU screen
+	NoPark         bool  `json:"no_park,omitempty" kong:"-"` // the scheduler does not park it
+	Screen         bool  `json:"screen,omitempty" kong:"-"`  // run in a session of GNU screen
 	Hold           bool  `json:"hold,omitempty" name:"hold" group:"queue"`
 	Requeue        *bool `json:"requeue" kong:"-"` // restart after a reboot or a fault of its GPU; nil: the site's default
 

@@ -374,6 +374,8 @@ const (
 	CommandUpdate    CommandKind = "update"     // apply Change to a queued job, or change the time limit of a running one
 	CommandSuspend   CommandKind = "suspend"    // suspend a running job
 	CommandResume    CommandKind = "resume"     // resume a suspended job
+	CommandPark      CommandKind = "park"       // park a running job
+	CommandUnpark    CommandKind = "unpark"     // give a parked job its GPUs back as soon as they are free
 	CommandOpen      CommandKind = "open"       // let the owner run commands in a running job's unit
 	CommandDrain     CommandKind = "drain"      // start no job at all
 	CommandUndrain   CommandKind = "undrain"    // undo the drain

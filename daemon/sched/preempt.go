@@ -301,7 +301,7 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 		}
 		v.chosen = true
 		vs.releaseVictim(v.run)
-		vs.stops = append(vs.stops, Preemption{v.run.ID, w.c.entry.ID, vs.cost(v, &w.c.rank)})
+		vs.stops = append(vs.stops, Preemption{Victim: v.run.ID, For: w.c.entry.ID, Cost: vs.cost(v, &w.c.rank)})
 	}
 	ok := vs.enough(w, from)
 	vs.dropUnneeded(w, from, picked, ok)

@@ -28,6 +28,7 @@ type Waiting struct {
 	Throttle *Throttle     // nil: none
 	Count    int           // number of starts: 1, or for an array the number of tasks left
 	Owed     bool          // other jobs were stopped for the job while it waited
+	Returns  bool          // a parked job: it holds all that it needs but GPUs, and takes the GPUs that its request names
 	Batch    string        // name of the job's batch, within its account; "": none
 }
 

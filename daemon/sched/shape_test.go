@@ -18,6 +18,7 @@ var notRead = map[string]string{
 	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape", "Lane": "the throttle, beside the shape",
 	"MaxFailures": "an array with too many does not wait here",
 	"MPS":         "Mates follows from it", "MPSFair": "a variable of the job",
+	"NoPark": "of the running job",
 }
 
 // If two requests differ in a field that placement reads, their needs differ. All other fields are

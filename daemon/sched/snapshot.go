@@ -150,6 +150,8 @@ type Running struct {
 	Still         Instant       // when the job's suspension ends; Never: unknown; 0: it is not suspended
 	Notice        time.Duration // how long the job takes to stop; once it was told to stop, the time left
 	Preemptible   bool
+	Parks         bool  // another job's GPUs come from parking this one, which takes Notice and frees only GPUs
+	ParkBytes     int64 // host memory for the copy, if Parks
 	Priority      job.Priority
 	Account       *Account
 	Since         Instant // Start minus the time for which the job had waited
@@ -230,6 +232,7 @@ type Snapshot struct {
 	Host      Host
 	Reserved  []AdvanceReservation
 	End       AdvanceReservation // the planned shutdown of the machine; if there is none, To is 0
+	ParkBytes int64              // host memory that is left for copies of parked jobs
 	GuardOpen bool               // guarded jobs go first now
 	ForStops  time.Duration      // GPU time that stops for jobs of the same class and number may cost now
 }
@@ -245,6 +248,7 @@ type Placement struct {
 // Preemption stops a running job for a waiting one.
 type Preemption struct {
 	Victim, For job.ID
+	Park        bool          // the victim is parked, not stopped
 	Cost        time.Duration // what it takes of Snapshot.ForStops; 0 for a job of a lower class or number
 }
 

@@ -21,6 +21,7 @@ type Policy struct {
 	MaxMemBytes    int64         // of one job; 0: no limit
 	DefaultRequeue bool
 	MemReturn      MemReturn // of jobs that named no host memory
+	Park           ParkPolicy
 
 	WebhookInterval  time.Duration     // the time between a user's messages to site webhooks, after the first few; 0: none
 	MaxSuspend       time.Duration     // how long an owner may suspend an attempt; 0: no limit
@@ -91,6 +92,13 @@ type Policy struct {
 	MemSlackBytes   int64         // GPU memory that may stay in use after a job without making the GPU unclean
 	StaleAfter      time.Duration // a sample older than this says nothing about the present
 	FreshFor        time.Duration // memory is promised only if the last sample is younger than this
+}
+
+// ParkPolicy says which jobs the site parks.
+type ParkPolicy struct {
+	Allow    bool  // jobs may be parked
+	Preempt  bool  // a job that is to make room for another is parked, instead of being stopped, if it can be
+	MaxBytes int64 // host memory for the copies of all parked jobs; 0: no limit
 }
 
 // MemReturn says how much of its host memory a job keeps that has run for the time After: its peak

@@ -1,0 +1,45 @@
+package job
+
+import "time"
+
+// ParkState says how far the driver is with a job's GPUs.
+type ParkState string
+
+// The states. Each is on record before what it names begins, so after a crash it is done again:
+// parking and unparking a process twice is the same as once.
+const (
+	NotParked ParkState = ""
+	ParkTakes ParkState = "parking"   // the driver copies the GPUs' memory to the host; the job still holds its GPUs
+	IsParked  ParkState = "parked"    // the copy is in the job's host memory, and the job holds no GPU
+	ParkGives ParkState = "unparking" // the job holds its GPUs again, and the driver copies their memory back
+)
+
+// Parking says whether the current or last attempt is parked: the driver has copied its GPU memory
+// to the host and let go of its GPUs. A job is suspended from the moment it is being parked until it
+// has its GPU memory again (Suspension), so its time limit stands still. It keeps its unit, its host
+// memory, its CPUs and its place in quotas and lanes.
+type Parking struct {
+	Park       ParkState       `json:"park,omitempty"`
+	ParkedFor  ID              `json:"parked_for,omitempty"`  // the job that needed its GPUs; 0: none
+	ParkWants  bool            `json:"park_wants,omitempty"`  // while it is parked: it waits for its GPUs
+	ParkAwake  bool            `json:"park_awake,omitempty"`  // its processes are not frozen while it is parked
+	ParkBytes  int64           `json:"park_bytes,omitempty"`  // host memory for the copies, in addition to its own
+	ParkProcs  []ParkedProcess `json:"park_procs,omitempty"`  // its processes that use GPUs
+	Unparkable Message         `json:"unparkable,omitzero"`   // why the driver could not park it; zero: nobody tried, or it could
+	ParkedTime time.Duration   `json:"parked_time,omitempty"` // how long it was parked up to its last return
+}
+
+// ParkedProcess is a process that used a GPU when its job was parked.
+type ParkedProcess struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // as in /proc/PID/stat; another process with the same pid has another
+}
+
+// HeldGPUs returns the parts of GPUs that a job with a unit holds: those of its attempt, unless it is
+// parked.
+func (j *Job) HeldGPUs() []Allocation {
+	if j.Attempt == nil || j.Park == IsParked {
+		return nil
+	}
+	return j.Attempt.GPUs
+}
