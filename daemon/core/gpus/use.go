@@ -9,7 +9,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/gpu"
 )
 
 // deviceUse is what is known about the use of a GPU.
@@ -55,7 +54,7 @@ const unknownTotal = 64 << 30
 // between two good samples.
 func (b *Book) RecordUses(at int, now time.Time) {
 	d, parts := b.devices[at], b.uses.parts[at]
-	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
+	if !d.showsProcesses() {
 		d.use.watched, d.use.short = time.Time{}, false
 		return
 	}

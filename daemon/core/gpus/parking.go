@@ -1,0 +1,49 @@
+package gpus
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// GPUProcesses returns the processes that a job has on its GPUs by the last good sample, sorted by
+// pid, and the GPU memory that they use together. The result known is false if there may be others,
+// if one of them is not known well enough to be parked, or if the job's GPUs serve MPS.
+func (b *inventory) GPUProcesses(l *tracked.Job, now time.Time) (procs []job.ParkedProcess, bytes int64, known bool) {
+	if b.last.problem != "" || b.policy.StaleAfter > 0 && now.Sub(b.lastGoodSample) > b.policy.StaleAfter {
+		return nil, 0, false
+	}
+	for _, ref := range l.HeldGPUs() {
+		at := b.Position(&ref)
+		if at < 0 || !b.devices[at].showsProcesses() {
+			return nil, 0, false
+		}
+		d := b.devices[at]
+		for i := range d.Processes {
+			p := &d.Processes[i]
+			switch {
+			case p.ServesMPS():
+				return nil, 0, false
+			case d.jobs[p.PID] != l.ID:
+				continue
+			case p.Dead || p.Start == 0 || p.UsedBytes < 0 || d.strays[p.PID] || strings.Contains(p.Kind, gpu.KindMPS):
+				return nil, 0, false
+			}
+			bytes += p.UsedBytes
+			if one := (job.ParkedProcess{PID: p.PID, Start: p.Start}); !slices.Contains(procs, one) {
+				procs = append(procs, one)
+			}
+		}
+	}
+	slices.SortFunc(procs, func(a, b job.ParkedProcess) int { return a.PID - b.PID })
+	return procs, bytes, true
+}
+
+// showsProcesses reports whether the last sample lists all processes on the GPU.
+func (d *device) showsProcesses() bool {
+	return d.present && d.Health == gpu.HealthOK && !d.MIG && !d.ProcessesUnknown
+}
