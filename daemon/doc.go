@@ -61,6 +61,7 @@
 //	daemon/core/foresight     forecasts for readers, and which changes would start a job sooner
 //	daemon/core/gpus          the GPUs over time: samples, errors, use, leftovers of jobs
 //	daemon/core/outbox        messages that are still to be sent to users
+//	daemon/core/queue         the jobs that may start, and the plans for them
 //	daemon/core/site          the site's settings for the core, and the machine's properties
 //	daemon/core/starts        counts how the starts of units succeed and fail
 //	daemon/core/tracked       the jobs that have not ended

@@ -12,7 +12,7 @@ import (
 // spawn turns the next task of an array into a job, which is about to be placed.
 func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	a := array.Job
-	waits := c.queue.waitStart(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
+	waits := c.queue.WaitStart(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
 		ID: c.jobs.Next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
 		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
@@ -25,12 +25,12 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
 	c.queue.Take(a.ID)
-	c.queue.restartWait(array, now)
+	c.queue.RestartWait(array, now)
 	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 	}
 	l := c.adopt(&t)
-	c.queue.markCapped(l, now)
+	c.queue.MarkCapped(l, now)
 	c.jobs.EnterQueue(l)
 	return l
 }
@@ -49,7 +49,7 @@ func (c *lifecycle) settle(l *tracked.Job, now time.Time) {
 	l.Throttle.End(sched.At(now))
 	if a := l.Request.Array; l.Task != nil && a != nil && a.Limit > 0 && l.Throttle.Lane.Running == a.Limit-1 {
 		if array := c.jobs.Get(l.Task.Array); array != nil && array.State == job.Queued {
-			c.queue.restartWait(array, now)
+			c.queue.RestartWait(array, now)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (c *lifecycle) taskEnded(l *tracked.Job, now time.Time) {
 	c.step.markDirtyQuietly(array)
 	if started && array.TooManyFailed() {
 		c.step.markDirty(array) // unlike markDirtyQuietly, this logs the change
-		c.queue.consider(array, now)
+		c.queue.Consider(array, now)
 	}
 	c.endArray(array, now)
 }

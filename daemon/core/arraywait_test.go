@@ -33,12 +33,12 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 		l.QueuedAt, l.Tasks = hour(0), &job.Tasks{}
 		away := func(h float64, is bool) {
 			if c.held == h {
-				core.queue.countWait(l, !is, hour(h))
+				core.queue.CountWait(l, !is, hour(h))
 			}
 		}
 		away(1, true)
 		core.queue.Queue = sched.NewQueue()
-		core.queue.restartWait(l, hour(c.turn))
+		core.queue.RestartWait(l, hour(c.turn))
 		if c.capped {
 			l.Account.Milli = 1000
 			l.Account.CountCapped(sched.At(hour(c.turn)), false)
@@ -48,10 +48,10 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 		l.Account.CountCapped(sched.At(hour(3)), false)
 		away(3.5, true)
 		if c.held > 0 {
-			core.queue.countWait(l, true, hour(4))
+			core.queue.CountWait(l, true, hour(4))
 		}
-		core.queue.settleCapped(l, hour(4))
-		if got := core.queue.waitStart(l.Job); !got.Equal(hour(c.want)) {
+		core.queue.SettleCapped(l, hour(4))
+		if got := core.queue.WaitStart(l.Job); !got.Equal(hour(c.want)) {
 			t.Errorf("%s: it waits from %s, want %s", name, got.Sub(noon), hour(c.want).Sub(noon))
 		}
 	}

@@ -77,7 +77,7 @@ type Hopeless struct {
 // Hopeless returns two groups of queued jobs: those that ask for more than the machine has, and
 // those that ask for more than a quota allows.
 func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
-	have, seen := c.queue.snapshot(now), 0
+	have, seen := c.queue.Snapshot(now), 0
 	for id, n := range c.queue.Kinds() {
 		if seen++; seen > maxKinds {
 			break

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"github.com/gpusched/gpusched/daemon/core/queue"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -45,7 +46,7 @@ func (c *state) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
-		if free := mayStart(j); c.queue.Has(id) != (free && !c.jobs.HasTimer(id)) {
+		if free := queue.MayStart(j); c.queue.Has(id) != (free && !c.jobs.HasTimer(id)) {
 			breach(1, "job %d is in the queue: %t; held %q, too many failed: %t, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, j.TooManyFailed(), len(j.Pending), c.jobs.HasTimer(id))
 		}
 		if l.Action != tracked.NoAction {

@@ -46,7 +46,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		}
 		c.step.markDirtyQuietly(l)
 		if l.State == job.Queued {
-			c.queue.consider(l, now)
+			c.queue.Consider(l, now)
 		}
 	}
 	c.step.replan()

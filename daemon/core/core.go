@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/estimates"
 	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/outbox"
+	"github.com/gpusched/gpusched/daemon/core/queue"
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // Core is the state of the scheduler. It must be used by one goroutine.
@@ -34,7 +34,7 @@ type state struct {
 	jobs      tracked.Book
 	deps      tracked.Dependencies
 	requests  tracked.Requests
-	queue     queue
+	queue     queue.Book
 	estimates estimates.Book
 	gpus      gpus.Book
 	starts    starts.Places
@@ -58,10 +58,10 @@ func New(p site.Policy, boot string, r job.Restored) *Core {
 		Listed: c.systemd.listed, RanUntil: c.ranUntil, Record: c.step.record, Mark: c.step.markDirtyQuietly,
 	}
 	c.accounts = accounts.NewBook(&c.policy, &c.jobs, &c.gpus, shell, r.Usage)
-	c.queue = queue{
-		Queue: sched.NewQueue(), Planner: sched.NewPlanner(), policy: &c.policy, systemd: &c.systemd, step: &c.step,
-		jobs: &c.jobs, gpus: &c.gpus, accounts: &c.accounts, estimates: &c.estimates,
-	}
+	c.queue = queue.NewBook(&c.policy, &c.jobs, &c.gpus, &c.accounts, &c.estimates, queue.Shell{
+		MarkDirty: c.step.markDirty, MarkDirtyQuietly: c.step.markDirtyQuietly, Replan: c.step.replan,
+		ScheduledEnd: c.systemd.scheduledEnd,
+	})
 	c.jobs.SetSiteLanes(p.Lanes)
 	c.restoreAll(&r)
 	for _, g := range r.GPUs {
@@ -81,14 +81,14 @@ func (c *Core) restoreAll(r *job.Restored) {
 		case len(j.Pending) > 0:
 			pending = append(pending, j.ID)
 		default:
-			c.queue.enqueue(l, time.Time{})
+			c.queue.Enqueue(l, time.Time{})
 		}
 	}
 	for _, id := range pending {
 		l := c.jobs.Get(id)
 		l.Pending = c.stillOpen(l.Pending)
 		c.deps.Follow(l)
-		c.queue.enqueue(l, time.Time{})
+		c.queue.Enqueue(l, time.Time{})
 	}
 }
 
@@ -142,13 +142,13 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.apply(ev, now)
 	c.prove(now)
 	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend, and thus make another pass necessary
-		c.queue.noteChange()
+		c.queue.NoteChange()
 		returnMemory(&c.lifecycle, now)
 		c.schedule(now)
 		c.accounts.CountCapped(c.queue.Accounts(), now)
 		c.accounts.ChargeMachine(now)
-		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.snapshot(now), memory) }
-		c.queue.replanBy(c.accounts.ChargeSharers(wanted, now))
+		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.Snapshot(now), memory) }
+		c.queue.ReplanBy(c.accounts.ChargeSharers(wanted, now))
 	}
 	reboot(&c.lifecycle, now)
 	if !c.systemd.leaving() { // while systemd stops everything, messages stay on record as owed
@@ -226,7 +226,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 func (c *Core) finish(now time.Time) Effects {
 	out, over := c.step.end()
 	if len(out.Records) > 0 {
-		c.queue.noteChange()
+		c.queue.NoteChange()
 	}
 	for i := range out.Replies {
 		c.answer(&out.Replies[i], now)
@@ -249,7 +249,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 		v := c.show(l, now)
 		if w := c.waiter(l); w != nil && !r.brief && explained < maxExplained {
 			if explained++; explained == 1 {
-				c.queue.placements(now)
+				c.queue.Placements(now)
 			}
 			v.Reasons = c.explain(w)
 		}
@@ -272,13 +272,13 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 		panic("core: job " + l.ID.String() + " can't go from " + string(l.State) + " to " + string(to))
 	}
 	if l.State == job.Queued {
-		c.queue.dequeue(l, now)
+		c.queue.Dequeue(l, now)
 		c.deps.Unfollow(l)
 		l.Pending = nil
 	}
 	l.State, l.ChangedAt = to, now
 	if to == job.Queued {
-		c.queue.enqueue(l, now)
+		c.queue.Enqueue(l, now)
 	}
 	c.jobs.Sort(l)
 	c.step.markDirty(l)

@@ -14,12 +14,12 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if e.Clock != 0 {
 		c.clockSet(e.Clock, now)
 	}
-	c.queue.considerDue(now)
+	c.queue.ConsiderDue(now)
 	c.endExpired(now)
 	for _, s := range c.starts.Since(now.Add(-starts.SlowStart)) {
 		c.freeSlow(s, "", now)
 	}
-	if !c.queue.replanAt().IsZero() && !now.Before(c.queue.replanAt()) {
+	if !c.queue.ReplanAt().IsZero() && !now.Before(c.queue.ReplanAt()) {
 		c.step.replan()
 	}
 	if c.systemd.listed() { // before the units are listed, the recorded run time of a job may be wrong
@@ -33,10 +33,10 @@ func (c *Core) tick(e Tick, now time.Time) {
 // tickActive does what is due for jobs with a unit, and retries failed actions.
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for l := range c.jobs.Live() {
-		if due := c.queue.demandCheckAt(l); !due.IsZero() && !now.Before(due) {
+		if due := c.queue.DemandCheckAt(l); !due.IsZero() && !now.Before(due) {
 			c.checkDemand(l, now)
 		}
-		if due := c.queue.resumesAt(l); !due.IsZero() && !now.Before(due) {
+		if due := c.queue.ResumesAt(l); !due.IsZero() && !now.Before(due) {
 			c.resumeJob(l, now)
 		}
 		if due := c.systemd.warnAt(l.Job); !due.IsZero() && !now.Before(due) {
@@ -112,8 +112,8 @@ func (c *state) Deadline() time.Time {
 				sooner(stopAt(l.Job))
 			}
 			sooner(c.systemd.killAt(l.Job))
-			sooner(c.queue.resumesAt(l))
-			sooner(c.queue.demandCheckAt(l))
+			sooner(c.queue.ResumesAt(l))
+			sooner(c.queue.DemandCheckAt(l))
 		}
 	}
 	if g := gpus.ForReboot(&c.gpus); g != nil && !g.Reboot.Due && c.systemd.listed() && !c.systemd.leaving() {
@@ -127,7 +127,7 @@ func (c *state) Deadline() time.Time {
 	if !c.systemd.leaving() { // while systemd stops everything, Step sends no messages
 		sooner(c.messages.Due())
 	}
-	sooner(c.queue.replanAt())
+	sooner(c.queue.ReplanAt())
 	c.gpus.Deadlines(sooner)
 	return first
 }

@@ -46,7 +46,7 @@ func TestNextTick(t *testing.T) {
 		"a reservation": {func(c *Core) {
 			c.gpus.Reservations = gpus.NewReservations([]job.Reservation{{To: in(6)}, {To: in(4)}}, 3)
 		}, in(4)},
-		"another plan":        {func(c *Core) { c.queue.replanBy(in(2)) }, in(2)},
+		"another plan":        {func(c *Core) { c.queue.ReplanBy(in(2)) }, in(2)},
 		"a pause":             {pause(in(8)), in(8)},
 		"a pause without end": {pause(time.Time{}), time.Time{}},
 		"the first of all": {func(c *Core) {

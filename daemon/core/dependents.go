@@ -114,7 +114,7 @@ func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now t
 	}
 	if len(open) == 0 {
 		c.step.markDirtyQuietly(f) // the record of a follower that still waits is not rewritten, see stillOpen
-		c.queue.consider(f, now)
+		c.queue.Consider(f, now)
 	}
 }
 

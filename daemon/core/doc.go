@@ -10,8 +10,8 @@
 // owns it.
 //
 // Its data is split into books. Each book has private fields and its own methods. The books of jobs
-// (tracked), GPUs (gpus), accounts, estimates, starts and messages (outbox) are packages below this
-// one; the queue and systemd are books in this package. Methods of state only read the books and
+// (tracked), GPUs (gpus), accounts, estimates, the queue, starts and messages (outbox) are packages
+// below this one; systemd is a book in this package. Methods of state only read the books and
 // report what they allow. A method that changes a record or asks for an action belongs to lifecycle
 // if it moves one job from state to state, and to Core if it handles an event or a command.
 //

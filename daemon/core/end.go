@@ -122,7 +122,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	c.startEnded(l, &r, now)
 	c.gpus.Ended(l, &r, over)
 	c.estimates.Learn(l, &r, place == nowhere, over)
-	c.learnMemory(l, &r, place != nowhere, now)
+	c.queue.LearnMemory(l, &r, place != nowhere, now)
 	c.estimates.LearnMost(l, over)
 	if place != nowhere {
 		l.Request.IsolateAfter(r.Cause)

@@ -17,9 +17,9 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.queue.placements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite this list
+	c.queue.Placements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite this list
 	kept := c.queue.Kept()
-	list, all := c.queue.Ahead(c.queue.snapshot(now), c.queue.Queue, id, maxAhead)
+	list, all := c.queue.Ahead(c.queue.Snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)
 	for _, a := range list {
 		j := c.jobs.Get(a.ID).Job
@@ -69,5 +69,5 @@ func (c *state) changedTo(j *job.Job, w *job.Sooner, now time.Time) (job.Request
 	if w.Any.Load {
 		s.Request.MaxLoadPercent, s.Request.MaxUsedPercent = 0, 0
 	}
-	return s.Request, c.admitChange(&s, true, c.queue.snapshot(now)) == nil
+	return s.Request, c.admitChange(&s, true, c.queue.Snapshot(now)) == nil
 }

@@ -4,132 +4,26 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/foresight"
-	"github.com/gpusched/gpusched/daemon/core/gpus"
-	"github.com/gpusched/gpusched/daemon/core/tracked"
-	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/predict"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
-
-// forecastMaxAge is the time for which a forecast may be reused if nothing has changed.
-const forecastMaxAge = time.Second
-
-// foresights caches the last forecast.
-type foresights struct {
-	last    *foresight.Foresight
-	of      uint64 // the value of the field changes at the time of the forecast
-	made    time.Time
-	changes uint64
-}
 
 // Foresee returns the forecast as of now, or nil while all starts are held back.
 func (c *state) Foresee(now time.Time) *foresight.Foresight {
 	if c.gpus.Closed(now) != nil || c.troubles.OfSeveral() {
 		return nil
 	}
-	return c.queue.foresee(func() *foresight.Foresight { return c.queue.foreseeAlone(now, nil) }, now)
+	return c.queue.Foresee(func() *foresight.Foresight { return c.queue.ForeseeAlone(now, nil) }, now)
 }
-
-// foresee returns the last forecast if it is still valid, or else a new one.
-func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresight.Foresight {
-	k := &q.ahead
-	if k.last != nil && k.of == k.changes && !now.Before(k.made) && now.Sub(k.made) < forecastMaxAge {
-		return k.last
-	}
-	f := anew()
-	if f.Number = 1; k.last != nil {
-		f.Number = k.last.Number + 1
-	}
-	k.last, k.of, k.made = f, k.changes, now
-	return f
-}
-
-// foreseeAlone makes a forecast and does not keep it. The forecast may include an extra job, which
-// is only tried.
-func (q *queue) foreseeAlone(now time.Time, extra *tracked.Job) *foresight.Foresight {
-	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(extra))
-	return &foresight.Foresight{Forecast: made}
-}
-
-// estimateOf returns a function that estimates the run times of jobs. One of them may be an extra
-// job, which is only tried; nil means none.
-func (q *queue) estimateOf(extra *tracked.Job) func(job.ID) *predict.Estimate {
-	return func(id job.ID) *predict.Estimate {
-		if extra != nil && id == extra.ID {
-			return q.estimates.Of(extra)
-		}
-		return q.estimates.Of(q.jobs.Get(id))
-	}
-}
-
-// noteChange notes that a step has planned or has changed a record, so the next forecast may
-// differ.
-func (q *queue) noteChange() { q.ahead.changes++ }
 
 // Prospect returns what Foresee returns, with the data for a course of the GPUs. While all starts
 // are held back, it covers only running jobs.
 func (c *state) Prospect(now time.Time) *foresight.Foresight {
 	f := c.Foresee(now)
 	if f == nil {
-		f = &foresight.Foresight{Forecast: c.queue.Forecast(c.queue.snapshot(now), sched.NewQueue(), c.queue.estimateOf(nil))}
+		f = &foresight.Foresight{Forecast: c.queue.Forecast(c.queue.Snapshot(now), sched.NewQueue(), c.queue.EstimateOf(nil))}
 	}
 	if f.Scene == nil {
-		f.Scene = c.queue.newScene(f.Forecast, now)
+		f.Scene = c.queue.NewScene(f.Forecast, now)
 	}
 	return f
-}
-
-func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
-	views, all := q.gpus.Views(now), q.gpus.Closed(now)
-	s := &foresight.Scene{Jobs: map[job.ID]job.Stay{}}
-	s.Course = job.Course{At: now, Waiting: q.Len(), Closed: all != nil}
-	add := func(l *tracked.Job) {
-		s.Jobs[l.ID] = job.Stay{Job: l.ID, Called: l.Called(), User: l.Owner.User, Name: l.Label.Name}
-	}
-	for l := range q.jobs.Live() {
-		add(l)
-	}
-	for _, id := range of.Waiting() {
-		if l := q.jobs.Get(id); l != nil {
-			add(l)
-		}
-	}
-	for i := range views {
-		g := job.GPUCourse{Index: views[i].Index, UUID: views[i].UUID, Name: views[i].Name, State: views[i].State}
-		g.Stays = q.otherStays(i, &views[i], all, now)
-		s.Course.GPUs = append(s.Course.GPUs, g)
-	}
-	return s
-}
-
-// otherStays returns the spans of time in which a GPU is closed to ordinary jobs.
-func (q *queue) otherStays(at int, v *job.GPUView, all *job.GPUControl, now time.Time) (list []job.Stay) {
-	add := func(s job.Stay) {
-		s.Milli = job.WholeGPU
-		list = append(list, s)
-	}
-	closed := func(until time.Time, why job.Message) {
-		add(job.Stay{Kind: job.StayDrained, From: now, Until: until, Late: until, Detail: why})
-	}
-	switch {
-	case all != nil:
-		closed(all.Until, all.Say())
-	case v.State == job.GPUPaused || v.State == job.GPUDraining || v.State == job.GPUDrained:
-		closed(v.Control.Until, v.StateDetail)
-	case v.State.Broken():
-		add(job.Stay{Kind: job.StayUnknown, From: now, Detail: v.StateDetail})
-	case q.gpus.TakenOutside(at, now):
-		add(job.Stay{Kind: job.StayUnknown, From: now, Detail: job.Say("detail/used-outside")})
-	}
-	if e := q.plannedEnd(); e != nil {
-		add(job.Stay{Kind: job.StayDrained, From: e.At, Until: e.Back(), Late: e.Back(), Detail: e.Say()})
-	}
-	for _, r := range q.gpus.Reservations.All() {
-		if gpus.Reserves(&r, v.UUID) {
-			who := r.For()
-			detail := job.Say("detail/reserved-for", who)
-			add(job.Stay{Kind: job.StayReserved, From: r.From, Until: r.To, Late: r.To, For: &who, Detail: detail})
-		}
-	}
-	return list
 }

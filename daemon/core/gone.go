@@ -30,7 +30,7 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 	for _, o := range c.jobs.Sorted(waits) {
 		if name := o.NameOf(heir.UID); o.Heir == nil && name != nil && *name == gone {
 			c.keepFrom(o, heir)
-			c.queue.consider(o, now)
+			c.queue.Consider(o, now)
 		}
 	}
 }

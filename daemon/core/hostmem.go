@@ -38,7 +38,7 @@ func mayMoveMemory(c *state, l *tracked.Job, to int64, e *Command, now time.Time
 	if more <= 0 {
 		return nil
 	}
-	room := c.queue.snapshot(now).MemLeft(len(l.Attempt.GPUs) == 0)
+	room := c.queue.Snapshot(now).MemLeft(len(l.Attempt.GPUs) == 0)
 	if most := c.policy.MaxMemBytes; most > 0 {
 		room = min(room, most-has)
 	}
@@ -50,15 +50,15 @@ func mayMoveMemory(c *state, l *tracked.Job, to int64, e *Command, now time.Time
 	if more > room {
 		return job.Refuse("conflict/mem-room", l.Called(), job.Size(has+max(0, room)))
 	}
-	end := c.queue.latestEnd(l, now)
-	w, delays := c.queue.delaysOthers(l, end, end, more, now)
+	end := c.queue.LatestEnd(l, now)
+	w, delays := c.queue.DelaysOthers(l, end, end, more, now)
 	if !delays || e.Who.Admin {
 		return nil
 	}
 	fits := int64(0)
 	for range 6 {
 		half := fits + (more-fits)/2
-		if _, delays = c.queue.delaysOthers(l, end, end, half, now); delays {
+		if _, delays = c.queue.DelaysOthers(l, end, end, half, now); delays {
 			more = half
 		} else {
 			fits = half

@@ -49,7 +49,7 @@ func returnMemory(c *lifecycle, now time.Time) {
 		}
 		free := l.MemLent
 		if c.policy.HostMemBytes > 0 {
-			free = min(free, c.queue.snapshot(now).MemLeft(false))
+			free = min(free, c.queue.Snapshot(now).MemLeft(false))
 		}
 		if free > 0 {
 			lendMemory(c, l, l.MemLent-free, now)

@@ -89,7 +89,7 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	if counts.Next == array.Request.Array.Size() {
 		c.move(l, job.Spawned, now)
 	} else {
-		c.queue.consider(l, now)
+		c.queue.Consider(l, now)
 		c.updateFollowers(l, now)
 	}
 }

@@ -9,7 +9,7 @@ import (
 func (c *Core) configure(p site.Policy) {
 	c.policy = p
 	for _, l := range c.jobs.SetSiteLanes(p.Lanes) {
-		c.queue.repush(l)
+		c.queue.Repush(l)
 	}
 	c.step.announce(job.Event{Kind: job.EventSettings})
 	c.step.replan()

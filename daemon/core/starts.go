@@ -155,7 +155,7 @@ func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	for _, l := range c.jobs.Sorted(failed) {
 		l.NotBefore = time.Time{}
 		c.step.markDirtyQuietly(l)
-		c.queue.consider(l, now)
+		c.queue.Consider(l, now)
 	}
 }
 

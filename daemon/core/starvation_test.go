@@ -27,7 +27,7 @@ func TestLaneAfterARestart(t *testing.T) {
 	c.Step(Listed{Boot: "boot1", Units: []Unit{{Job: 1, Phase: Active, Invocation: "inv1", Age: 72 * time.Hour}}}, now)
 	for range 3 {
 		now = now.Add(time.Minute)
-		if s := c.queue.snapshot(now); !s.GuardOpen {
+		if s := c.queue.Snapshot(now); !s.GuardOpen {
 			t.Fatal("the lane is closed")
 		}
 		if err := c.Check(); err != nil { // also checks the sums over the lane's jobs

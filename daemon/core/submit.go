@@ -36,7 +36,7 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 	c.deps.Follow(l)
 	c.requests.Remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
 	c.step.storePayload(j.ID, &s.Payload)
-	c.queue.enqueue(l, now)
+	c.queue.Enqueue(l, now)
 	c.step.markDirty(l)
 	c.step.replan()
 	r.ID = j.ID
@@ -82,10 +82,10 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	c.accounts.Join(s.Owner.UID, s.GIDs)
 	c.jobs.Lanes.Enter(l)
 	defer c.jobs.Lanes.Leave(l)
-	c.queue.enqueue(l, now)
-	defer c.queue.dequeue(l, now)
+	c.queue.Enqueue(l, now)
+	defer c.queue.Dequeue(l, now)
 	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}
-	for _, p := range c.queue.placements(now) {
+	for _, p := range c.queue.Placements(now) {
 		if p.Job == 0 && c.gpus.Closed(now) == nil {
 			v.State = job.Starting // a view shows GPUs only for jobs that are not queued
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.Refs(p.Grants)}
@@ -96,13 +96,13 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	if c.gpus.Closed(now) != nil {
 		return v, nil, nil
 	}
-	return v, c.queue.foreseeAlone(now, l), nil
+	return v, c.queue.ForeseeAlone(now, l), nil
 }
 
 // admit fills in the site's defaults. If the site's rules allow the job, admit makes it.
 func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
 	c.accounts.Enroll(s.Owner, s.Principal, now)
-	c.queue.fillGPUMem(s, now)
+	c.queue.FillGPUMem(s, now)
 	c.applyDefaults(s)
 	if refusal := c.checkRules(s, false); refusal != nil {
 		return j, refusal
@@ -117,7 +117,7 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	if refusal := c.jobs.BytesQuota(&j, 0, c.policy.MaxBytes); refusal != nil {
 		return j, refusal
 	}
-	machine := c.queue.snapshot(now)
+	machine := c.queue.Snapshot(now)
 	j.Request.MemMilli = sched.MemoryPart(machine, &j.Request)
 	j.Request.SetMates(s.Owner.UID)
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)

@@ -1,13 +1,11 @@
 package core
 
 import (
-	"slices"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/queue"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/predict"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
@@ -61,8 +59,8 @@ func (c *lifecycle) resumeJob(l *tracked.Job, now time.Time) {
 func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
-	most, end := c.policy.MaxSuspend, c.queue.latestEnd(l, now)
-	until, ahead := c.queue.suspendedUntil(&halted)
+	most, end := c.policy.MaxSuspend, c.queue.LatestEnd(l, now)
+	until, ahead := c.queue.SuspendedUntil(&halted)
 	late := sched.Never
 	if !until.IsZero() {
 		late = end.Add(until.Sub(now))
@@ -73,53 +71,19 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	case !until.IsZero() && !until.After(now):
 		return job.Refuse("conflict/suspend-over", halted.Called(), halted.SuspendedTime.Truncate(time.Second), most)
 	}
-	if w, found := c.queue.delaysOthers(l, end, late, 0, now); found {
+	if w, found := c.queue.DelaysOthers(l, end, late, 0, now); found {
 		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
 }
 
-const (
-	demandGrace = 5 * time.Minute // a job that its owner suspended resumes after others have waited for it this long
-	demandEvery = time.Minute     // how often the scheduler checks whether others wait for the job
-)
-
-// resumesAt returns when a suspended job resumes by itself, or zero if it never does.
-func (q *queue) resumesAt(l *tracked.Job) time.Time {
-	if !resumesByItself(l.Job) {
-		return time.Time{}
-	}
-	until, _ := q.suspendedUntil(l.Job)
-	if since := l.Suspended.Since; !since.IsZero() {
-		return job.Earlier(until, since.Add(demandGrace))
-	}
-	return until
-}
-
-// resumesByItself reports whether a job is suspended and will resume by itself.
-func resumesByItself(j *job.Job) bool {
-	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
-}
-
-// demandCheckAt returns when to check whether others wait for a suspended job, or zero if there is
-// nothing to check.
-func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
-	if !resumesByItself(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
-		return time.Time{}
-	}
-	if l.Suspended.Checked.IsZero() {
-		return l.SuspendedAt
-	}
-	return l.Suspended.Checked.Add(demandEvery)
-}
-
 // checkDemand notes whether jobs of others would start sooner if a suspended job resumed now.
 func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
-	late, end := sched.Never, c.queue.latestEnd(l, now)
-	if until, _ := c.queue.suspendedUntil(l.Job); !until.IsZero() {
+	late, end := sched.Never, c.queue.LatestEnd(l, now)
+	if until, _ := c.queue.SuspendedUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
 	}
-	_, found := c.queue.delaysOthers(l, end, late, 0, now)
+	_, found := c.queue.DelaysOthers(l, end, late, 0, now)
 	switch l.Suspended.Checked = now; {
 	case !found:
 		l.Suspended.Since = time.Time{}
@@ -127,27 +91,6 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 		l.Suspended.Since = now
 		c.step.replan() // the job will resume earlier than planned
 	}
-}
-
-// suspendedUntil returns the time until which an owner may leave a job suspended, or zero if there
-// is no such time. The site limits the total suspended time of an attempt. Moreover, when the job
-// resumes, enough time must be left before a reservation of its GPUs for others: the rest of the
-// job's time limit, or of its expected run time. If a reservation sets the time, suspendedUntil
-// also returns the reservation.
-func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
-	if most := q.policy.MaxSuspend; most > 0 {
-		until = j.SuspendedAt.Add(max(0, most-j.SuspendedTime))
-	}
-	left := predict.Remaining(j.Expected, j.Served+tracked.RanFor(j, j.SuspendedAt))
-	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
-		left = max(0, limit-ranSoFar(j, j.SuspendedAt))
-	}
-	if r := q.firstReserved(j, j.SuspendedAt); r != nil {
-		if at := r.From.Add(-left); until.IsZero() || at.Before(until) {
-			return at, r
-		}
-	}
-	return until, nil
 }
 
 // storeKept stores some facts about a running job outside the state file. The job's unit does not
@@ -195,7 +138,7 @@ func (c *Core) changeRunning(l *tracked.Job, e Command, now time.Time) *job.Refu
 	before := job.Asked(&j.Label, &j.Request)
 	if ch.TimeLimit != nil {
 		j.Request.TimeLimit = s.Request.TimeLimit
-		left := s.Request.TimeLimit.Duration() - ranSoFar(j, now)
+		left := s.Request.TimeLimit.Duration() - queue.RanSoFar(j, now)
 		if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
 			j.Warned, j.WarnsAt = false, time.Time{} // the job gets another warning before the new end
 			c.systemd.forgetWarning(j.ID)
@@ -215,7 +158,7 @@ func (c *Core) changeRunning(l *tracked.Job, e Command, now time.Time) *job.Refu
 func mayChangeLimit(c *state, l *tracked.Job, limit job.Span, admin bool, now time.Time) *job.Refusal {
 	r := l.Request
 	r.TimeLimit = limit
-	if ran := ranSoFar(l.Job, now); limit > 0 && limit.Duration() <= ran {
+	if ran := queue.RanSoFar(l.Job, now); limit > 0 && limit.Duration() <= ran {
 		return job.Refuse("conflict/limit-over", l.Called(), limit, ran.Truncate(time.Second))
 	}
 	if admin {
@@ -230,42 +173,18 @@ func mayChangeLimit(c *state, l *tracked.Job, limit job.Span, admin bool, now ti
 	return nil
 }
 
-// ranSoFar returns how much of its time limit a job has used up.
-func ranSoFar(j *job.Job, now time.Time) time.Duration {
-	if j.Attempt == nil || j.Attempt.StartedAt.IsZero() {
-		return 0
-	}
-	return max(0, now.Sub(j.Attempt.StartedAt)-j.SuspendedFor(now))
-}
-
 // mayProlong refuses an owner's longer time limit for a running job if it would delay jobs of
 // others that wait for the job's GPUs.
 func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
 	j, end := l.Job, sched.Never
 	if r.TimeLimit > 0 {
-		end = sched.At(now.Add(r.TimeLimit.Duration() - ranSoFar(j, now)))
+		end = sched.At(now.Add(r.TimeLimit.Duration() - queue.RanSoFar(j, now)))
 	}
-	if v := c.queue.firstReserved(j, now); v != nil && sched.At(v.From) < end {
+	if v := c.queue.FirstReserved(j, now); v != nil && sched.At(v.From) < end {
 		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
 	}
-	if w, found := c.queue.delaysOthers(l, c.queue.latestEnd(l, now), end, 0, now); found {
+	if w, found := c.queue.DelaysOthers(l, c.queue.LatestEnd(l, now), end, 0, now); found {
 		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
-}
-
-// firstReserved returns the first reservation that begins after the given time and keeps one of the
-// job's GPUs for other users. If there is none, it returns nil. A reservation that has begun does
-// not affect running jobs.
-func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
-	list, of := q.gpus.Reservations.All(), q.reservations()
-	for i := range list {
-		v := &list[i]
-		sooner := v.From.After(after) && (first == nil || v.From.Before(first.From))
-		taken := slices.ContainsFunc(j.Attempt.GPUs, func(g job.Allocation) bool { return gpus.Reserves(v, g.UUID) })
-		if sooner && taken && !slices.Contains(of[i].UIDs, j.Person().UID) {
-			first = v
-		}
-	}
-	return first
 }

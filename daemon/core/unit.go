@@ -185,7 +185,7 @@ func (c *Core) reconcile(e Listed, now time.Time) {
 	}
 	first := !c.systemd.listed()
 	if first {
-		c.queue.clampBackoffs(now)
+		c.queue.ClampBackoffs(now)
 		c.jobs.Lanes.Restart(now)
 	}
 	c.systemd.noteRun(e.Boot, e.Run)

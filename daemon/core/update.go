@@ -35,7 +35,7 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		j.Owed = false
 	}
 	c.step.markDirty(l)
-	c.queue.consider(l, now)
+	c.queue.Consider(l, now)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.queue.snapshot(now)                                // only once, since there may be thousands of tasks
+	machine := c.queue.Snapshot(now)                                // only once, since there may be thousands of tasks
 	all, edges, bytes := make([]changedJob, len(list)), 0, int64(0) // edges and bytes are sums over the changes so far
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
@@ -147,7 +147,7 @@ func (c *state) changedAs(
 	}
 	if ch.GPUMemBytes != nil {
 		s.Request.AutoMem = false
-		c.queue.fillGPUMem(s, now)
+		c.queue.FillGPUMem(s, now)
 	}
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the default is computed anew from the changed request
@@ -202,7 +202,7 @@ func (c *Core) change(to *changedJob, now time.Time) {
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
-		c.queue.settleCapped(l, now)
+		c.queue.SettleCapped(l, now)
 		// Otherwise users could queue small requests early and enlarge them later, or leave a full lane.
 		if isLarger(&l.Request, &s.Request) || l.Request.Lane != s.Request.Lane {
 			l.QueuedAt = now
@@ -214,10 +214,10 @@ func (c *Core) change(to *changedJob, now time.Time) {
 	c.changeLanes(l, &s.Request)
 	l.Expected = 0
 	if waits {
-		c.queue.markCapped(l, now)
+		c.queue.MarkCapped(l, now)
 		l.Pending = to.open
 		c.deps.Follow(l)
-		c.queue.consider(l, now)
+		c.queue.Consider(l, now)
 	}
 }
 
@@ -232,6 +232,6 @@ func (c *Core) changeLanes(l *tracked.Job, r *job.Request) {
 		}
 	})
 	for _, t := range tasks {
-		c.queue.repush(t)
+		c.queue.Repush(t)
 	}
 }

@@ -29,7 +29,7 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
-	v.Drained, v.Ends, v.Host = c.gpus.Closed(now), c.queue.plannedEnd(), job.HostView{
+	v.Drained, v.Ends, v.Host = c.gpus.Closed(now), c.queue.PlannedEnd(), job.HostView{
 		MemBytes: c.policy.HostMemBytes, CPUs: c.policy.HostCPUs, Places: c.policy.MaxRunning, Taken: c.jobs.ActiveCount(),
 	}
 	for l := range c.jobs.Live() {
@@ -44,7 +44,7 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 	var ahead *foresight.Foresight
 	if q.Reasons && slices.ContainsFunc(list, func(l *tracked.Job) bool { return c.waiter(l) != nil }) {
 		ahead = c.Foresee(now)
-		c.queue.placements(now)
+		c.queue.Placements(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are large, and there may be a hundred thousand of them
 	inQueue := 0
@@ -93,7 +93,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 
 // show returns the view of a job, without its reasons.
 func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
-	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), ResumesAt: c.queue.resumesAt(l), Uses: l.UsesNow()}
+	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), ResumesAt: c.queue.ResumesAt(l), Uses: l.UsesNow()}
 	if t := l.Tasks; t != nil && t.Live > 0 {
 		v.LiveTasks = c.jobs.TaskStates(l.ID)
 	}
@@ -125,7 +125,7 @@ func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, be
 			}
 		}
 		if queue != nil {
-			queue = c.queue.Arrange(c.queue.snapshot(now), c.queue.Queue, queue)
+			queue = c.queue.Arrange(c.queue.Snapshot(now), c.queue.Queue, queue)
 		}
 	default:
 		most := c.jobs.Count()
@@ -133,7 +133,7 @@ func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, be
 			most = q.Waiting
 		}
 		running = slices.Collect(c.jobs.Live())
-		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, min(most, c.queue.Len()))
+		queue = c.queue.Ordered(c.queue.Snapshot(now), c.queue.Queue, min(most, c.queue.Len()))
 		rest, beyond = c.jobsWithoutUnit(most)
 		beyond += c.queue.Len() - len(queue)
 	}
@@ -228,7 +228,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	if c.queue.Placed(j.ID) {
 		return alone(job.ReasonChecking, job.Message{})
 	}
-	w := c.queue.waitingJob(l)
+	w := c.queue.WaitingJob(l)
 	if why := c.queue.Explain(&w); len(why) > 0 {
 		return c.jobs.NameReasons(c.gpus.NameForeign(c.explainHolders(why)))
 	}

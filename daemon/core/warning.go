@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/tracked"
@@ -184,17 +183,7 @@ func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	if j.IsSuspended() {
 		c.resumeJob(l, now)
 	}
-	j.WarnsAt, j.StopAt = now, now.Add(c.queue.noticeTime(j))
+	j.WarnsAt, j.StopAt = now, now.Add(c.queue.NoticeTime(j))
 	c.warn(l, now)
 	return true
-}
-
-// noticeTime returns the time from the warning of a job that is to be preempted until its stop.
-// That is the time for which the job asked, but at most the site's longest grace, or one time slice
-// if the site sets no longest grace.
-func (q *queue) noticeTime(j *job.Job) time.Duration {
-	if j.Request.WarnSignal == 0 || j.Warned {
-		return 0
-	}
-	return min(j.Request.WarnBefore.Duration(), cmp.Or(q.policy.MaxGrace, q.policy.Sched.Slice))
 }

@@ -1,4 +1,4 @@
-package core
+package queue
 
 import (
 	"slices"
@@ -13,19 +13,19 @@ import (
 // they were expected to end before the planned start of another job. So owners may not postpone the
 // ends of their jobs if that would delay the planned start of another user's job.
 
-// latestEnd returns the moment at which a running job reaches its time limit, if it is not
-// suspended before. If the job has no limit, latestEnd returns its expected end.
-func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
+// LatestEnd returns the moment at which a running job reaches its time limit, if it is not
+// suspended before. If the job has no limit, LatestEnd returns its expected end.
+func (q *Book) LatestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	limit := l.Request.TimeLimit
 	if limit == 0 {
 		return sched.At(q.estimates.ExpectedEnd(l, now))
 	}
-	return sched.At(now).Add(max(0, limit.Duration()-ranSoFar(l.Job, now)))
+	return sched.At(now).Add(max(0, limit.Duration()-RanSoFar(l.Job, now)))
 }
 
-// delaysOthers returns a waiting job of another user whose planned start becomes later if the
+// DelaysOthers returns a waiting job of another user whose planned start becomes later if the
 // running job l ends at newEnd instead of oldEnd, or has that much more host memory.
-func (q *queue) delaysOthers(
+func (q *Book) DelaysOthers(
 	l *tracked.Job, oldEnd, newEnd sched.Instant, moreMem int64, now time.Time,
 ) (sched.BackfillReservation, bool) {
 	if newEnd <= oldEnd && moreMem <= 0 || q.Len() == 0 {
@@ -49,10 +49,10 @@ const planWork = 5000
 // plannedStarts returns the planned starts if l ends at the given time and has that much more host
 // memory, and all other jobs end as expected. It assumes that suspended jobs resume first. The list
 // is valid until the planner's next pass.
-func (q *queue) plannedStarts(
+func (q *Book) plannedStarts(
 	l *tracked.Job, end sched.Instant, moreMem int64, now time.Time,
 ) []sched.BackfillReservation {
-	s := q.snapshot(now)
+	s := q.Snapshot(now)
 	for i := range s.Running {
 		r := &s.Running[i]
 		switch r.Late = 0; {

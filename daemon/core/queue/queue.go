@@ -1,4 +1,4 @@
-package core
+package queue
 
 import (
 	"time"
@@ -14,18 +14,17 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// queue holds the jobs that may start as soon as GPUs are free for them, and decides when and where
-// they start.
-type queue struct {
+// Book contains the jobs that may start as soon as GPUs are free for them, and decides when and
+// where they start.
+type Book struct {
 	*sched.Queue
 	*sched.Planner
 	policy    *site.Policy
-	systemd   *systemd
-	step      *stepBuffer
 	jobs      *tracked.Book
 	gpus      *gpus.Book
 	accounts  *accounts.Book
 	estimates *estimates.Book
+	shell     Shell
 
 	stale      []job.ID // waiting jobs whose expected run times are still to be updated, the last one first
 	staleFor   uint64   // the generation of the estimates at which the list stale was filled
@@ -35,40 +34,55 @@ type queue struct {
 	passes     uint64         // the number of planning passes so far
 }
 
-// Passes returns how many times the queue has been planned.
-func (c *state) Passes() uint64 { return c.queue.passesMade() }
-
-func (q *queue) countPass()         { q.passes++ }
-func (q *queue) passesMade() uint64 { return q.passes }
-
-// replanAt returns when to plan again even if nothing happens before. Zero means that no time is
-// set.
-func (q *queue) replanAt() time.Time { return q.replanTime }
-
-func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
-
-// replanBy makes the next pass happen at the given time at the latest. A zero time changes nothing.
-func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
-
-// enqueue counts a job as queued and calls consider for it.
-func (q *queue) enqueue(l *tracked.Job, now time.Time) {
-	q.jobs.EnterQueue(l)
-	q.markCapped(l, now)
-	q.consider(l, now)
+// Shell contains the functions of the core that the queue needs.
+type Shell struct {
+	MarkDirty        func(*tracked.Job)  // makes the step record a job when it ends
+	MarkDirtyQuietly func(*tracked.Job)  // likewise, but that is not logged
+	Replan           func()              // asks for another pass before the step ends
+	ScheduledEnd     func() job.Shutdown // returns the scheduled shutdown or reboot of the machine
 }
 
-func (q *queue) dequeue(l *tracked.Job, now time.Time) {
+func NewBook(
+	p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, accounts *accounts.Book, estimates *estimates.Book, shell Shell,
+) Book {
+	return Book{
+		Queue: sched.NewQueue(), Planner: sched.NewPlanner(),
+		policy: p, jobs: jobs, gpus: gpus, accounts: accounts, estimates: estimates, shell: shell,
+	}
+}
+
+func (q *Book) CountPass() { q.passes++ }
+
+func (q *Book) Passes() uint64 { return q.passes }
+
+// ReplanAt returns when to plan again even if nothing happens before. Zero means that no time is
+// set.
+func (q *Book) ReplanAt() time.Time { return q.replanTime }
+
+func (q *Book) SetReplanAt(at time.Time) { q.replanTime = at }
+
+// ReplanBy makes the next pass happen at the given time at the latest. A zero time changes nothing.
+func (q *Book) ReplanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
+
+// Enqueue counts a job as queued and calls Consider for it.
+func (q *Book) Enqueue(l *tracked.Job, now time.Time) {
+	q.jobs.EnterQueue(l)
+	q.MarkCapped(l, now)
+	q.Consider(l, now)
+}
+
+func (q *Book) Dequeue(l *tracked.Job, now time.Time) {
 	q.Remove(l.ID)
 	l.Owed = false
-	q.settleCapped(l, now)
+	q.SettleCapped(l, now)
 	q.jobs.LeaveQueue(l)
 	l.AwayAt = time.Time{}
 }
 
-// consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
+// Consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
 // or among the timers if it waits for a time. A job that is held or waits for another job is in
 // neither. If the argument now is zero, no time counts as passed.
-func (q *queue) consider(l *tracked.Job, now time.Time) {
+func (q *Book) Consider(l *tracked.Job, now time.Time) {
 	j := l.Job
 	q.Remove(j.ID)
 	q.jobs.StopTimer(j.ID)
@@ -76,8 +90,8 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 		return
 	}
 	at := tracked.NotBefore(j)
-	free := mayStart(j)
-	q.countWait(l, free && !at.After(now), now)
+	free := MayStart(j)
+	q.CountWait(l, free && !at.After(now), now)
 	switch {
 	case !free:
 		return
@@ -88,44 +102,44 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 	if j.Expected == 0 {
 		j.Expected = q.estimates.ExpectedRun(l)
 	}
-	q.Push(q.waitingJob(l))
-	q.step.replan()
+	q.Push(q.WaitingJob(l))
+	q.shell.Replan()
 }
 
-// mayStart reports whether a queued job is not held, waits for no other job, and is not an array
+// MayStart reports whether a queued job is not held, waits for no other job, and is not an array
 // with too many failures.
-func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
+func MayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
-// countWait makes a queued job's wait include only the time in which the job could be placed. If
-// the argument now is zero, countWait does nothing.
-func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
+// CountWait makes a queued job's wait include only the time in which the job could be placed. If
+// the argument now is zero, CountWait does nothing.
+func (q *Book) CountWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {
 	case now.IsZero():
 	case !could && j.AwayAt.IsZero():
-		q.settleCapped(l, now)
+		q.SettleCapped(l, now)
 		j.AwayAt = now
 	case could && !j.AwayAt.IsZero():
 		shortenWait(j, max(0, now.Sub(j.AwayAt)), now)
 		j.AwayAt = time.Time{}
-		q.markCapped(l, now)
+		q.MarkCapped(l, now)
 	}
 }
 
-// markCapped notes, when a queued job begins to wait, the total time for which its account has been
+// MarkCapped notes, when a queued job begins to wait, the total time for which its account has been
 // at its quotas so far.
-func (q *queue) markCapped(l *tracked.Job, now time.Time) {
+func (q *Book) MarkCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
 		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
 	}
 }
 
-// settleCapped shortens a queued job's wait by the time for which its account was at its quotas
-// since markCapped, and by the time before the job's own lane got room.
-func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
+// SettleCapped shortens a queued job's wait by the time for which its account was at its quotas
+// since MarkCapped, and by the time before the job's own lane got room.
+func (q *Book) SettleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
-		q.markCapped(l, now)
+		q.MarkCapped(l, now)
 		shortenWait(j, j.Capped-was, now)
 		since := sched.At(j.QueuedAt)
 		if by := time.Duration(l.Throttle.Turn(since) - since); by > 0 && !q.policy.Sched.FIFO {
@@ -148,40 +162,40 @@ func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.Tasks = &counts
 }
 
-// waitStart returns the start of the wait that counts for a job, or for an array's next task.
+// WaitStart returns the start of the wait that counts for a job, or for an array's next task.
 // Unless the site uses strict order, a task's wait begins when the task before it starts. If it
 // began with the array's wait, all tasks of an old array would go before all younger jobs.
-func (q *queue) waitStart(j *job.Job) time.Time {
+func (q *Book) WaitStart(j *job.Job) time.Time {
 	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
 	}
 	return j.QueuedAt
 }
 
-// restartWait makes the wait of an array's next task begin now.
-func (q *queue) restartWait(array *tracked.Job, now time.Time) {
+// RestartWait makes the wait of an array's next task begin now.
+func (q *Book) RestartWait(array *tracked.Job, now time.Time) {
 	j := array.Job
-	q.settleCapped(array, now)
+	q.SettleCapped(array, now)
 	counts := *j.Tasks
 	counts.TurnAt = now
 	j.Tasks = &counts
-	q.step.markDirtyQuietly(array)
-	q.repush(array)
+	q.shell.MarkDirtyQuietly(array)
+	q.Repush(array)
 }
 
-// repush puts a job in its new place after something about the job has changed.
-func (q *queue) repush(l *tracked.Job) {
+// Repush puts a job in its new place after something about the job has changed.
+func (q *Book) Repush(l *tracked.Job) {
 	if q.Has(l.ID) {
 		q.Remove(l.ID)
-		q.Push(q.waitingJob(l))
+		q.Push(q.WaitingJob(l))
 	}
 }
 
-// waitingJob returns the job in the form that sched.Queue takes.
-func (q *queue) waitingJob(l *tracked.Job) sched.Waiting {
+// WaitingJob returns the job in the form that sched.Queue takes.
+func (q *Book) WaitingJob(l *tracked.Job) sched.Waiting {
 	j := l.Job
 	w := sched.Waiting{
-		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(q.waitStart(j)),
+		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(q.WaitStart(j)),
 		Capped: j.Capped, Expected: q.estimates.ExpectedRun(l), Late: q.estimates.LateRun(l), Served: j.Served,
 		Known: q.estimates.Of(l).Known, Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
 	}
@@ -209,49 +223,18 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// considerDue calls consider for the jobs whose time has come.
-func (q *queue) considerDue(now time.Time) {
+// ConsiderDue calls consider for the jobs whose time has come.
+func (q *Book) ConsiderDue(now time.Time) {
 	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
 		l := q.jobs.Get(a.ID)
-		q.consider(l, now)
-		q.step.markDirtyQuietly(l)
+		q.Consider(l, now)
+		q.shell.MarkDirtyQuietly(l)
 	}
 }
 
-// requeueAt says where a job goes in the queue after an attempt.
-type requeueAt int
-
-const (
-	nowhere   requeueAt = iota // nowhere, since the job has ended
-	samePlace                  // the job keeps the time for which it has waited
-	tail                       // the job waits from now on
-	fresh                      // like tail, but the time for which the job ran so far does not count
-)
-
-// requeueAfter returns a job to the queue after an attempt. If the attempt never began, this return
-// does not count as a requeue.
-func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
-	j := l.Job
-	ran := tracked.RanFor(j, j.Attempt.EndedAt)
-	if !j.Attempt.StartedAt.IsZero() && tracked.TriesOf(j) == 0 {
-		j.Served += ran
-		j.Requeues++
-	}
-	j.Expected = 0
-	j.QueuedAt = j.QueuedAt.Add(ran + j.SuspendedFor(now))
-	if how != samePlace || j.QueuedAt.After(now) { // the clock may have been set back while no daemon ran
-		j.QueuedAt = now
-	}
-	if how == fresh {
-		j.Served, j.Taught = 0, 0
-	}
-	j.StopOrder, j.Suspension = job.StopOrder{}, job.Suspension{}
-	c.move(l, job.Queued, now)
-}
-
-// clampBackoffs corrects the times of queued jobs if the clock was set back while no daemon ran.
+// ClampBackoffs corrects the times of queued jobs if the clock was set back while no daemon ran.
 // Then back-offs end no later than intended, and no job's wait begins in the future.
-func (q *queue) clampBackoffs(now time.Time) {
+func (q *Book) ClampBackoffs(now time.Time) {
 	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
 	for _, l := range q.jobs.Sorted(queued) {
 		late := l.QueuedAt.After(now)
@@ -260,12 +243,12 @@ func (q *queue) clampBackoffs(now time.Time) {
 			l.QueuedAt = now
 		}
 		if late || lost {
-			q.markCapped(l, now)
-			q.step.markDirtyQuietly(l)
-			q.consider(l, now)
+			q.MarkCapped(l, now)
+			q.shell.MarkDirtyQuietly(l)
+			q.Consider(l, now)
 		}
 		if t := l.Tasks; t != nil && t.TurnAt.After(now) {
-			q.restartWait(l, now)
+			q.RestartWait(l, now)
 		}
 		longest := time.Duration(0)
 		switch tries := tracked.TriesOf(l.Job); {
@@ -278,8 +261,8 @@ func (q *queue) clampBackoffs(now time.Time) {
 		}
 		if latest := now.Add(longest); l.NotBefore.After(latest) {
 			l.NotBefore = latest
-			q.step.markDirty(l)
-			q.consider(l, now)
+			q.shell.MarkDirty(l)
+			q.Consider(l, now)
 		}
 	}
 }
