@@ -38,7 +38,7 @@ func (w *World) request(e *Entry) bool {
 				c.Grace = new(pick(d, 0, job.Span(time.Second)))
 			}
 		})
-	case hold, release, requeue, suspend, goOn:
+	case hold, release, requeue, suspend, goOn, park, unpark:
 		w.sendCommand(e, func(*job.Command, *dice) {})
 	case signal:
 		w.sendCommand(e, func(c *job.Command, d *dice) {
@@ -259,7 +259,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			w.bus.forwardHints()
 		}
 	case restarted:
-		if r.alive && !r.stopping && !r.stuck {
+		if r.alive && !r.stopping && !r.stuck && r.parked.state == onGPU {
 			props := w.bus.sys.Properties(name)
 			r.touched = "vanish"
 			w.vanish(name, "an administrator")
@@ -393,6 +393,7 @@ func (w *World) userspace() {
 		g.processes = nil
 	}
 	clear(w.strays)
+	clear(w.helpers)
 	clear(w.until)
 	w.bus.busy = 0
 	if l := w.life; l != nil {
@@ -442,6 +443,9 @@ func (w *World) tidy() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		j := w.disk.jobs[id]
 		switch {
+		case j.Park == job.IsParked && !j.ParkWants:
+			w.order(e, root, job.Command{Kind: job.CommandUnpark, Job: id})
+		case j.Park != job.NotParked: // it gets its GPUs back by itself
 		case j.IsSuspended():
 			w.order(e, root, job.Command{Kind: job.CommandResume, Job: id})
 		case j.State != job.Queued:

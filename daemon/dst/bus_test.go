@@ -191,6 +191,7 @@ func (b *bus) SetMemory(ctx context.Context, name string, limit, high int64) err
 			}
 			r.mem = is
 			b.w.judgeHostMem(r)
+			defer b.w.judgeCopies(r)
 		}
 		return true, b.sys.SetMemory(context.Background(), name, limit, high)
 	})
@@ -437,6 +438,5 @@ func (w *World) memUsed(group string) int64 {
 	if r == nil {
 		return 0
 	}
-	d := w.roll("uses", uint64(r.job), uint64(r.attempt), uint64(w.Elapsed/(30*time.Second)))
-	return min(r.mem, pick(d, gib/4, gib, 2*gib, int64(d.n(12))*gib))
+	return w.ownMem(r) + r.parked.copies()
 }

@@ -126,6 +126,7 @@ func (w *World) drawOptions(r *job.Request, d *dice, e *Entry) {
 	case 8:
 		r.WarnSignal = warning
 	}
+	r.NoPark = w.roll("no park", e.Pick).chance(20)
 	r.Lane = pick(w.roll("lane", e.Pick), "", "", "", job.Lane("one"), "two=2", "site")
 	if warned := w.roll("warned", e.Pick); r.WarnSignal != 0 || (r.Preemptible || r.OnTimeout != "") && warned.chance(50) {
 		r.WarnSignal, r.WarnBefore = warning, job.Span(warned.between(0, 10*time.Second))

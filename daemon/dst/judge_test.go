@@ -211,6 +211,11 @@ func (w *World) judgePlacement(placed *job.Job) {
 	if _, yes := j.held[placed.ID]; yes {
 		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
 	}
+	w.judgeGPUsOf(placed)
+}
+
+// judgeGPUsOf checks invariant 4 for a job that is given GPUs.
+func (w *World) judgeGPUsOf(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
 		why := w.whyUnusable(ref)
 		if why == "" {
@@ -329,7 +334,7 @@ func (w *World) judgeMoved() {
 			continue
 		}
 		w.count("memory that moved")
-		limit, high := j.Request.MemBytes, cmp.Or(j.MemSlowed(), math.MaxInt64)
+		limit, high := j.Request.MemBytes+j.ParkBytes, cmp.Or(j.MemSlowed(), math.MaxInt64)
 		if uint64(limit) != st.MemoryMax || uint64(high) != min(st.MemoryHigh, math.MaxInt64) || j.MemHeld != 0 {
 			w.breach(22, "the unit of job %d has %d and %d bytes, and the record says %d, %+v", id, st.MemoryMax, st.MemoryHigh, limit, j.MovedMemory)
 		}
@@ -345,7 +350,6 @@ func (w *World) judgeBegin(r *run) {
 	j.truth[key] = r
 	w.judgeHostMem(r)
 	cpus := 0
-	milli, bytes := map[string]int{}, map[string]int64{}
 	for _, o := range w.runs {
 		if o.began == 0 || o.gone || o.stale || o != r && w.isSpent(o) && o.job != r.job {
 			continue
@@ -354,23 +358,11 @@ func (w *World) judgeBegin(r *run) {
 		if o != r && (o.job == r.job || r.task.Array != 0 && o.task == r.task) {
 			w.breach(2, "%v begins while %v runs", r, o)
 		}
-		for _, g := range o.gpus {
-			milli[g.UUID] += cmp.Or(g.Milli, job.WholeGPU)
-			bytes[g.UUID] += g.PromiseBytes
-		}
 	}
 	if cpus > hostCPUs {
 		w.breach(3, "%d CPUs are promised with %v", cpus, r)
 	}
-	for _, g := range r.gpus {
-		if milli[g.UUID] > job.WholeGPU {
-			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
-		}
-		// the constant slack is what a share may lack
-		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes-card.MemReservedBytes)+slack {
-			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
-		}
-	}
+	w.judgeGPUs(r)
 }
 
 // unknownBegin is called when an attempt began in two units. It reports whether nobody could know

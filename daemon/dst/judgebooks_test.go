@@ -28,15 +28,16 @@ type tenure struct {
 
 // rateSince is the lowest rate that fair share may count, and the time from which it applies.
 type rateSince struct {
-	at    time.Duration
-	milli int
+	at     time.Duration
+	milli  int
+	noGPUs bool // the job is parked
 }
 
 // noteRate notes the rate that fair share counts for a job's attempt.
 func (h *tenure) noteRate(n *job.Job, at time.Duration) {
-	rate := max(n.Charge, n.Shared)
-	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
-		h.rates = append(h.rates, rateSince{at, rate})
+	rate := rateSince{at, max(n.Charge, n.Shared), n.Park == job.IsParked}
+	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate.milli || h.rates[last].noGPUs != rate.noGPUs {
+		h.rates = append(h.rates, rate)
 	}
 	h.decided[n] = len(h.rates)
 }
@@ -223,16 +224,18 @@ func (w *World) decayedUse(uid int, charged, upper bool, half time.Duration) tim
 			to = max(from, to)
 			sum += float64(milli) / job.WholeGPU * life * (decayed(to) - decayed(from))
 		}
-		if !charged {
-			over(h.from, to, milli)
-			continue
-		}
 		for i, r := range h.rates {
-			end := to
+			end, rate := to, milli
 			if i+1 < len(h.rates) {
 				end = h.rates[i+1].at
 			}
-			over(r.at, min(end, to), max(milli, r.milli))
+			if r.noGPUs {
+				rate = 0
+			}
+			if charged {
+				rate = max(rate, r.milli)
+			}
+			over(r.at, min(end, to), rate)
 		}
 	}
 	return time.Duration(sum)

@@ -42,7 +42,7 @@ func (w *World) isUnsure(d *gpu.Device) bool {
 // sample.
 func (w *World) unusedPromise(o *job.Job, d *gpu.Device) int64 {
 	promise, uses := int64(0), int64(0)
-	for _, ref := range o.Attempt.GPUs {
+	for _, ref := range o.HeldGPUs() {
 		if ref.UUID == d.UUID {
 			promise += ref.PromiseBytes
 		}

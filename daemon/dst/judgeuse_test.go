@@ -165,7 +165,7 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 		if !o.State.Live() || o.Stop != "" || o.State == job.Ending {
 			continue
 		}
-		for _, ref := range o.Attempt.GPUs {
+		for _, ref := range o.HeldGPUs() {
 			unusedPromise := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]
 			if ref.UUID == uuid && unusedPromise > 0 {
 				owed += unusedPromise

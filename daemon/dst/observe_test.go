@@ -14,9 +14,13 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	if w.tracing {
 		w.tellStep(ev, &eff)
 	}
-	placed := w.judgeDecided(&eff)
+	placed, back := w.judgeDecided(&eff)
 	w.noteActions(&eff)
 	w.judgeReplay(&eff, c)
+	w.judgeHeld()
+	for _, n := range back {
+		w.judgeMemory(n)
+	}
 	for _, n := range placed {
 		w.judgeQuota(n)
 		w.judgeHours(n)
@@ -54,13 +58,17 @@ func (w *World) noteEvent(ev core.Event, eff *core.Effects) {
 	}
 }
 
-// judgeDecided judges the records of a step, and returns the jobs that it placed.
-func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
+// judgeDecided judges the records of a step. It returns the jobs that it placed, and the parked jobs
+// that it gave their GPUs back.
+func (w *World) judgeDecided(eff *core.Effects) (placed, back []*job.Job) {
 	for _, r := range eff.Records {
 		switch {
 		case r.GPU != nil:
 			w.tracked.controls[r.GPU.UUID] = *r.GPU
 		case r.Job != nil:
+			if w.judgePark(r.Job) {
+				back = append(back, r.Job)
+			}
 			if w.judgeJob(r.Job) {
 				placed = append(placed, r.Job)
 			}
@@ -71,7 +79,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 			w.judgeUsage(r.Usage)
 		}
 	}
-	return placed
+	return placed, back
 }
 
 // judgeJob judges a decision about a job, and reports whether it placed the job.

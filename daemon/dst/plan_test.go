@@ -23,6 +23,8 @@ const (
 	signal          = Kind(job.CommandSignal)
 	suspend         = Kind(job.CommandSuspend)
 	goOn            = Kind(job.CommandResume)
+	park            = Kind(job.CommandPark)
+	unpark          = Kind(job.CommandUnpark)
 	query      Kind = "query"
 	await      Kind = "wait"
 	pause           = Kind(job.CommandPauseGPU)
@@ -36,7 +38,7 @@ const (
 )
 
 // ofJobs are the kinds that refer to a submission.
-var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, await}
+var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, park, unpark, await}
 
 // These are faults.
 const (
@@ -210,6 +212,13 @@ func NewPlan(seed uint64) Plan {
 		at := time.Duration(all.Int64N(int64(p.Chaos)))
 		lasts := time.Duration(all.Int64N(int64(p.Chaos - at)))
 		p.Entries = append(p.Entries, Entry{At: at, Kind: startsFail, For: lasts, Pick: all.Uint64()})
+	}
+	if parks := rand.New(rand.NewPCG(seed, 0x7061726b)); parks.IntN(2) == 0 {
+		for range parks.IntN(30) {
+			kind := []Kind{park, park, unpark}[parks.IntN(3)]
+			at := time.Duration(parks.Int64N(int64(p.Chaos)))
+			p.Entries = append(p.Entries, Entry{At: at, Kind: kind, For: time.Minute, Pick: parks.Uint64()})
+		}
 	}
 	slices.SortStableFunc(p.Entries, func(a, b Entry) int { return int(a.At - b.At) })
 	var jobs []int

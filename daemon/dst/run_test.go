@@ -54,6 +54,7 @@ type run struct {
 	kept         bool   // the machine could not start any job at that time
 	stuck        bool   // the run's processes outlive SIGKILL
 	trespassed   bool   // the run used a GPU that it was not given
+	parked       parked
 }
 
 func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
@@ -167,6 +168,10 @@ func (w *World) finish(name string, r *run) {
 	if !r.alive || r.stopping || w.runs[name] != r {
 		return
 	}
+	if left := w.roll("left", uint64(r.pid), uint64(w.Elapsed)); r.parked.state != onGPU && left.chance(80) {
+		w.after(left.between(time.Second, 20*time.Second), func() { w.finish(name, r) }) // it waits for its GPUs
+		return
+	}
 	r.alive, r.ended = false, w.Elapsed
 	w.tell("%v ends: code %d, signal %d, oom %t", r, r.code, r.signal, r.oom)
 	switch {
@@ -258,7 +263,7 @@ func (w *World) clear(name string, r *run) {
 		}
 	}
 	pid := r.pid
-	r.pid, r.over = 0, w.Elapsed
+	r.pid, r.over, r.parked.saved = 0, w.Elapsed, nil
 	off := func() {
 		for _, g := range w.gpus {
 			g.removeProcess(pid)

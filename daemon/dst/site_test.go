@@ -47,6 +47,12 @@ func (w *World) settings() daemon.Settings {
 	if w.isCrowded() {
 		s.Policy.StartsInFlight = 1
 	}
+	if p := w.roll("park"); p.chance(60) {
+		s.Policy.Park = site.ParkPolicy{Allow: true, Preempt: p.chance(60), MaxBytes: pick[int64](p, 0, 0, 20*gib, 40*gib)}
+		if s.Policy.Park.Preempt {
+			s.Policy.Sched.Slice = p.between(5*time.Second, 2*time.Minute)
+		}
+	}
 	if d.chance(30) { // a short half-life, so that use both counts and decays within the day
 		s.Policy.Sched.HalfLife = 20 * time.Minute
 		s.Policy.Quotas.Default.GPUHours = 1

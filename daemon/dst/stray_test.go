@@ -97,7 +97,7 @@ func (w *World) freeMem(g *card) int64 {
 // leaveUnit makes a process of a job leave the job's unit: at its start, or after a sample showed
 // it in the unit.
 func (w *World) leaveUnit(name string, r *run, lasts time.Duration, d *dice) {
-	if !r.alive || len(r.gpus) == 0 {
+	if !r.alive || len(r.gpus) == 0 || r.parked.state != onGPU {
 		return
 	}
 	var on []*card
@@ -128,7 +128,7 @@ func (w *World) takeOut(pid int) {
 
 // trespass makes a process of a job use a GPU that the job does not have.
 func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
-	if len(w.gpus) == 0 || !r.alive {
+	if len(w.gpus) == 0 || !r.alive || r.parked.state != onGPU {
 		return
 	}
 	g := pick(d, w.gpus...)

@@ -1,0 +1,104 @@
+package dst
+
+import (
+	"cmp"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// liveRun returns the run of a job's attempt if its command is alive, or nil.
+func (w *World) liveRun(n *job.Job) *run {
+	r := w.runs[n.ID.Unit()]
+	if r == nil || !r.alive || n.Attempt == nil || r.attempt != n.Attempt.Number || w.tracked.lost {
+		return nil
+	}
+	return r
+}
+
+// judgePark checks invariant 23 for a decision about a job. The mirror does not have the decision
+// yet. It reports whether the decision gives a parked job its GPUs again.
+func (w *World) judgePark(n *job.Job) (returns bool) {
+	old, r := w.tracked.mirror.jobs[n.ID], w.liveRun(n)
+	if n.Park == old.Park {
+		return false
+	}
+	w.count("job is " + cmp.Or(string(n.Park), "not parked"))
+	switch {
+	case r == nil || n.State != job.Running || n.Stop != "":
+	case n.Park == job.IsParked && (r.parked.state != checkpointed || !r.parked.closed):
+		w.breach(23, "%v is recorded as parked, and the driver's state is %d, closed %t", r, r.parked.state, r.parked.closed)
+	case n.Park == job.NotParked && (r.parked.state != onGPU || r.parked.closed):
+		w.breach(23, "%v is recorded as not parked, and the driver's state is %d, closed %t", r, r.parked.state, r.parked.closed)
+	}
+	if returns = old.Park == job.IsParked && n.Park == job.ParkGives; returns {
+		w.judgeGPUsOf(n)
+	}
+	return returns
+}
+
+// judgeProcesses checks invariant 23 for the processes that the driver is to park.
+func (w *World) judgeProcesses(r *run, a *core.Park) {
+	shown := map[int]bool{}
+	for _, p := range a.Processes {
+		shown[p.PID] = true
+	}
+	if !shown[r.pid] && r.parked.state == onGPU {
+		w.breach(23, "%v is parked without its process %d: %+v", r, r.pid, a.Processes)
+	}
+	for _, p := range a.Processes {
+		if s := w.strays[p.PID]; s != nil && s.run != r {
+			w.breach(23, "process %d is parked with %v", p.PID, r)
+		}
+	}
+}
+
+// judgeHeld checks invariant 23 for the GPUs that jobs hold on record.
+func (w *World) judgeHeld() {
+	milli := map[string]int{}
+	for _, n := range w.tracked.mirror.jobs {
+		if n.State.Live() && !w.tracked.lost {
+			for _, g := range n.HeldGPUs() {
+				milli[g.UUID] += cmp.Or(g.Milli, job.WholeGPU)
+			}
+		}
+	}
+	for _, g := range w.gpus {
+		if milli[g.UUID] > job.WholeGPU {
+			w.breach(23, "GPU %s is held by jobs to %d thousandths", g.UUID, milli[g.UUID])
+		}
+	}
+}
+
+// judgeGPUs checks invariant 3 for the GPUs of a run that begins to use them.
+func (w *World) judgeGPUs(r *run) {
+	milli, bytes := map[string]int{}, map[string]int64{}
+	for _, o := range w.runs {
+		if o.began == 0 || o.gone || o.stale || o != r && (w.isSpent(o) && o.job != r.job || o.parked.state == checkpointed) {
+			continue
+		}
+		for _, g := range o.gpus {
+			milli[g.UUID] += cmp.Or(g.Milli, job.WholeGPU)
+			bytes[g.UUID] += g.PromiseBytes
+		}
+	}
+	for _, g := range r.gpus {
+		if milli[g.UUID] > job.WholeGPU {
+			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
+		}
+		// the constant slack is what a share may lack
+		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes-card.MemReservedBytes)+slack {
+			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
+		}
+	}
+}
+
+// judgeCopies checks invariant 23 for the memory limit of a unit: it has room for the copies of the
+// job's GPU memory beside the job's own memory.
+func (w *World) judgeCopies(r *run) {
+	n := w.tracked.mirror.jobs[r.job]
+	if limit, own := w.memLimit(r), n.Request.MemBytes-n.MemLent; limit > 0 && !w.tracked.lost && r.alive &&
+		r.parked.state == checkpointed && limit < own+r.parked.copies() {
+		w.breach(23, "%v may use %s, and has copies of %s", r, job.FormatSize(limit), job.FormatSize(r.parked.copies()))
+	}
+}

@@ -1,0 +1,234 @@
+package dst
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// driverState is the driver's state of the processes that a run has on GPUs.
+type driverState int
+
+const (
+	onGPU        driverState = iota
+	locked                   // the processes wait in all calls of CUDA
+	checkpointed             // their GPU memory is in the host's memory
+	broken                   // their GPU memory is lost
+)
+
+// parked is what the driver has of a run that was parked.
+type parked struct {
+	state    driverState
+	saved    []savedProcess
+	closed   bool // the unit can't open its GPUs
+	isBroken bool // the driver lost the run's memory at some point
+}
+
+// savedProcess is a process that the driver took off a GPU.
+type savedProcess struct {
+	on *card
+	gpu.Process
+}
+
+// copies returns the host memory that the copies of the GPU memory take.
+func (p *parked) copies() (bytes int64) {
+	for _, s := range p.saved {
+		bytes += s.UsedBytes
+	}
+	return bytes
+}
+
+// helper is one run of the driver's program for a job. It has a unit of its own, which outlives the
+// daemon.
+type helper struct {
+	until time.Duration // when the unit ends
+	end   core.ParkEnd
+	says  string
+	took  time.Duration
+}
+
+// helperKey identifies the unit of a helper.
+type helperKey struct {
+	job    job.ID
+	unpark bool
+}
+
+// parkJob is daemon.Options.Park.
+func (w *World) parkJob(ctx context.Context, a core.Park, back, frozen bool) (core.ParkEnd, string, time.Duration) {
+	const lost = "the call is lost"
+	if back && w.bus.change(ctx, &a, true, false) != nil || !back && frozen && w.bus.Freeze(ctx, a.Job.Unit(), false) != nil {
+		return core.ParkUnsure, lost, 0
+	}
+	end, says, took := w.copyMemory(ctx, a, back)
+	if !back && (end == core.ParkDone && w.bus.change(ctx, &a, false, a.Freeze) != nil ||
+		end == core.ParkRefused && w.bus.change(ctx, &a, true, false) != nil) {
+		return core.ParkUnsure, lost, 0
+	}
+	return end, says, took
+}
+
+// change opens a job's GPUs to its unit or closes them, and freezes or thaws the unit.
+func (b *bus) change(ctx context.Context, a *core.Park, open, freeze bool) error {
+	name := a.Job.Unit()
+	_, err := call(b, ctx, unittest.Op("set devices of"), name, func() (bool, error) {
+		if r := b.w.runs[name]; r != nil && !b.dead && r.attempt == a.Attempt {
+			r.parked.closed = !open
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.Freeze(ctx, name, freeze)
+}
+
+// copyMemory runs a job's helper to its end.
+func (w *World) copyMemory(ctx context.Context, a core.Park, unpark bool) (core.ParkEnd, string, time.Duration) {
+	l, key, d := w.current.life, helperKey{a.Job, unpark}, w.roll("helper", uint64(a.Job), uint64(w.Elapsed))
+	w.mayDie(l)
+	if w.isOn(busGone) || w.isOn(lostCalls) && d.chance(30) {
+		_ = w.sleep(ctx, d.shortTime(time.Millisecond))
+		return core.ParkUnsure, "the call is lost", 0
+	}
+	x := w.helpers[key]
+	if x == nil || x.until <= w.Elapsed { // if not, the helper of an earlier process of the daemon still runs
+		x = &helper{}
+		w.helpers[key] = x
+		w.runHelper(x, a, unpark, d)
+	}
+	isLost := w.isOn(lostAnswers) && d.chance(30)
+	for w.Elapsed <= x.until {
+		if isLost || w.sleep(ctx, x.until-w.Elapsed+1) != nil {
+			return core.ParkUnsure, "the answer is lost", 0
+		}
+	}
+	w.mayDie(l)
+	return x.end, x.says, x.took
+}
+
+// runHelper decides how a helper ends. What it does to the processes happens at its end.
+func (w *World) runHelper(x *helper, a core.Park, unpark bool, d *dice) {
+	name, reboots := a.Job.Unit(), w.reboots
+	r := w.runs[name]
+	if r == nil || !r.alive || r.attempt != a.Attempt {
+		x.until, x.says = w.Elapsed+d.shortTime(time.Millisecond), "no process is left"
+		return
+	}
+	w.judgeProcesses(r, &a)
+	st, _ := w.bus.sys.Status(context.Background(), name)
+	bytes := r.parked.copies()
+	w.eachParked(r, &a, func(_ *card, p *gpu.Process) { bytes += p.UsedBytes })
+	x.took = time.Duration(float64(bytes) / (5 * gib) * float64(time.Second))
+	x.until = w.Elapsed + d.shortTime(20*time.Millisecond) + x.took
+	fault := d.n(100)
+	switch {
+	case w.healed:
+		fault = 100
+	case fault < 8: // it hangs, and systemd ends it
+		x.until = w.Elapsed + time.Minute + x.took
+	}
+	if r.parked.state == onGPU && !unpark {
+		r.parked.state = locked
+	}
+	w.after(x.until-w.Elapsed, func() {
+		switch {
+		case w.reboots != reboots || w.runs[name] != r || !r.alive:
+			x.says = "no process is left"
+		case st.Frozen || fault < 16: // a frozen process can't help the driver
+			w.count("helper without an answer")
+			x.end = core.ParkUnsure
+			if d.chance(50) && !st.Frozen {
+				w.endHelper(x, r, &a, unpark, 100)
+				x.end = core.ParkUnsure
+			}
+		default:
+			w.endHelper(x, r, &a, unpark, fault)
+		}
+		w.tell("%v: helper ends, unpark %t: %d, %s, the driver's state is %d", r, unpark, x.end, x.says, r.parked.state)
+	})
+}
+
+// endHelper does what a helper does to a run's processes.
+func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, fault int) {
+	p := &r.parked
+	switch {
+	case p.state == broken:
+		x.end, x.says = core.ParkBroken, "a process has failed before"
+	case p.state == onGPU, p.state == checkpointed && !unpark: // that is done already
+		x.took = 0
+	case fault < 24:
+		w.count("driver lost the memory")
+		p.state, p.isBroken = broken, true
+		x.end, x.says = core.ParkBroken, "cuCheckpointProcess: 719 CUDA_ERROR_LAUNCH_FAILED"
+	case unpark:
+		w.count("unparked")
+		w.restore(r)
+	case fault < 40 || w.lacksRoom(r, a):
+		w.count("driver can't park")
+		p.state = onGPU
+		x.end, x.says = core.ParkRefused, "cuCheckpointProcessCheckpoint: 801 CUDA_ERROR_NOT_SUPPORTED"
+	default:
+		w.count("parked")
+		p.state = checkpointed
+		w.eachParked(r, a, func(g *card, of *gpu.Process) { p.saved = append(p.saved, savedProcess{g, *of}) })
+		for _, s := range p.saved {
+			s.on.removeProcess(s.PID)
+		}
+	}
+}
+
+// eachParked calls a function for each process on a GPU that a helper is to park.
+func (w *World) eachParked(r *run, a *core.Park, do func(*card, *gpu.Process)) {
+	for _, g := range w.gpus {
+		for i := range g.processes {
+			of := &g.processes[i]
+			if slices.Contains(a.Processes, job.ParkedProcess{PID: of.PID, Start: of.Start}) {
+				do(g, of)
+			}
+		}
+	}
+}
+
+// restore puts a run's processes back on their GPUs.
+func (w *World) restore(r *run) {
+	p := &r.parked
+	for _, s := range p.saved {
+		if w.strays[s.PID] == nil && s.PID >= firstStray { // it has ended
+			continue
+		}
+		s.UsedBytes = min(s.UsedBytes, w.freeMem(s.on))
+		s.on.processes = append(s.on.processes, s.Process)
+	}
+	p.state, p.saved = onGPU, nil
+	w.judgeGPUs(r)
+}
+
+// memLimit returns the memory limit of a run's unit; 0: none.
+func (w *World) memLimit(r *run) int64 {
+	st, _ := w.bus.sys.Status(context.Background(), r.job.Unit())
+	if st.MemoryMax == units.Infinity {
+		return 0
+	}
+	return int64(st.MemoryMax)
+}
+
+// lacksRoom reports whether the copies of a run's GPU memory exceed what its unit may use.
+func (w *World) lacksRoom(r *run, a *core.Park) bool {
+	bytes := int64(0)
+	w.eachParked(r, a, func(_ *card, of *gpu.Process) { bytes += of.UsedBytes })
+	limit := w.memLimit(r)
+	return limit > 0 && bytes+w.ownMem(r) > limit
+}
+
+// ownMem returns the host memory that a run uses beside the copies of its GPU memory. It changes
+// every half minute.
+func (w *World) ownMem(r *run) int64 {
+	d := w.roll("uses", uint64(r.job), uint64(r.attempt), uint64(w.Elapsed/(30*time.Second)))
+	return min(max(0, r.mem-w.tracked.mirror.jobs[r.job].ParkBytes), pick(d, gib/4, gib, 2*gib, int64(d.n(12))*gib))
+}
