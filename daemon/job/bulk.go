@@ -13,7 +13,11 @@ func (k CommandKind) Takes(j *Job) bool {
 	case CommandUpdate:
 		return j.State == Queued
 	case CommandResume:
-		return j.IsSuspended()
+		return j.IsSuspended() && j.Park == NotParked
+	case CommandUnpark:
+		return j.Park != NotParked
+	case CommandPark:
+		return j.State == Running && !j.IsSuspended() && len(j.HeldGPUs()) > 0
 	case CommandSignal, CommandRequeue, CommandSuspend:
 		return j.State == Running && (k != CommandSuspend || !j.IsSuspended())
 	}
@@ -31,7 +35,7 @@ func (c *Command) IsExpensive() bool {
 func (k CommandKind) ForMany() bool {
 	switch k {
 	case CommandCancel, CommandSignal, CommandHold, CommandRelease, CommandRequeue, CommandUpdate,
-		CommandSuspend, CommandResume:
+		CommandSuspend, CommandResume, CommandPark, CommandUnpark:
 		return true
 	}
 	return false

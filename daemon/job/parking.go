@@ -27,6 +27,7 @@ type Parking struct {
 	ParkProcs  []ParkedProcess `json:"park_procs,omitempty"`  // its processes that use GPUs
 	Unparkable Message         `json:"unparkable,omitzero"`   // why the driver could not park it; zero: nobody tried, or it could
 	ParkedTime time.Duration   `json:"parked_time,omitempty"` // how long it was parked up to its last return
+	ReturnedAt time.Time       `json:"returned_at,omitzero"`  // its last return
 }
 
 // ParkedProcess is a process that used a GPU when its job was parked.
@@ -42,4 +43,27 @@ func (j *Job) HeldGPUs() []Allocation {
 		return nil
 	}
 	return j.Attempt.GPUs
+}
+
+// Returns reports whether a parked job waits for its GPUs.
+func (j *Job) Returns() bool {
+	return j.State == Running && j.Stop == "" && j.Park == IsParked && j.ParkWants
+}
+
+// ParkedSoFar returns the total time for which the attempt has been parked.
+func (j *Job) ParkedSoFar(now time.Time) time.Duration {
+	if j.Park == NotParked || j.Park == ParkTakes || !j.IsSuspended() {
+		return j.ParkedTime
+	}
+	return j.ParkedTime + max(0, now.Sub(j.SuspendedAt))
+}
+
+// EndParking ends the parking of a job, and the suspension that belongs to it.
+func (j *Job) EndParking(now time.Time) {
+	ended := Parking{Unparkable: j.Unparkable, ParkedTime: j.ParkedSoFar(now), ReturnedAt: j.ReturnedAt}
+	if j.Park == ParkGives {
+		ended.ReturnedAt = now
+	}
+	j.Parking = ended
+	j.Resume(now)
 }

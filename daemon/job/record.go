@@ -83,6 +83,7 @@ const (
 	StopGPULost StopCause = "gpu-lost"
 	StopGPUMem  StopCause = "gpu-memory" // it exceeded its budget while another job lacked promised memory
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
+	StopPark    StopCause = "park"       // it lost its GPU memory while it was parked
 
 	StopTaken    StopCause = "gpu-taken"     // a foreign process began to use its GPU before the attempt began
 	StopMPS      StopCause = "mps-neighbour" // with the jobs that share its GPU through MPS, it was ended by an error
@@ -158,12 +159,21 @@ type MovedMemory struct {
 // PromisedMem returns the host memory that a live job counts for.
 func (j *Job) PromisedMem() int64 { return max(j.MemHeld, j.Request.MemBytes+j.ParkBytes-j.MemLent) }
 
+// UnitMem returns the limit on the host memory of the job's unit, which holds its copies as well; 0:
+// none.
+func (j *Job) UnitMem() int64 {
+	if j.Request.MemBytes == 0 {
+		return 0
+	}
+	return j.Request.MemBytes + j.ParkBytes
+}
+
 // MemSlowed returns the amount of host memory above which the kernel slows the job down; 0: none.
 func (j *Job) MemSlowed() int64 {
 	if j.MemLent == 0 {
 		return 0
 	}
-	return j.Request.MemBytes - j.MemLent
+	return j.UnitMem() - j.MemLent
 }
 
 // Suspension says whether the current or last attempt is suspended, and for how long it was
@@ -201,7 +211,7 @@ type StopOrder struct {
 	Stop    StopCause `json:"-"`                  // why; "": no stop. It has its own column in the state file
 	StopBy  string    `json:"-"`                  // who ordered it, for people; it has its own column, too
 	StopFor ID        `json:"stop_for,omitempty"` // the job that preempts it, or that lacks promised memory
-	StopWhy Message   `json:"stop_why,omitzero"`  // why an array is to end with its last task
+	StopWhy Message   `json:"stop_why,omitzero"`  // why an array is to end with its last task; what the driver said of parking
 	StopAt  time.Time `json:"stop_at,omitzero"`   // when to stop it, after a warning
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
 	WarnsAt time.Time `json:"warns_at,omitzero"`  // no warning was sent before this time; zero: none was sent

@@ -105,6 +105,8 @@ func (j *Job) FinalResult() Result {
 		return Result{Outcome: Cancelled, Cause: j.Stop, Breach: j.Breach}
 	case StopGPULost:
 		return Result{Outcome: Failed, Cause: j.Stop}
+	case StopPark:
+		return Result{Outcome: Failed, Cause: j.Stop, Detail: j.StopWhy}
 	case StopRequeue, StopPreempt:
 		return Result{
 			Outcome: Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor, MemBytes: r.MemBytes, Tries: r.Tries,

@@ -223,7 +223,7 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// ConsiderDue calls consider for the jobs whose time has come.
+// ConsiderDue calls Consider for the jobs whose time has come.
 func (q *Book) ConsiderDue(now time.Time) {
 	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
 		l := q.jobs.Get(a.ID)
