@@ -13,7 +13,8 @@ import (
 	"github.com/gpusched/gpusched/gpu/nvml/cuda"
 )
 
-// Exit codes: 0 success, 1 error, 2 wrong usage. With --cuda: gpu.Proof.Status.
+// Exit codes: 0 success, 1 error, 2 wrong usage. With --cuda: gpu.Proof.Status. With --park and
+// --unpark: gpu.ParkStatus.
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -27,6 +28,8 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	count := flags.Bool("count", false, "print the number of GPUs and exit")
 	census := flags.Bool("census", false, "print which functions the library has and exit")
 	compute := flags.Bool("cuda", false, "compute with CUDA on the first GPU that it shows, and exit")
+	park := flags.Bool("park", false, "make the driver take the GPUs from the processes PID:START…, which keep their GPU memory on the host, and exit")
+	unpark := flags.Bool("unpark", false, "give processes PID:START… their GPUs and GPU memory back, and exit")
 	timeout := flags.Duration("device-timeout", 0, "time limit for the answer of one GPU (default 4s)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -34,17 +37,23 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 		return 2
 	}
 	modes := 0
-	for _, is := range []bool{*once, *count, *census, *compute} {
+	for _, is := range []bool{*once, *count, *census, *compute, *park, *unpark} {
 		if is {
 			modes++
 		}
 	}
-	if flags.NArg() > 0 || *timeout < 0 || modes > 1 {
-		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, at most one of --once, --count, --census and --cuda, and no negative time; see --help")
+	processes, ok := parseProcesses(flags.Args())
+	if !ok || (len(processes) > 0) != (*park || *unpark) || *timeout < 0 || modes > 1 {
+		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments except of --park and --unpark, at most one of --once, --count, --census, --cuda, --park and --unpark, and no negative time; see --help")
 		return 2
 	}
-	if *compute {
+	switch {
+	case *compute:
 		return computeCUDA(out)
+	case *park:
+		return move(out, cuda.Park, processes)
+	case *unpark:
+		return move(out, cuda.Unpark, processes)
 	}
 	lib := nvml.Open(nvml.Options{Path: *path, Below: *below, DeviceTimeout: *timeout})
 	var err error
@@ -92,15 +101,36 @@ func printCount(out io.Writer, lib *nvml.Library) error {
 	return err
 }
 
-// computeCUDA prints what CUDA says, for people and for the service manager.
 func computeCUDA(out io.Writer) int {
 	proof, text := cuda.Compute()
 	if proof == gpu.ProofWell {
 		text = "the sums are right"
 	}
+	report(out, text)
+	return proof.Status()
+}
+
+// move parks or unparks processes.
+func move(out io.Writer, do func([]gpu.Process) (gpu.ParkStatus, string), processes []gpu.Process) int {
+	status, text := do(processes)
+	report(out, text)
+	return int(status)
+}
+
+// parseProcesses returns false if an argument is none.
+func parseProcesses(args []string) (processes []gpu.Process, ok bool) {
+	ok = true
+	for _, arg := range args {
+		p, is := gpu.ParkProcess(arg)
+		processes, ok = append(processes, p), ok && is
+	}
+	return processes, ok
+}
+
+// report prints what CUDA says, for people and for the service manager.
+func report(out io.Writer, text string) {
 	fmt.Fprintln(out, text)
 	tellManager("STATUS=" + text)
-	return proof.Status()
 }
 
 // tellManager sends a message to the service manager, if there is one.

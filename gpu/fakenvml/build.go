@@ -59,16 +59,20 @@ func BuildSimCUDA(dir string) (path string, err error) {
 	return path, compile("-static", "-o", path, filepath.Join(work, "simcuda.c"), filepath.Join(work, "state.c"))
 }
 
-// BuildCUDA compiles the fake libcuda.so.1 into dir and returns its path.
-func BuildCUDA(dir string) (lib string, err error) {
+// BuildCUDA compiles the fake libcuda.so.1 into dir and returns its path. Like Build, it leaves out
+// names.
+func BuildCUDA(dir string, without ...string) (lib string, err error) {
 	work, err := unpack()
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	lib = filepath.Join(dir, CUDAName)
-	return lib, compile("-shared", "-fPIC", "-Wl,-soname,"+CUDAName, "-o", lib, filepath.Join(work, "cuda.c"),
-		filepath.Join(work, "state.c"))
+	args := []string{"-shared", "-fPIC", "-Wl,-soname," + CUDAName, "-o", lib}
+	for _, name := range without {
+		args = append(args, "-D"+name+"=without_"+name)
+	}
+	return lib, compile(append(args, filepath.Join(work, "cuda.c"), filepath.Join(work, "state.c"))...)
 }
 
 // toolLimit is the time limit for a run of go or the compiler.

@@ -11,6 +11,7 @@
 //	          report how much), ghost (counts although the process is gone)
 //	init      a number: the result of nvmlInit; or hang, or crash
 //	topology  hang: calls that compare two GPUs never return
+//	park      what the calls do that park a process; see below
 //
 // The keys of gpus are:
 //
@@ -40,6 +41,25 @@
 //
 // The function Islands returns an example of this file. The file is read again when it changes, but
 // the number of GPUs is fixed at nvmlInit, as in the real library.
+//
+// libcuda.so.1 has CUDA's calls that park a process: they take its GPUs and keep its GPU memory on the
+// host. While claims/.<pid>.state says that they did, the claims of the process do not count. A parked
+// simcuda stands still. It holds 1 MiB of host memory for each GiB that it had on its GPUs, and loses
+// what it had computed there until that is copied back. So its checksum (--sum) shows whether it was
+// parked correctly. The words of the file park are, where CALL is state, lock, checkpoint, restore or
+// unlock:
+//
+//	fail=CALL:N   the call returns the error N
+//	failed=1      ... and leaves the process in the state FAILED
+//	hang=CALL     the call does not return while this is set
+//	die=CALL      the call kills the process that makes it, by SIGKILL
+//	pid=N         the words above hold for calls on this process alone
+//	init=1        all calls fail until cuInit
+//	ms_per_gib=N  duration of copying 1 GiB in checkpoint and restore
+//
+// A process without claims can't be parked, nor that of another user. A restore fails if others hold
+// the memory, or if the device filter does not let the caller open the GPU; simcuda then ends if it may
+// not open the GPU either. No call returns while the process is frozen, but lock gives up in time.
 //
 // Invariants, cited by tests:
 //

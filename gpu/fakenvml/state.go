@@ -80,6 +80,19 @@ func (s State) SetTopology(answer string) error {
 	return s.replace("topology", answer+"\n")
 }
 
+// SetPark sets what the calls do that park processes. The package comment lists the possible words.
+func (s State) SetPark(words ...string) error {
+	return s.replace("park", strings.Join(words, " ")+"\n")
+}
+
+// ProcessState returns the state of a process in the driver, as in cuda.h: 0 running, 1 locked,
+// 2 checkpointed, 3 failed.
+func (s State) ProcessState(pid int) (state int) {
+	text, _ := os.ReadFile(filepath.Join(s.Dir, fmt.Sprintf("claims/.%d.state", pid)))
+	_, _ = fmt.Sscan(string(text), &state)
+	return state
+}
+
 // Claim makes a process hold this many bytes on the GPU with this minor number. The package comment
 // lists the possible words.
 func (s State) Claim(pid, minor int, bytes uint64, words ...string) error {

@@ -4,31 +4,18 @@
 #include "state.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define NO_DEVICE 100
-#define INVALID_VALUE 1
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 100, INVALID_DEVICE, ILLEGAL_STATE = 401, NOT_READY = 600, NOT_PERMITTED = 800, UNKNOWN = 999 };
 
 typedef unsigned long long address;
 
 static struct fake_gpu gpu; // the first one that this process sees
 static int ready;
-
-// A node without a driver gives ENXIO after the device filter has allowed it.
-static int opens(const struct fake_gpu *g)
-{
-	const char *dev = getenv("SIMCUDA_DEV");
-	char path[4096];
-	snprintf(path, sizeof path, "%s/nvidia%d", dev && *dev ? dev : "/dev", g->minor);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 || errno == ENXIO || errno == ENODEV;
-}
 
 // Finds the first GPU of CUDA_VISIBLE_DEVICES, which has indexes among the GPUs that open, or UUIDs.
 static int find(void)
@@ -38,7 +25,7 @@ static int find(void)
 	int n = fake_gpus(all, FAKE_MAX_GPUS), at = 0;
 	for (int i = 0; i < n; i++) {
 		size_t length = strlen(all[i].uuid);
-		if (!opens(&all[i]))
+		if (!fake_opens(&all[i]))
 			continue;
 		if (!visible || !strncmp(visible, all[i].uuid, length) || (*visible >= '0' && *visible <= '9' && atoi(visible) == at)) {
 			gpu = all[i];
@@ -64,8 +51,9 @@ int cuInit(unsigned flags)
 int cuGetErrorName(int error, const char **name)
 {
 	static const struct { int number; const char *name; } names[] = {
-		{2, "CUDA_ERROR_OUT_OF_MEMORY"}, {46, "CUDA_ERROR_DEVICE_UNAVAILABLE"}, {100, "CUDA_ERROR_NO_DEVICE"},
-		{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"}, {999, "CUDA_ERROR_UNKNOWN"},
+		{1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {46, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
+		{100, "CUDA_ERROR_NO_DEVICE"}, {101, "CUDA_ERROR_INVALID_DEVICE"}, {600, "CUDA_ERROR_NOT_READY"},
+		{801, "CUDA_ERROR_NOT_SUPPORTED"}, {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"}, {999, "CUDA_ERROR_UNKNOWN"},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (names[i].number == error) {
@@ -134,3 +122,105 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 }
 
 int cuCtxSynchronize(void) { return 0; }
+
+// What the file "park" says of the calls that park a process.
+struct rules {
+	char fail[16], hang[16], die[16];
+	int error, pid, failed, init, ms_per_gib;
+};
+
+static struct rules rules(int pid)
+{
+	struct rules r = {0};
+	char path[4096], text[512] = "";
+	snprintf(path, sizeof path, "%s/park", fake_dir());
+	FILE *f = fopen(path, "re");
+	if (f) {
+		text[fread(text, 1, sizeof text - 1, f)] = 0;
+		fclose(f);
+	}
+	for (char *save, *w = strtok_r(text, " \t\r\n", &save); w; w = strtok_r(NULL, " \t\r\n", &save))
+		(void)(sscanf(w, "fail=%15[a-z]:%d", r.fail, &r.error) || sscanf(w, "hang=%15s", r.hang) || sscanf(w, "die=%15s", r.die) ||
+			sscanf(w, "pid=%d", &r.pid) || sscanf(w, "failed=%d", &r.failed) || sscanf(w, "init=%d", &r.init) ||
+			sscanf(w, "ms_per_gib=%d", &r.ms_per_gib));
+	if (r.pid && r.pid != pid)
+		r.fail[0] = r.hang[0] = r.die[0] = 0;
+	return r;
+}
+
+// Every call on a process begins here. Returns an error, or 0 with the claims of the process.
+static int enter(const char *call, int pid, struct fake_claim *claims, int *n)
+{
+	struct rules r = rules(pid);
+	if (!strcmp(r.die, call))
+		raise(SIGKILL);
+	for (; !strcmp(r.hang, call); r = rules(pid))
+		usleep(10000);
+	if (r.init && !ready)
+		return NOT_INITIALIZED;
+	if (!strcmp(r.fail, call))
+		return r.failed && fake_set_state(pid, FAILED) ? UNKNOWN : r.error;
+	if (kill(pid, 0) && errno == EPERM)
+		return NOT_PERMITTED;
+	*n = fake_claims_of(claims, FAKE_MAX_GPUS, pid);
+	return *n > 0 ? 0 : INVALID_VALUE; // a process that uses no CUDA
+}
+
+// Returns whether the GPUs of a parked process have room for it. The caller has the lock of the claims.
+static int room(const struct fake_claim *wants, int n)
+{
+	static struct fake_gpu gpus[FAKE_MAX_GPUS];
+	static struct fake_claim taken[FAKE_MAX_CLAIMS];
+	int count = fake_gpus(gpus, FAKE_MAX_GPUS), others = fake_claims(taken, FAKE_MAX_CLAIMS, -1);
+	for (int i = 0; i < n; i++) {
+		int at = 0;
+		while (at < count && gpus[at].minor != wants[i].minor)
+			at++;
+		if (at >= count || !fake_opens(&gpus[at]))
+			return INVALID_DEVICE;
+		if (fake_free(&gpus[at], taken, others) < wants[i].bytes)
+			return OUT_OF_MEMORY;
+	}
+	return 0;
+}
+
+// Takes a process from one state to another. As in the driver, a thread of the process does it, so none
+// of these calls returns while the process is frozen, but cuCheckpointProcessLock gives up.
+static int change(const char *call, int pid, int from, int to, unsigned give_up_ms)
+{
+	static struct fake_claim claims[FAKE_MAX_GPUS];
+	unsigned long long mib = 0;
+	int n, error = enter(call, pid, claims, &n);
+	if (error)
+		return error;
+	if (fake_state(pid) != from)
+		return ILLEGAL_STATE;
+	for (unsigned ms = 0; fake_frozen(pid); ms += 10) {
+		if (give_up_ms && ms >= give_up_ms)
+			return NOT_READY;
+		usleep(10000);
+	}
+	for (int i = 0; i < n; i++)
+		mib += claims[i].bytes / FAKE_MIB;
+	if (from == PARKED || to == PARKED)
+		usleep(mib * rules(pid).ms_per_gib * 1000 / 1024);
+	int lock = fake_lock();
+	error = lock < 0 ? UNKNOWN : from == PARKED ? room(claims, n) : 0;
+	if (!error && fake_set_state(pid, to))
+		error = UNKNOWN;
+	close(lock);
+	return error;
+}
+
+int cuCheckpointProcessGetState(int pid, int *state)
+{
+	static struct fake_claim claims[FAKE_MAX_GPUS];
+	int n, error = enter("state", pid, claims, &n);
+	*state = fake_state(pid);
+	return error;
+}
+
+int cuCheckpointProcessLock(int pid, const unsigned *timeout_ms) { return change("lock", pid, RUNNING, LOCKED, *timeout_ms); }
+int cuCheckpointProcessCheckpoint(int pid) { return change("checkpoint", pid, LOCKED, PARKED, 0); }
+int cuCheckpointProcessRestore(int pid) { return change("restore", pid, PARKED, LOCKED, 0); }
+int cuCheckpointProcessUnlock(int pid) { return change("unlock", pid, LOCKED, RUNNING, 0); }

@@ -10,18 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_FORKS 10000
 #define ORPHAN_SECONDS 3600
+#define STEP_SECONDS 0.05
+#define WORDS 16384
 
 struct options {
 	unsigned long long mem, host;
 	double hold;
-	int orphan, ignore_term, print, oom, forks, exit, util;
+	int orphan, ignore_term, print, oom, forks, exit, util, sum;
 };
 
 static struct fake_gpu gpus[FAKE_MAX_GPUS];
@@ -29,19 +30,27 @@ static int gpu_count;
 static int visible[FAKE_MAX_GPUS]; // indexes into gpus, in the order of cuda:0, cuda:1 …
 static int visible_count;
 static unsigned long long claimed; // bytes per visible GPU
+static unsigned words[WORDS];      // what this program computes on its GPUs
 
 static const char usage_text[] =
 	"usage: simcuda [options]\n"
 	"  --print          say which nodes open, CUDA_VISIBLE_DEVICES and GPUSCHED_* variables\n"
 	"  --mem SIZE       take so much memory on each visible GPU (512M, 2G)\n"
 	"  --util PERCENT   keep each visible GPU so busy (default 90 with --mem)\n"
-	"  --hold SECONDS   hold what was taken for so long\n"
+	"  --hold SECONDS   hold what was taken for so long, and compute a step every 50 ms\n"
+	"  --sum            print what all steps have computed\n"
 	"  --orphan         leave a detached child behind that holds as much, for an hour\n"
 	"  --ignore-term    ignore SIGTERM, SIGINT and SIGHUP\n"
 	"  --oom            run out of GPU memory\n"
 	"  --alloc-host SIZE  touch so much host memory\n"
 	"  --fork-bomb N    start N children that live as long as --hold (at most 10000)\n"
 	"  --exit N         end with that code\n";
+
+static void die(const char *why)
+{
+	fprintf(stderr, "simcuda: %s\n", why);
+	exit(1);
+}
 
 static void die_usage(const char *what, const char *value)
 {
@@ -78,6 +87,7 @@ static struct options parse(int argc, char **argv)
 	static const struct option longs[] = {
 		{"mem", 1, 0, 'm'}, {"hold", 1, 0, 'h'}, {"orphan", 0, 0, 'o'}, {"ignore-term", 0, 0, 'i'}, {"print", 0, 0, 'p'},
 		{"oom", 0, 0, 'O'}, {"alloc-host", 1, 0, 'a'}, {"fork-bomb", 1, 0, 'f'}, {"exit", 1, 0, 'e'}, {"util", 1, 0, 'u'},
+		{"sum", 0, 0, 's'},
 		{"help", 0, 0, '?'}, {0}};
 	struct options o = {.util = 90};
 	for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
@@ -92,6 +102,7 @@ static struct options parse(int argc, char **argv)
 		case 'i': o.ignore_term = 1; break;
 		case 'p': o.print = 1; break;
 		case 'O': o.oom = 1; break;
+		case 's': o.sum = 1; break;
 		default: fputs(usage_text, stderr); exit(2);
 		}
 	}
@@ -101,22 +112,6 @@ static struct options parse(int argc, char **argv)
 		die_usage("--fork-bomb, at most 10000, not", "more");
 	return o;
 }
-
-// Returns the errno of opening the node of GPU g, or 0. A node without a driver gives ENXIO after the device
-// filter has allowed it.
-static int open_node(const struct fake_gpu *g)
-{
-	const char *dev = getenv("SIMCUDA_DEV");
-	char path[4096];
-	snprintf(path, sizeof path, "%s/nvidia%d", dev && *dev ? dev : "/dev", g->minor);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static int opened(int err) { return err == 0 || err == ENXIO || err == ENODEV; }
 
 // Stores in visible those GPUs of CUDA_VISIBLE_DEVICES that this process can open. As in CUDA, the
 // first invalid entry ends the list.
@@ -152,8 +147,8 @@ static void look(int print)
 	if (gpu_count < 0)
 		exit(1);
 	for (int i = 0; i < gpu_count; i++) {
-		int err = open_node(&gpus[i]);
-		if (opened(err))
+		int err = fake_open(&gpus[i]);
+		if (fake_opens(&gpus[i]))
 			openable[n++] = i;
 		if (print)
 			printf("node nvidia%d %s\n", gpus[i].minor, err == 0 ? "open" : strerrorname_np(err));
@@ -205,17 +200,11 @@ static void write_claim(const struct fake_gpu *g, unsigned long long bytes, int 
 static void claim(unsigned long long bytes, int util)
 {
 	static struct fake_claim claims[FAKE_MAX_CLAIMS];
-	char path[4096];
-	if (visible_count == 0) {
-		fprintf(stderr, "RuntimeError: No CUDA GPUs are available\n");
+	if (visible_count == 0)
+		die("RuntimeError: No CUDA GPUs are available");
+	int lock = fake_lock();
+	if (lock < 0)
 		exit(1);
-	}
-	snprintf(path, sizeof path, "%s/claims", fake_dir());
-	int lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (lock < 0 || flock(lock, LOCK_EX)) {
-		fprintf(stderr, "simcuda: %s: %s\n", path, strerror(errno));
-		exit(1);
-	}
 	int n = fake_claims(claims, FAKE_MAX_CLAIMS, -1);
 	for (int i = 0; i < visible_count; i++) {
 		unsigned long long free = fake_free(&gpus[visible[i]], claims, n);
@@ -244,6 +233,47 @@ static void hold(double seconds)
 		;
 }
 
+// Returns once the driver lets this process call CUDA. While its memory is on the host, it holds there its
+// words, which are lost on the GPU, and 1 MiB for each GiB that it has on its GPUs.
+static void stand_still(void)
+{
+	size_t size = claimed / 1024 * visible_count + sizeof words;
+	void *copy = NULL;
+	for (int state; (state = fake_state(getpid())) != RUNNING; hold(STEP_SECONDS / 4)) {
+		if (state != PARKED || copy)
+			continue;
+		memset(copy = malloc(size), 1, size);
+		memcpy(copy, words, sizeof words);
+		memset(words, 0, sizeof words);
+	}
+	if (!copy)
+		return;
+	for (int i = 0; i < visible_count; i++)
+		if (!fake_opens(&gpus[visible[i]]))
+			die("CUDA error: invalid device ordinal");
+	memcpy(words, copy, sizeof words);
+	free(copy);
+}
+
+// Holds for so long, not counting the time for which this process is parked, and computes meanwhile.
+// Returns a checksum of all steps.
+static unsigned long long compute(double seconds)
+{
+	unsigned long long sum = 0;
+	if (!claimed)
+		hold(seconds);
+	for (unsigned step = 0; claimed && step * STEP_SECONDS < seconds; step++) {
+		for (unsigned i = 0; i < WORDS; i++)
+			words[i] = words[i] * 1664525 + step + i;
+		hold(STEP_SECONDS);
+		stand_still();
+	}
+	for (unsigned i = 0; i < WORDS; i++)
+		sum = (sum ^ words[i]) * 1099511628211ULL;
+	return sum;
+}
+
+
 // Starts a child that survives this process, outside its session, process group and process tree.
 static void leave_orphan(const struct options *o)
 {
@@ -264,7 +294,7 @@ static void leave_orphan(const struct options *o)
 		printf("orphan pid %d\n", getpid());
 		fflush(stdout);
 		close(ready[1]);
-		hold(ORPHAN_SECONDS);
+		compute(ORPHAN_SECONDS);
 		_exit(0);
 	}
 	close(ready[1]);
@@ -294,10 +324,8 @@ static void fork_bomb(int n, double seconds)
 static void alloc_host(unsigned long long bytes)
 {
 	char *p = malloc(bytes);
-	if (!p) {
-		fprintf(stderr, "simcuda: MemoryError: %llu bytes\n", bytes);
-		exit(1);
-	}
+	if (!p)
+		die("MemoryError");
 	for (unsigned long long i = 0; i < bytes; i += 4096)
 		((volatile char *)p)[i] = 1;
 	printf("touched %llu bytes\n", bytes);
@@ -325,7 +353,9 @@ int main(int argc, char **argv, char **environ)
 		claim(o.mem, o.util);
 	if (o.orphan)
 		leave_orphan(&o);
-	hold(o.hold);
+	unsigned long long sum = compute(o.hold);
+	if (o.sum)
+		printf("sum %016llx\n", sum);
 	release();
 	return o.exit;
 }

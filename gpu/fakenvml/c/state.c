@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 const char *fake_dir(void)
@@ -208,16 +209,20 @@ int fake_slice(struct fake_gpu *g, int position)
 	return 1;
 }
 
+static void read_text(char *text, size_t size, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+	text[n > 0 ? n : 0] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 unsigned long long fake_start_time(int pid)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
+	read_text(text, sizeof text, path);
 	char *p = strrchr(text, ')'); // the name before ')' may contain anything
 	if (!p || strlen(p) < 3 || p[2] == 'Z' || p[2] == 'X')
 		return 0;
@@ -232,6 +237,74 @@ unsigned long long fake_start_time(int pid)
 	return start ? start : 1;
 }
 
+int fake_frozen(int pid)
+{
+	char path[4096], text[4096], events[512], *group;
+	snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+	read_text(text, sizeof text, path);
+	if (!(group = strstr(text, "0::")))
+		return 0;
+	group[strcspn(group, "\n")] = 0;
+	snprintf(path, sizeof path, "/sys/fs/cgroup%s/cgroup.events", group + 3);
+	read_text(events, sizeof events / 2, path);
+	snprintf(path, sizeof path, "/sys/fs/cgroup/unified%s/cgroup.events", group + 3);
+	read_text(events + strlen(events), sizeof events / 2, path);
+	return strstr(events, "frozen 1") != NULL;
+}
+
+// A state counts only for the process that it was set for, and not for a later one with the same pid.
+int fake_state(int pid)
+{
+	char path[4096], text[64];
+	int state;
+	unsigned long long start;
+	snprintf(path, sizeof path, "%s/claims/.%d.state", fake_dir(), pid);
+	read_text(text, sizeof text, path);
+	return sscanf(text, "%d %llu", &state, &start) == 2 && start == fake_start_time(pid) ? state : RUNNING;
+}
+
+int fake_set_state(int pid, int state)
+{
+	char path[4096], temp[4096];
+	snprintf(path, sizeof path, "%s/claims/.%d.state", fake_dir(), pid);
+	snprintf(temp, sizeof temp, "%s/claims/.%d.next", fake_dir(), pid);
+	if (state == RUNNING)
+		return unlink(path) && errno != ENOENT ? -1 : 0;
+	FILE *f = fopen(temp, "we");
+	if (!f || fprintf(f, "%d %llu\n", state, fake_start_time(pid)) < 0 || fclose(f))
+		return -1;
+	return rename(temp, path);
+}
+
+int fake_lock(void)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s/claims", fake_dir());
+	int lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (lock >= 0 && !flock(lock, LOCK_EX))
+		return lock;
+	fprintf(stderr, "fakenvml: %s: %s\n", path, strerror(errno));
+	return -1;
+}
+
+int fake_open(const struct fake_gpu *gpu)
+{
+	const char *dev = getenv("SIMCUDA_DEV");
+	char path[4096];
+	snprintf(path, sizeof path, "%s/nvidia%d", dev && *dev ? dev : "/dev", gpu->minor);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+int fake_opens(const struct fake_gpu *gpu)
+{
+	int err = fake_open(gpu);
+	return err == 0 || err == ENXIO || err == ENODEV;
+}
+
 static int kinds_of(const char *value)
 {
 	int kinds = 0;
@@ -241,15 +314,15 @@ static int kinds_of(const char *value)
 	return kinds;
 }
 
-// Reads one claim. Returns 0 if it does not count.
-static int claim_read(int dirfd, const char *name, int minor, struct fake_claim *c)
+// Reads one claim. Returns 0 if it does not count: for a process, all of its claims do.
+static int claim_read(int dirfd, const char *name, int minor, int pid, struct fake_claim *c)
 {
-	char text[256], end;
+	char text[256], state[32], end;
 	unsigned long long start = 0;
 	memset(c, 0, sizeof *c);
 	if (sscanf(name, "%d-%d%c", &c->pid, &c->minor, &end) != 2 || c->pid <= 0)
 		return 0;
-	if (minor >= 0 && c->minor != minor)
+	if ((minor >= 0 && c->minor != minor) || (pid > 0 && c->pid != pid))
 		return 0;
 	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -270,12 +343,14 @@ static int claim_read(int dirfd, const char *name, int minor, struct fake_claim 
 		return 1;
 	unsigned long long now = fake_start_time(c->pid);
 	if (now && (!start || start == now))
-		return 1;
+		return pid > 0 || fake_state(c->pid) < PARKED;
 	unlinkat(dirfd, name, 0); // its process is gone; only its owner and root can remove it
+	snprintf(state, sizeof state, ".%d.state", c->pid);
+	unlinkat(dirfd, state, 0);
 	return 0;
 }
 
-int fake_claims(struct fake_claim *out, int max, int minor)
+static int claims(struct fake_claim *out, int max, int minor, int pid)
 {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/claims", fake_dir());
@@ -285,10 +360,13 @@ int fake_claims(struct fake_claim *out, int max, int minor)
 	int n = 0;
 	for (struct dirent *e; n < max && (e = readdir(d));)
 		if (e->d_name[0] != '.')
-			n += claim_read(dirfd(d), e->d_name, minor, &out[n]);
+			n += claim_read(dirfd(d), e->d_name, minor, pid, &out[n]);
 	closedir(d);
 	return n;
 }
+
+int fake_claims(struct fake_claim *out, int max, int minor) { return claims(out, max, minor, 0); }
+int fake_claims_of(struct fake_claim *out, int max, int pid) { return claims(out, max, -1, pid); }
 
 unsigned long long fake_used(const struct fake_gpu *gpu, const struct fake_claim *claims, int n)
 {

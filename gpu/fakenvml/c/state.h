@@ -10,6 +10,9 @@ enum { KIND_COMPUTE = 1, KIND_GRAPHICS = 2, KIND_MPS = 4 };
 
 enum { CUDA_WRONG_SUMS = -1, CUDA_HANGS = -2 };
 
+// The states of a process, as in cuda.h. The memory of a process that is PARKED or FAILED is on the host.
+enum { RUNNING, LOCKED, PARKED, FAILED };
+
 struct fake_gpu {
 	char uuid[80], name[96], pci[32];
 	char slices[256]; // of a GPU in MIG mode, "1g.10gb:7:0,3g.40gb:2:0"; "": none
@@ -44,6 +47,24 @@ int fake_gpus(struct fake_gpu *out, int max);
 // Turns g into its slice with this position. Returns 0 if there is none.
 int fake_slice(struct fake_gpu *g, int position);
 int fake_claims(struct fake_claim *out, int max, int minor); // minor: of this GPU; -1: of all GPUs
+
+// Reads all claims of a process, also those that do not count because their memory is on the host.
+int fake_claims_of(struct fake_claim *out, int max, int pid);
+
+// Locks the claims until the descriptor is closed. Returns -1 with a message on stderr.
+int fake_lock(void);
+
+// The state of a process. fake_set_state returns -1 if the caller may not set it.
+int fake_state(int pid);
+int fake_set_state(int pid, int state);
+
+// Reports whether the control group of a process is frozen.
+int fake_frozen(int pid);
+
+// Returns the errno of opening the node of a GPU, or 0. A node without a driver gives ENXIO after the
+// device filter has allowed it, which fake_opens counts as opened.
+int fake_open(const struct fake_gpu *gpu);
+int fake_opens(const struct fake_gpu *gpu);
 
 // Sets the bits of the CPUs in a list such as "0-3,8". Returns -1 if the list is invalid or too large.
 int fake_cpus(const char *list, unsigned long *mask, unsigned int words);

@@ -1,8 +1,5 @@
-// What it uses of libcuda.so.1 it looks up at run time.
-#include "compute.h"
+#include "library.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +7,12 @@
 #define ELEMENTS (4U << 20)
 #define THREADS 256
 
-// What cuda.h declares of the driver's interface, whose names and types never change.
-typedef int result;
 typedef int device;
 typedef unsigned long long address;
 typedef void *handle;
 
 static struct {
 	result (*init)(unsigned);
-	result (*error_name)(result, const char **);
 	result (*get)(device *, int);
 	result (*create)(handle *, unsigned, device);
 	result (*alloc)(address *, size_t);
@@ -30,9 +24,8 @@ static struct {
 	result (*synchronize)(void);
 } cu;
 
-static const struct { void **to; const char *name; } functions[] = {
+static const struct function functions[] = {
 	{(void **)&cu.init, "cuInit"},
-	{(void **)&cu.error_name, "cuGetErrorName"},
 	{(void **)&cu.get, "cuDeviceGet"},
 	{(void **)&cu.create, "cuCtxCreate_v2"},
 	{(void **)&cu.alloc, "cuMemAlloc_v2"},
@@ -79,34 +72,7 @@ static const char ptx[] =
 	"	ret;\n"
 	"}\n";
 
-static int open_library(char *why, size_t size)
-{
-	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
-	if (!lib) {
-		snprintf(why, size, "%s", dlerror());
-		return CUDA_NO_LIBRARY;
-	}
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		*functions[i].to = dlsym(lib, functions[i].name);
-		if (!*functions[i].to) {
-			snprintf(why, size, "libcuda.so.1 has no function %s", functions[i].name);
-			return CUDA_ERROR;
-		}
-	}
-	return CUDA_WELL;
-}
-
-// Returns CUDA_ERROR after writing which call failed and how.
-static int failed(char *why, size_t size, const char *call, result r)
-{
-	const char *name = NULL;
-	if (cu.error_name(r, &name) || !name)
-		name = "CUDA_ERROR_UNKNOWN";
-	snprintf(why, size, "%s: %d %s", call, r, name);
-	return CUDA_ERROR;
-}
-
-#define MUST(call, ...) do { result r = (__VA_ARGS__); if (r) return failed(why, size, call, r); } while (0)
+#define MUST(call, ...) do { result r = (__VA_ARGS__); if (r) { cuda_failed(why, size, call, r); return CUDA_ERROR; } } while (0)
 
 static int add(float *a, float *b, float *c, char *why, size_t size)
 {
@@ -135,7 +101,7 @@ static int add(float *a, float *b, float *c, char *why, size_t size)
 int cuda_compute(char *why, unsigned long size)
 {
 	float *a = malloc(3 * ELEMENTS * sizeof *a), *b = a + ELEMENTS, *c = b + ELEMENTS;
-	int is = open_library(why, size);
+	int is = cuda_open(functions, sizeof functions / sizeof *functions, why, size);
 	if (is != CUDA_WELL)
 		return is;
 	if (!a) {

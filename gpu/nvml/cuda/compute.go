@@ -1,7 +1,7 @@
 package cuda
 
 // #cgo LDFLAGS: -ldl
-// #include "compute.h"
+// #include "library.h"
 import "C"
 
 import "github.com/gpusched/gpusched/gpu"

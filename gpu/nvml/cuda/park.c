@@ -1,0 +1,49 @@
+#include "library.h"
+
+#define NOT_INITIALIZED 3
+#define LOCK_MS 10000
+
+// As in cuda.h of CUDA 12.8. Zeros are the defaults.
+struct lock_arguments { unsigned timeout_ms, reserved0; unsigned long long reserved[7]; };
+struct arguments { unsigned long long reserved[8]; };
+
+static result (*init)(unsigned);
+static result (*get_state)(int, int *);
+static result (*lock)(int, struct lock_arguments *);
+static result (*moves[PARK_UNLOCK + 1])(int, struct arguments *);
+
+static const struct function functions[] = { // in the order of park.h
+	{(void **)&get_state, "cuCheckpointProcessGetState"},
+	{(void **)&lock, "cuCheckpointProcessLock"},
+	{(void **)&moves[PARK_CHECKPOINT], "cuCheckpointProcessCheckpoint"},
+	{(void **)&moves[PARK_RESTORE], "cuCheckpointProcessRestore"},
+	{(void **)&moves[PARK_UNLOCK], "cuCheckpointProcessUnlock"},
+	{(void **)&init, "cuInit"},
+};
+
+int cuda_park_open(char *why, unsigned long size)
+{
+	return cuda_open(functions, sizeof functions / sizeof *functions, why, size);
+}
+
+static result make(int call, int pid, int *state)
+{
+	struct lock_arguments locking = {.timeout_ms = LOCK_MS};
+	struct arguments none = {0};
+	switch (call) {
+	case PARK_STATE: return get_state(pid, state);
+	case PARK_LOCK: return lock(pid, &locking);
+	case PARK_INIT: return init(0);
+	default: return moves[call](pid, &none);
+	}
+}
+
+int cuda_park(int call, int pid, int *state, char *why, unsigned long size)
+{
+	result r = make(call, pid, state);
+	if (r == NOT_INITIALIZED && !init(0)) // NVIDIA does not say which calls need it
+		r = make(call, pid, state);
+	if (r)
+		cuda_failed(why, size, functions[call].name, r);
+	return r;
+}
