@@ -20,7 +20,9 @@ func (d *Daemon) open(ctx context.Context, who job.Actor, id job.ID) error {
 		return job.Refuse("conflict/ended", v.Called(), v.State)
 	case v.State != job.Running:
 		return job.Refuse("conflict/no-open", v.Called(), v.State)
-	case !v.SuspendedAt.IsZero():
+	case v.Park != job.NotParked && !v.ParkAwake:
+		return job.Refuse("conflict/parked", v.Called())
+	case !v.SuspendedAt.IsZero() && v.Park == job.NotParked:
 		return job.Refuse("conflict/open-suspended", v.Called())
 	case d.opt.Open == nil:
 		return errStopped

@@ -90,6 +90,8 @@ func (t *tools) addActing(s *mcp.Server) {
 	each(api.RouteRequeue, "Stop running jobs and put them at the end of the queue.", true)
 	each(api.RouteSuspend, "Suspend running jobs: they are frozen and keep their GPUs until resume.", true)
 	each(api.RouteResume, "Let suspended jobs continue.", false)
+	each(api.RoutePark, "Park running jobs: their GPU memory moves to host memory, and other jobs get their GPUs until unpark.", true)
+	each(api.RouteUnpark, "Give parked jobs their GPUs back as soon as these are free.", false)
 }
 
 // mayAct refuses to act on another user's job, whatever the rights of the user who runs this

@@ -52,7 +52,7 @@ func One(ctx context.Context, e Engine, id string, r ManyRequest) (JobReply, err
 	case job.CommandUpdate:
 		return ActOnJob(ctx, e, RouteUpdate, id, *r.Change)
 	}
-	plain := []*Route{RouteHold, RouteRelease, RouteRequeue, RouteSuspend, RouteResume}
+	plain := []*Route{RouteHold, RouteRelease, RouteRequeue, RouteSuspend, RouteResume, RoutePark, RouteUnpark}
 	i := slices.IndexFunc(plain, func(x *Route) bool { return x.Name == string(r.Command) })
 	return ActOnJob(ctx, e, plain[i], id, nil)
 }

@@ -48,6 +48,8 @@ var (
 	RouteRequeue = post("requeue", "/v1/jobs/{id}/requeue", nil, JobReply{})
 	RouteSuspend = post("suspend", "/v1/jobs/{id}/suspend", nil, JobReply{})
 	RouteResume  = post("resume", "/v1/jobs/{id}/resume", nil, JobReply{})
+	RoutePark    = post("park", "/v1/jobs/{id}/park", nil, JobReply{})
+	RouteUnpark  = post("unpark", "/v1/jobs/{id}/unpark", nil, JobReply{})
 	RouteOpen    = post("open", "/v1/jobs/{id}/open", nil, JobReply{})
 	RouteUpdate  = post("update", "/v1/jobs/{id}/update", job.Change{}, JobReply{})
 	RouteWait    = get("wait", "/v1/jobs/{id}/wait", WaitQuery{}, JobReply{})

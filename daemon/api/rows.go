@@ -213,6 +213,8 @@ func (j *Job) StateWord() string {
 		return word + " (requeueing)"
 	case live && j.StopRequested != "":
 		return word + " (ending)"
+	case live && j.Parked != nil:
+		return word + " (" + string(j.Parked.State) + ")"
 	case live && j.Suspended():
 		return word + " (suspended)"
 	case live && len(j.Warnings) > 0:

@@ -50,7 +50,7 @@ func (j *Job) Cause(r words.Reader) string {
 	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // this row has several tasks with different causes
 		return j.Why
 	case j.Suspended():
-		return r.Say(job.Say("detail/suspended", j.SuspendedBy, j.SuspendedAt))
+		return j.haltedText(r)
 	case len(j.Warnings) > 0:
 		return j.Warnings[0].Sentence
 	}

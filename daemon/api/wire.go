@@ -91,6 +91,9 @@ type Job struct {
 	SuspendedBy    string    `json:"suspended_by,omitempty"`
 	SuspendedUntil time.Time `json:"suspended_until,omitzero"`
 	SuspendedTime  job.Span  `json:"suspended_seconds,omitempty"`
+	// A parked job is suspended, too. Unparkable says why the driver could not park the job.
+	Parked     *Parked `json:"parked,omitempty"`
+	Unparkable string  `json:"unparkable,omitempty"`
 
 	Failures int `json:"failures,omitempty"` // number of failed attempts
 	Requeues int `json:"requeues,omitempty"` // how often the job was queued again after an attempt began, for any cause
@@ -335,7 +338,7 @@ type CancelRequest struct {
 
 // ManyRequest applies a command to many jobs, in the given order.
 type ManyRequest struct {
-	Command job.CommandKind `json:"command"` // cancel, signal, hold, release, requeue, suspend, resume or update
+	Command job.CommandKind `json:"command"` // cancel, signal, hold, release, requeue, suspend, resume, park, unpark or update
 	Jobs    []string        `json:"jobs"`    // such as "12" or "7_3"
 	Signal  int             `json:"signal,omitempty"`
 	Main    bool            `json:"main,omitempty"`          // send the signal only to the main process

@@ -257,6 +257,7 @@ func Default() Config {
 		},
 		GPUMemory:  GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},
 		Idle:       Idle{Action: IdleWarn, After: 30 * time.Minute, Grace: 10 * time.Minute},
+		Park:       Park{MaxMemory: job.Part{Percent: 50}},
 		Notify:     Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, WebhookInterval: 30 * time.Second},
 		Containers: Containers{Engines: []contract.Engine{contract.Podman, contract.Apptainer}},
 		Xids:       gpu.DefaultXids(),

@@ -51,6 +51,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			MaxLoad: 80, LoadWindow: 30 * time.Second, MaxUsed: 90, MinFreeMemory: 10 << 30, MaxForeign: 1 << 30},
 		GPUMemory:  GPUMemory{MemoryEnforce, 1 << 30, 2 * time.Minute},
 		Idle:       Idle{IdleStop, time.Hour, 5 * time.Minute},
+		Park:       Park{Allow: true, Preempt: true, MaxMemory: job.Part{Amount: 128 << 30}},
 		Notify:     Notify{Ways: []job.NotifyWay{job.NotifyTerminal}, Webhooks: map[string]string{"chat": "https://chat.example.org/x"}, WebhookInterval: time.Minute},
 		Containers: Containers{Engines: []contract.Engine{contract.Docker}},
 		Xids:       gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},

@@ -10,7 +10,7 @@ import (
 )
 
 // sectionList is the list of sections in some messages.
-const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [lane.LANE], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [containers], [xid], [limits], [metrics], [daemon]"
+const sectionList = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [lane.LANE], [gpus], [gpu_memory], [idle], [park], [notify], [notify.webhook.HOOK], [containers], [xid], [limits], [metrics], [daemon]"
 
 // Invariant 2: each row has one file and all problems that are reported about it.
 func TestProblems(t *testing.T) {
@@ -37,6 +37,9 @@ f:5:1: jobs.tasks_max: must be a whole number without quotes, not a number with 
 f:6:1: jobs.max_time: must be text in quotes such as "30s", not a date or time
 f:8:1: gpus.only: must be a list of GPU indexes such as [0, 2], not a number
 f:9:1: gpus.extra_devices: must hold paths in quotes only`},
+		{"idle jobs parked, parking off", "[idle]\naction = \"park\"\n", `f:2:1: idle.action is park, but park.allow is false: set it to true, or choose another action`},
+		{"parked for others, parking off", "park.preempt = true\n", `f:1:1: park.preempt is true, but park.allow is false: set both to true, or neither`},
+		{"bad memory for parking", "park.max_memory = \"120%\"\n", `f:1:1: park.max_memory: "120%" is not a percentage from 1% to 100%`},
 		{"bad return of memory", "[jobs]\nmem_return = \"20%\"\n", `f:2:1: jobs.mem_return: "20%" is not a margin and a time, such as 20%@10m`},
 		{"return of memory out of range", "jobs.mem_return = \"1%@10m\"\n", `f:1:1: jobs.mem_return: 1%@10m is out of range: use 5% to 100%, after 1m to 3650d`},
 		{"bad values", `[jobs]

@@ -47,6 +47,18 @@ func rules(c *Config) []rule {
 			return fmt.Sprintf("jobs.default_grace is %s, longer than jobs.max_grace, which is %s: lower the one or raise the other",
 				spellDuration(c.Jobs.DefaultGrace), spellDuration(c.Jobs.MaxGrace))
 		}},
+		{"idle.action", "park.allow", func(c *Config) string {
+			if c.Idle.Action != IdlePark || c.Park.Allow {
+				return ""
+			}
+			return "idle.action is park, but park.allow is false: set it to true, or choose another action"
+		}},
+		{"park.preempt", "park.allow", func(c *Config) string {
+			if !c.Park.Preempt || c.Park.Allow {
+				return ""
+			}
+			return "park.preempt is true, but park.allow is false: set both to true, or neither"
+		}},
 	}
 	list = append(list, xidRules()...)
 	for _, k := range keysIn(c) {

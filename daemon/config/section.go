@@ -43,6 +43,8 @@ func sections() []section {
 			doc: "What to do with a job that uses more memory of a shared GPU than its budget. The budget is what it requested with --gpu-mem, or else the part of the memory that belongs to its part of the GPU. A whole GPU comes with all of its memory."},
 		{path: []string{"idle"}, keys: idleKeys,
 			doc: "What to do with a job that has a GPU and does not use it."},
+		{path: []string{"park"}, keys: parkKeys,
+			doc: "Parking: the driver copies a job's GPU memory to the host's memory, and other jobs get its GPUs. The job keeps its processes, and goes on where it was when it has its GPUs again. See 'gpusched help park'."},
 		{path: []string{"notify"}, keys: notifyKeys,
 			doc: "How messages about the start and end of jobs may be sent (--notify)."},
 		webhookSection(),

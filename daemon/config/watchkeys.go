@@ -27,7 +27,7 @@ const (
 type Idle struct {
 	Action IdleAction
 	After  time.Duration // time from the last use to the warning
-	Grace  time.Duration // time from the warning until the job is stopped
+	Grace  time.Duration // time from the warning until the job is stopped or parked
 }
 
 // Park has the settings about parking: the driver copies a job's GPU memory to the host and lets go
@@ -45,6 +45,7 @@ const (
 	IdleOff  IdleAction = "off"
 	IdleWarn IdleAction = "warn"
 	IdleStop IdleAction = "stop"
+	IdlePark IdleAction = "park"
 )
 
 func gpuMemoryKeys(in, _ string) []key {
@@ -62,11 +63,24 @@ func gpuMemoryKeys(in, _ string) []key {
 
 func idleKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "action", doc: "off, warn (the job gets a warning in its journal) or stop (after the warning and the grace it is ended, if it uses none of its GPUs).",
-			bind: func(c *Config) value { return oneOf(&c.Idle.Action, "an action", IdleOff, IdleWarn, IdleStop) }},
+		{section: in, name: "action", doc: "off, warn (the job gets a warning in its journal), stop (after the warning and the grace it is ended, if it uses none of its GPUs) or park (it is parked instead, see [park], and gets its GPUs back when it works again).",
+			bind: func(c *Config) value {
+				return oneOf(&c.Idle.Action, "an action", IdleOff, IdleWarn, IdleStop, IdlePark)
+			}},
 		{section: in, name: "after", doc: "The time that a job may leave a GPU unused before it is warned: no process of it is there, or none that computes or takes more memory. A notebook that waits for its user keeps its memory and still counts as idle.",
 			bind: func(c *Config) value { return timeBetween(&c.Idle.After, second, longest) }},
-		{section: in, name: "grace", doc: "With stop, the time from the warning until the job is ended.",
+		{section: in, name: "grace", doc: "With stop and park, the time from the warning until the job is ended or parked.",
 			bind: func(c *Config) value { return timeBetween(&c.Idle.Grace, second, longest) }},
+	}
+}
+
+func parkKeys(in, _ string) []key {
+	return []key{
+		{section: in, name: "allow", doc: "Whether jobs may be parked. Parking needs x86-64 and driver 570 or newer. It was tested only with a stand-in for the driver, never on a real GPU: try it on a job of your own first.",
+			bind: func(c *Config) value { return onOff(&c.Park.Allow) }},
+		{section: in, name: "preempt", doc: "Whether a running job is parked where it would be stopped to make room for another. Then every job that can be parked may be, not only preemptible ones, once it has run for scheduling.slice. Jobs submitted with --park never are left out.",
+			bind: func(c *Config) value { return onOff(&c.Park.Preempt) }},
+		{section: in, name: "max_memory", doc: "Host memory for the copies of all parked jobs together: a size, or a percentage of what jobs may have. It is part of the memory that jobs are promised, and none means no limit of its own.",
+			bind: func(c *Config) value { return memOrNone(&c.Park.MaxMemory) }},
 	}
 }

@@ -23,10 +23,12 @@ type mark struct {
 	attempt   int
 	held      bool
 	suspended bool
+	parked    bool
 }
 
 func markOf(j *job.Job) mark {
-	m := mark{state: j.State, held: j.Held != "", suspended: j.IsSuspended()}
+	m := mark{state: j.State, held: j.Held != "", suspended: j.IsSuspended() && j.Park == job.NotParked,
+		parked: j.Park == job.IsParked || j.Park == job.ParkGives}
 	if j.Attempt != nil {
 		m.attempt = j.Attempt.Number
 	}
@@ -124,6 +126,7 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	if !now.state.Terminal() {
 		announceIf(now.held, was.held, job.EventHeld, job.EventReleased, now.state, announce)
 		announceIf(now.suspended, was.suspended, job.EventSuspended, job.EventResumed, now.state, announce)
+		announceIf(now.parked, was.parked, job.EventParked, job.EventUnparked, now.state, announce)
 		b.put(j.ID, now)
 		return list
 	}
@@ -164,7 +167,7 @@ func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
 		e.By = j.Held
 	case job.EventHeld:
 		e.By = j.Held
-	case job.EventSuspended:
+	case job.EventSuspended, job.EventParked:
 		e.By = j.SuspendedBy
 	case job.EventEnding:
 		e.Stop, e.By = j.Stop, j.StopBy

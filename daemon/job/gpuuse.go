@@ -135,11 +135,14 @@ func OverWarning(gpu int, used, budget int64, patience time.Duration) Message {
 }
 
 // IdleWarning tells a job's owner that the job does not use a GPU. The argument patience is the
-// time until the job is stopped; negative: it is not stopped.
-func IdleWarning(id ID, gpu int, idle, patience time.Duration) Message {
+// time until the job is stopped, or parked if the site parks idle jobs; negative: neither.
+func IdleWarning(id ID, gpu int, idle, patience time.Duration, parks bool) Message {
 	idle = idle.Round(time.Second)
-	if patience < 0 {
+	switch {
+	case patience < 0:
 		return Say("notice/idle", gpu, idle, id)
+	case parks:
+		return Say("notice/idle-park", gpu, idle, id, patience)
 	}
 	return Say("notice/idle-stop", gpu, idle, id, patience)
 }

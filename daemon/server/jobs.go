@@ -61,7 +61,7 @@ func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
 func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err error) {
 	switch named := q.IDs != nil || q.Ended > 0; {
 	case q.For != "" && (named || !q.For.ForMany()):
-		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume or update, without ids and ended", string(q.For))
+		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume, park, unpark or update, without ids and ended", string(q.For))
 	case !named:
 		if q.For == job.CommandRelease && r.who.Admin {
 			if err := s.backend(r.Context()).FindRenamed(r.Context(), q); err != nil {

@@ -32,6 +32,9 @@ func renderJob(v *job.JobView) api.Job {
 	if a := j.Attempt; a != nil && j.State != job.Queued { // a job that is queued again has no allocation
 		out.InvocationID, out.GPUs = a.InvocationID, renderUses(a.GPUs, v.Uses)
 		out.PromisedCPUs = j.CPUs()
+		if j.Park != job.NotParked && !j.State.Terminal() {
+			out.GPUs, out.Parked = renderUses(j.HeldGPUs(), v.Uses), renderParked(j)
+		}
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
 		out.MemLentBytes = j.MemLent
 		out.PeakMemBytes, out.CPUSeconds = a.PeakMemBytes, a.CPUTime.Duration().Seconds()
@@ -48,7 +51,7 @@ func publicPart(r job.Request) job.Request {
 		GPUType: r.GPUType, GPUVisible: r.GPUVisible, MemBytes: r.MemBytes, CPUs: r.CPUs,
 		TimeLimit: r.TimeLimit, Priority: r.Priority,
 		MaxLoadPercent: r.MaxLoadPercent, MaxUsedPercent: r.MaxUsedPercent, Spread: r.Spread, MPS: r.MPS, MPSFair: r.MPSFair,
-		Preemptible: r.Preemptible, Screen: r.Screen, Hold: r.Hold, Requeue: new(r.MayRequeue()),
+		Preemptible: r.Preemptible, NoPark: r.NoPark, Screen: r.Screen, Hold: r.Hold, Requeue: new(r.MayRequeue()),
 		OnTimeout: r.OnTimeout, WarnSignal: r.WarnSignal, WarnBefore: r.WarnBefore, Retries: r.Retries, Backoff: r.Backoff,
 		WarnMain: r.WarnMain, SignalTo: r.SignalTo,
 		Begin: moment(r.Begin), MaxFailures: r.MaxFailures, Objective: r.Objective, Batch: r.Batch,
@@ -69,6 +72,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.SuspendedAt, out.SuspendedBy = moment(j.SuspendedAt), j.SuspendedBy
 	out.SuspendedUntil = moment(v.ResumesAt)
 	out.SuspendedTime = job.Span(j.SuspendedTime).Floor()
+	out.Unparkable = words.Say(j.Unparkable)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)
 	out.ExpectedStartFrom, out.ExpectedStartBy = moment(v.Start.From), moment(v.Start.By)
@@ -81,6 +85,13 @@ func renderLife(out *api.Job, v *job.JobView) {
 	if array := j.Request.Array; array != nil && j.Task == nil {
 		out.Array = renderArray(array, j.Tasks, &v.LiveTasks)
 		out.Array.TooManyFailed = j.TooManyFailed()
+	}
+}
+
+func renderParked(j *job.Job) *api.Parked {
+	return &api.Parked{
+		State: j.Park, For: j.ParkedFor, Wants: j.ParkWants, Awake: j.ParkAwake,
+		HostMemBytes: j.ParkBytes, GPUs: renderRefs(j.Attempt.GPUs),
 	}
 }
 

@@ -62,10 +62,10 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	all := ownership{own: true, unlimited: []string{"cpu", "memory", "pids"}}
 	all.render(&task)
 	all.render(&array)
-	if got := strings.Join(zeroFields(task), " "); got != "Host Engine UIDNow Array Private Params MainPID Command Together Alike Older" {
+	if got := strings.Join(zeroFields(task), " "); got != "Host Engine UIDNow Array Parked Private Params MainPID Command Together Alike Older" {
 		t.Errorf("empty in a task: %s", got)
 	}
-	if got := strings.Join(zeroFields(array), " "); got != "Host Engine Unit UIDNow Task Private Params MainPID Command Together Alike Older" {
+	if got := strings.Join(zeroFields(array), " "); got != "Host Engine Unit UIDNow Task Parked Private Params MainPID Command Together Alike Older" {
 		t.Errorf("empty in an array: %s", got)
 	}
 	// these fields show the command, or have another form in a reply

@@ -50,6 +50,8 @@ func routes() []route {
 		{api.RouteRequeue, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandRequeue)},
 		{api.RouteSuspend, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandSuspend)},
 		{api.RouteResume, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandResume)},
+		{api.RoutePark, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandPark)},
+		{api.RouteUnpark, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandUnpark)},
 		{api.RouteOpen, ownerOrAdmin, ownerOnly, (*Server).handleOpen},
 		{api.RouteUpdate, ownerOrAdmin, ownerOnly, (*Server).handleUpdate},
 		{api.RouteWait, anyone, redacted, (*Server).handleWait},

@@ -47,6 +47,7 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
 		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
 		MemReturn:   site.MemReturn(j.MemReturn),
+		Park:        parking(cfg.Park, hostMem),
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxSuspend: j.MaxSuspend, WebhookInterval: cfg.Notify.WebhookInterval,
 		MaxRetries: j.MaxRetries, DefaultRetries: j.DefaultRetries, DefaultBackoff: j.DefaultBackoff,
@@ -65,6 +66,10 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		CPUAffinity: g.CPUAffinity, Hints: j.FrameworkHints, Scratch: j.Scratch, ScratchKeep: j.ScratchKeep,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}
+}
+
+func parking(p config.Park, hostMem int64) site.ParkPolicy {
+	return site.ParkPolicy{Allow: p.Allow, Preempt: p.Preempt, MaxBytes: p.MaxMemory.Of(hostMem)}
 }
 
 // strays converts the setting for processes that leave their jobs.
@@ -95,7 +100,7 @@ func usage(cfg config.Config) site.UsagePolicy {
 
 // responses converts the words in the settings. For any other word, nothing is done.
 var responses = map[string]site.Response{
-	"warn": site.Warn, "enforce": site.WarnAndStop, "stop": site.WarnAndStop,
+	"warn": site.Warn, "enforce": site.WarnAndStop, "stop": site.WarnAndStop, "park": site.WarnAndPark,
 }
 
 func order(cfg config.Config) sched.Policy {

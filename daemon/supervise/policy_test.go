@@ -81,9 +81,12 @@ policy = "enforce"
 tolerance = "1G"
 grace = "2m"
 [idle]
-action = "stop"
+action = "park"
 after = "1h"
 grace = "5m"
+[park]
+allow = true
+max_memory = "25%"
 `
 
 // TestPolicy: each setting gets into the policy's field of the same name.
@@ -96,8 +99,11 @@ func TestPolicy(t *testing.T) {
 	if p.MaxSuspend != 20*time.Minute || p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
 	}
-	if want := (site.UsagePolicy{Memory: site.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: site.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
+	if want := (site.UsagePolicy{Memory: site.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: site.WarnAndPark, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
 		t.Errorf("got %+v", p.Usage)
+	}
+	if want := (site.ParkPolicy{Allow: true, MaxBytes: p.HostMemBytes / 4}); p.Park != want {
+		t.Errorf("got %+v, want %+v", p.Park, want)
 	}
 	if p.MaxMemBytes != 9<<30 || !slices.Equal(cfg.Jobs.AllowedPaths, []string{"/srv"}) || cfg.Limits != config.Default().Limits {
 		t.Errorf("got %d, %+v, %+v", p.MaxMemBytes, cfg.Jobs, cfg.Limits)

@@ -78,6 +78,10 @@ func jobEvent(e *job.Event) string {
 		return who + " is suspended" + by(e)
 	case job.EventResumed:
 		return who + " goes on"
+	case job.EventParked:
+		return who + " is parked" + by(e) + because(e)
+	case job.EventUnparked:
+		return who + " has its GPUs again" + onGPUs(e)
 	case job.EventUpdated:
 		return who + " was changed" + by(e) + because(e)
 	}

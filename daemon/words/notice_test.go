@@ -21,9 +21,14 @@ func TestNoticesSayWhatNext(t *testing.T) {
 		if got := Say(job.OverWarning(1, 2048, 1024, patience)); got != over+then[0] {
 			t.Errorf("patience %s: %q", patience, got)
 		}
-		if got := Say(job.IdleWarning(7, 1, time.Hour, patience)); got != idle+then[1] {
+		if got := Say(job.IdleWarning(7, 1, time.Hour, patience, false)); got != idle+then[1] {
 			t.Errorf("patience %s: %q", patience, got)
 		}
+	}
+	const parks = " If it uses none of its GPUs for another 1m, it is parked: other jobs may get its GPUs then," +
+		" and it waits for them when it works again or after 'gpusched unpark 7'."
+	if got := Say(job.IdleWarning(7, 1, time.Hour, time.Minute, true)); got != idle+parks {
+		t.Errorf("parks: %q", got)
 	}
 }
 

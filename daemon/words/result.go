@@ -169,6 +169,8 @@ func failure(r *job.Result) (state, rest string) {
 		return "failed", ": " + Say(r.Detail)
 	case r.Signal != 0:
 		return "", exitText(r)
+	case r.Cause == job.StopPark:
+		return "", "stopped because it lost its GPU memory while it was parked"
 	case r.Cause == job.StopGPULost && r.GPUError == nil:
 		return "", "stopped because one of its GPUs was lost"
 	case r.Cause == job.StopGPULost && r.GPUError.Xid == 0:

@@ -114,6 +114,7 @@ var sentences = map[job.Code]sentence{
 	"forbidden/owner":     {"job %v belongs to %v", "only its owner and administrators may do that"},
 	"forbidden/held":      {"job %v is held by %v", "ask an administrator"},
 	"forbidden/suspended": {"job %v is suspended by %v", "ask an administrator"},
+	"forbidden/parked":    {"job %v is parked by %v", "ask an administrator"},
 	"forbidden/priority":  {"only an administrator may raise a priority above normal", "leave --priority out, or use a number of 0 or below"},
 	"forbidden/raised": {"an administrator raised the priority of job %v for what it asks for now, so it may not ask for more",
 		"ask an administrator, or give up the priority with --priority normal"},
@@ -188,6 +189,9 @@ var sentences = map[job.Code]sentence{
 	"conflict/open-failed":    {"no command can be run in job %v now: %v", "try again; 'systemctl status' of its unit shows more"},
 	"conflict/not-suspended":  {"job %v is not suspended", "see 'gpusched list'"},
 	"conflict/array-suspend":  {"job %[1]v is an array", "name its tasks that run, such as %[1]v_3, or hold the array"},
+	"conflict/parked":         {"job %[1]v is parked", "'gpusched unpark %[1]v' gets its GPUs back"},
+	"conflict/not-parked":     {"job %v is not parked", "see 'gpusched list'"},
+	"conflict/no-park":        {"job %v is %v", "only a running job can be parked, and only if it has GPUs and is not suspended"},
 	"conflict/no-requeue":     {"job %v is %v, not running", "only a running job can go back to the queue"},
 	"conflict/longer-grace":   {"job %v was submitted with a grace of %v", "--grace can only shorten it"},
 	"conflict/signal-terminal": {"job %v has a terminal or a container, so a signal can't be sent to its main process alone",
@@ -241,6 +245,10 @@ var sentences = map[job.Code]sentence{
 	"detail/has-most":            {"%v's jobs hold %v", ""},
 	"detail/quota-left":          {"%v has %v of %v left", ""},
 	"detail/suspended":           {"suspended by %v since %v", ""},
+	"detail/parked":              {"parked by %v since %v", ""},
+	"detail/parked-for":          {"parked for job %v since %v", ""},
+	"detail/parked-idle":         {"parked since %v because it did not use its GPUs", ""},
+	"detail/parked-wants":        {"%v, waits for its GPUs", ""},
 	"detail/makes-room":          {"ends by %v at the latest", ""},
 	"detail/use-unknown":         {"the driver does not say how much of it the jobs there use, so all that they were promised counts as used", ""},
 	"detail/reservation":         {"for %v from %v to %v", ""},
@@ -349,4 +357,7 @@ var sentences = map[job.Code]sentence{
 	"notice/idle": {"this job has not used GPU %v for %v. 'gpusched cancel %v' gives it back.", ""},
 	"notice/idle-stop": {"this job has not used GPU %v for %v. 'gpusched cancel %v' gives it back." +
 		" If it uses none of its GPUs for another %v, it is stopped.", ""},
+	"notice/idle-park": {"this job has not used GPU %v for %v. 'gpusched cancel %[3]v' gives it back." +
+		" If it uses none of its GPUs for another %[4]v, it is parked: other jobs may get its GPUs then," +
+		" and it waits for them when it works again or after 'gpusched unpark %[3]v'.", ""},
 }

@@ -331,6 +331,8 @@ func isPossible(j *api.Job, command job.CommandKind) bool {
 		return isQueued(j) && j.HeldBy == ""
 	case job.CommandRelease:
 		return isQueued(j) && j.HeldBy != ""
+	case job.CommandPark, job.CommandUnpark:
+		return false
 	case job.CommandSuspend, job.CommandSignal:
 		return isRunning(j) && j.SuspendedAt.IsZero()
 	case job.CommandResume:

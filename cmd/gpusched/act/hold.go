@@ -69,6 +69,37 @@ func (c *ResumeCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
+// parking is the About of the commands for parking.
+func parking(fits func(api.Job) bool) cli.About {
+	about := cli.Acting(fits)
+	about.Slurm = cli.NotForSlurm("Slurm can't park jobs", "'gpusched requeue' gives a job's GPUs back and starts it again later")
+	return about
+}
+
+// ParkCmd moves the GPU memory of running jobs to the host's memory, and frees their GPUs.
+type ParkCmd struct{ manyFlags }
+
+func (*ParkCmd) About() cli.About { return parking(runs) }
+
+func (c *ParkCmd) Run(ctx context.Context, a *cli.App) error {
+	return c.actOnChosen(ctx, a, action{"park", "runs and can be parked", job.CommandPark}, func(j api.Job) string {
+		return fmt.Sprintf("is being parked, and has no GPUs then until 'gpusched unpark %s'", cli.NameOfJob(j))
+	})
+}
+
+type UnparkCmd struct{ manyFlags }
+
+func (*UnparkCmd) About() cli.About { return parking(func(j api.Job) bool { return j.Parked != nil }) }
+
+func (c *UnparkCmd) Run(ctx context.Context, a *cli.App) error {
+	return c.actOnChosen(ctx, a, action{"unpark", "is parked", job.CommandUnpark}, func(j api.Job) string {
+		if j.Parked == nil {
+			return "goes on" + limitLeft(a, j)
+		}
+		return "goes on when it has " + cli.GPUNames(j.Parked.GPUs) + " again" + cli.Waiting(a.Out, j)
+	})
+}
+
 // limitLeft says when a running job reaches its time limit.
 func limitLeft(a *cli.App, j api.Job) string {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || j.Suspended() {

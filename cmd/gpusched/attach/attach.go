@@ -70,7 +70,10 @@ func connectLauncher(ctx context.Context, a *cli.App, j api.Job, v sessionOption
 		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.ResultOf(j))
 	case j.State == job.Queued:
 		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.Because(j))
-	case j.Suspended():
+	case j.Parked != nil && !j.Parked.Awake:
+		return nil, cli.Refuse(api.CodeConflict, "'gpusched unpark "+name+"' gets its GPUs back",
+			"job %s is parked, so its terminal does not answer", name)
+	case j.Suspended() && j.Parked == nil:
 		return nil, cli.Refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
 			"job %s is suspended by %s, so its terminal does not answer", name, j.SuspendedBy)
 	}

@@ -81,7 +81,7 @@ func examplesOf(t *testing.T, n *kong.Node) (lines []string) {
 // stateFor maps a command to the state that the user's jobs have in its examples. For other
 // commands the jobs are queued.
 var stateFor = map[string]string{
-	"suspend": "running", "resume": "running", "requeue": "running", "logs": "completed", "wait": "completed", "resubmit": "failed", "history": "failed",
+	"suspend": "running", "resume": "running", "park": "running", "unpark": "running", "requeue": "running", "logs": "completed", "wait": "completed", "resubmit": "failed", "history": "failed",
 }
 
 // setUpExample makes the files and programs that examples name. It starts a server with the jobs 7,
@@ -175,6 +175,8 @@ func exampleBackend(state, page string) ([]byte, error) {
 			j["held"] = "me"
 		case "resume":
 			j["suspended_by"], j["suspended_at"] = "me", "2026-03-01T11:00:00Z"
+		case "unpark":
+			j["suspended_at"], j["park"] = "2026-03-01T11:00:00Z", "parked"
 		}
 		maps.Copy(j, more)
 		return j

@@ -45,6 +45,8 @@ type grammar struct {
 	Release   act.ReleaseCmd     `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let held jobs start."`
 	Suspend   act.SuspendCmd     `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Freeze running jobs; they keep their GPUs."`
 	Resume    act.ResumeCmd      `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let suspended jobs go on."`
+	Park      act.ParkCmd        `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Move running jobs off their GPUs, into host memory."`
+	Unpark    act.UnparkCmd      `cmd:"" group:"jobs" usage:"[options] ID... | --mine" help:"Let parked jobs have their GPUs again."`
 	Requeue   act.RequeueCmd     `cmd:"" group:"jobs" usage:"[options] ID..." help:"Stop running jobs and send them to the end of the queue."`
 	Update    act.UpdateCmd      `cmd:"" group:"jobs" usage:"[options] ID..." help:"Change waiting jobs, or the limits of running ones."`
 	Resubmit  submit.ResubmitCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Queue ended jobs again, or failed tasks of an array."`

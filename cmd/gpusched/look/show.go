@@ -100,6 +100,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 	fact("queued", queuedLine(a, j))
 	fact("started", startedLine(a, j))
 	fact("suspended", suspendedLine(a, j))
+	fact("parked", parkedLine(j))
 	if j.StartedAt.IsZero() {
 		fact("ended", t.Moment(j.EndedAt))
 	}

@@ -21,6 +21,7 @@ func lifeOptions(j api.Job) (parts cli.Phrases) {
 	parts.Add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
 	parts.Add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")
 	parts.Add(j.Preemptible, "preemptible")
+	parts.Add(j.NoPark, "parked only on demand")
 	parts.Add(j.Retries > 0, "up to %s", cli.Count(j.Retries, "retry"))
 	parts.Add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
 	parts.Add(j.MaxFailures > 0, "at most %s", cli.Count(j.MaxFailures, "failed task"))
@@ -102,11 +103,40 @@ func beginLine(a *cli.App, j api.Job) string {
 // suspendedLine says that a job is suspended, and how long it has been suspended in total.
 func suspendedLine(a *cli.App, j api.Job) string {
 	var parts cli.Phrases
-	parts.Add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.Out.Moment(j.SuspendedAt))
+	parts.Add(j.Suspended() && j.SuspendedBy == "", "since %s", a.Out.Moment(j.SuspendedAt))
+	parts.Add(j.Suspended() && j.SuspendedBy != "", "by %s since %s", j.SuspendedBy, a.Out.Moment(j.SuspendedAt))
 	parts.Add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.Out.Clock(j.SuspendedUntil))
 	parts.Add(j.Suspended(), "its time limit stands still")
 	parts.Add(j.SuspendedTime > 0, "for %s earlier, which does not count as run time", term.Age(j.SuspendedTime.Duration()))
 	return strings.Join(parts, ", ")
+}
+
+// parkedLine says for whom a job is parked and how it goes on, or why it can't be parked.
+func parkedLine(j api.Job) string {
+	p := j.Parked
+	if p == nil && j.Unparkable != "" {
+		return "never: " + j.Unparkable
+	}
+	var parts cli.Phrases
+	if p != nil {
+		gpus := cli.GPUNames(p.GPUs)
+		parts.Add(p.For != 0, "for job %s", p.For)
+		parts.Add(true, "%s of host memory for its GPU memory", job.FormatSize(p.HostMemBytes))
+		parts.Add(p.State == job.ParkTakes, "the driver copies it now")
+		parts.Add(p.State == job.ParkGives, "the driver copies it back to %s now", gpus)
+		parts.Add(p.State == job.IsParked && p.Wants, "waits for %s", gpus)
+		parts.Add(p.State == job.IsParked && !p.Wants, "%s", returnText(j))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// returnText says when a parked job that does not want its GPUs gets them back.
+func returnText(j api.Job) string {
+	text := fmt.Sprintf("returns to %s after 'gpusched unpark %s'", cli.GPUNames(j.Parked.GPUs), cli.NameOfJob(j))
+	if j.Parked.Awake {
+		text += " or when it works again"
+	}
+	return text
 }
 
 // queuedLine says how often and when the job returned to the queue.

@@ -98,6 +98,13 @@ func writeWhy(a *cli.App, j api.Job) {
 		}
 		a.Out.Printf("job %s: %s. %s waits for this:\n", term.Clean(cli.NameOfJob(j)), cli.Progress(j), first)
 		writeReasons(a, j)
+	case j.Parked != nil && j.Parked.State == job.IsParked:
+		next := ""
+		if !j.Parked.Wants {
+			next = ", and " + returnText(j)
+		}
+		a.Out.Printf("job %s is %s%s\n", term.Clean(cli.NameOfJob(j)), term.Clean(j.Cause(a.Out.Reader())), term.Clean(next))
+		writeReasons(a, j)
 	case j.State != job.Queued:
 		a.Out.Printf("job %s is not waiting: it is %s\n", term.Clean(cli.NameOfJob(j)), term.Clean(stateLine(j, false)))
 	case len(j.Reasons) == 0:

@@ -52,6 +52,7 @@ type JobOptions struct {
 
 	Signal     cli.Warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life"`
 	MayRequeue *bool       `name:"requeue" negatable:"" group:"life"`
+	Park       string      `name:"park" placeholder:"WHEN" enum:"auto,never" default:"auto" group:"life"`
 
 	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue"`
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue"`
@@ -189,6 +190,7 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 		req.Key, req.DryRun = a.Asked.Job.Key, a.Asked.Job.DryRun
 	}
 	req.GPUMilli, req.Requeue = c.gpuMilli(), c.MayRequeue
+	req.NoPark = c.Park == "never"
 	if c.asksNoGPU(a) {
 		req.GPUMilli = 0
 	}

@@ -206,7 +206,7 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 	if w.Idle != site.Ignore && u.IdleWarned == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
 		u.IdleWarned, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
-		b.addFinding(NoticeFound{p.l, job.IdleWarning(p.l.ID, p.ref.Index, u.Idle, u.IdleGrace)})
+		b.addFinding(NoticeFound{p.l, job.IdleWarning(p.l.ID, p.ref.Index, u.Idle, u.IdleGrace, w.Idle == site.WarnAndPark)})
 	}
 }
 

@@ -151,11 +151,12 @@ func (p *Policy) IsPerson(uid int) bool {
 // Response says what the site does about a job that breaks a rule.
 type Response int
 
-// A site chooses one of these. With WarnAndStop, the warning comes first.
+// A site chooses one of these. With WarnAndStop and WarnAndPark, the warning comes first.
 const (
 	Ignore Response = iota
 	Warn
 	WarnAndStop
+	WarnAndPark // of idle jobs
 )
 
 // UsagePolicy says what the site does about jobs that use more GPU memory than was promised to
@@ -170,17 +171,17 @@ type UsagePolicy struct {
 	IdleGrace time.Duration // further idle time from the warning to a stop
 }
 
-// Grace returns the time until a stop, as a warning states it. A negative result means that no stop
-// follows.
+// Grace returns the time until the job is stopped or parked, as a warning states it. A negative
+// result means that nothing follows.
 func (r Response) Grace(d time.Duration) time.Duration {
-	if r == WarnAndStop {
+	if r == WarnAndStop || r == WarnAndPark {
 		return d
 	}
 	return -1
 }
 
-// Breaks reports whether a stop would contradict the warning that the job got before the settings
-// changed: the warning announced no stop, or a later one.
+// Breaks reports whether stopping or parking the job would contradict the warning that it got before
+// the settings changed: the warning announced neither, or a later time.
 func (r Response) Breaks(told, d time.Duration) bool {
-	return r == WarnAndStop && (told < 0 || told > d)
+	return (r == WarnAndStop || r == WarnAndPark) && (told < 0 || told > d)
 }

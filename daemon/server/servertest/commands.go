@@ -105,8 +105,33 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 			return job.Refuse("conflict/not-suspended", v.Called())
 		}
 		v.Suspension, v.ResumesAt = job.Suspension{SuspendedTime: time.Minute}, time.Time{}
+	case job.CommandPark, job.CommandUnpark:
+		return b.park(v, who, c.Kind == job.CommandPark)
 	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
 		return b.actOnWaiting(v, who, c)
+	}
+	return nil
+}
+
+// park parks a job at once, and gives it its GPUs back at the second unpark: after the first, it
+// waits for them.
+func (b *Backend) park(v *job.JobView, who job.Actor, on bool) error {
+	switch {
+	case on && v.Park != job.NotParked:
+		return job.Refuse("conflict/parked", v.Called())
+	case on && (v.State != job.Running || v.IsSuspended() || len(v.HeldGPUs()) == 0):
+		return job.Refuse("conflict/no-park", v.Called(), v.State)
+	case on:
+		v.SuspendedAt, v.SuspendedBy, v.Over = b.Now, who.User, !who.Is(v.Owner)
+		v.Parking = job.Parking{Park: job.IsParked, ParkBytes: 20 << 30}
+	case v.Park == job.NotParked:
+		return job.Refuse("conflict/not-parked", v.Called())
+	case v.Over && !who.Admin:
+		return job.Refuse("forbidden/parked", v.Called(), v.SuspendedBy)
+	case !v.ParkWants:
+		v.ParkWants = true
+	default:
+		v.Suspension, v.Parking = job.Suspension{SuspendedTime: time.Minute}, job.Parking{ParkedTime: time.Minute}
 	}
 	return nil
 }
