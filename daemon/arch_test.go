@@ -100,7 +100,7 @@ var rooms = map[string]importRule{
 	"units/systemd":                {internal: []string{"cgroup", "units/retry", "units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/terminal":               {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "the command line and the holder link it; the launcher, which the holder is in, has no package net"},
 	"units/terminal/hold":          {internal: []string{"units/contract", "units/sandbox", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
-	"units/unittest":               {internal: []string{"units", "units/contract"}},
+	"units/unittest":               {internal: []string{"cgroup", "units", "units/contract"}},
 	"cmd/gpusched/alias":           {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job"}, banned: impure, why: "words to words, jobs to lines"},
 	"cmd/gpusched":                 {internal: []string{"cmd/gpusched/client"}, why: "a main: it knows no Slurm"},
 	"cmd/gpusched/engines":         {internal: []string{"cmd/gpusched/manual", "daemon/api", "daemon/config", "daemon/job"}, banned: []string{"os/exec", "net", "net/http"}, why: "what is asked of an engine, and nothing that asks"},

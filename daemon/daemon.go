@@ -59,6 +59,7 @@ type Options struct {
 	Reboot      Reboot                             // nil: the machine can't be rebooted
 	Scheduled   Scheduled                          // nil: no shutdown is ever scheduled
 	Prove       Prove                              // nil: GPUs are not tested
+	Park        Park                               // nil: no job can be parked
 	Inhibit     Inhibit                            // nil: the machine may sleep while jobs run
 	Tell        Tell                               // nil: no notes are written
 	Open        Open                               // nil: nobody can run commands in a job's unit

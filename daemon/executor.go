@@ -70,6 +70,10 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 		x.workers.Go(func() { x.freeze(ctx, a) })
 	case core.SetMemory:
 		x.workers.Go(func() { x.inbox.post(x.setMemory(ctx, a)) })
+	case core.Park:
+		x.workers.Go(func() { x.inbox.post(x.park(ctx, a, false)) })
+	case core.Unpark:
+		x.workers.Go(func() { x.inbox.post(core.Unparked(x.park(ctx, core.Park(a), true))) })
 	case core.Keep:
 		x.keep(a)
 	case core.Forget:

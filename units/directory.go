@@ -3,7 +3,6 @@ package units
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -31,11 +30,6 @@ const (
 // DirectoryName returns the name of the unit.
 func DirectoryName(s DirectorySpec) string {
 	return contract.DirectoryPrefix + s.What + contract.UnitSuffix
-}
-
-// IsDirectory reports whether a unit makes or removes a directory.
-func IsDirectory(name string) bool {
-	return strings.HasPrefix(name, contract.DirectoryPrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
 // DirectoryProperties returns the properties of the unit. A unit of a user has no more rights than

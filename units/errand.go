@@ -1,9 +1,22 @@
 package units
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
 
-// errand is what the units have in common that send a message, test a GPU, or make or remove a
-// directory: each runs one program to its end.
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// IsErrand reports whether a unit sends a message, tests a GPU, makes or removes a directory, or
+// parks a job.
+func IsErrand(name string) bool {
+	return strings.HasSuffix(name, contract.UnitSuffix) && slices.ContainsFunc([]string{
+		contract.MessagePrefix, contract.ProofPrefix, contract.DirectoryPrefix, contract.ParkPrefix, contract.UnparkPrefix,
+	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// errand is what these units have in common: each runs one program to its end.
 type errand struct {
 	about       string   // for people
 	command     []string // the absolute path of the program, and its arguments

@@ -3,7 +3,6 @@ package units
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -36,11 +35,6 @@ func MessageName(s MessageSpec) string {
 		return fmt.Sprintf("%s%s-%d-%d%s", contract.MessagePrefix, s.Event, s.UID, s.Number, contract.UnitSuffix)
 	}
 	return fmt.Sprintf("%s%d-%s-%d%s", contract.MessagePrefix, s.Job, s.Event, s.Number, contract.UnitSuffix)
-}
-
-// IsMessage reports whether a unit sends a message.
-func IsMessage(name string) bool {
-	return strings.HasPrefix(name, contract.MessagePrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
 // MessageProperties returns the properties of the unit. The unit opens no GPU. Apart from that, it

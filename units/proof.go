@@ -3,7 +3,6 @@ package units
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -31,11 +30,6 @@ const (
 // ProofName returns the name of the unit that tests a GPU.
 func ProofName(gpu int) string {
 	return contract.ProofPrefix + strconv.Itoa(gpu) + contract.UnitSuffix
-}
-
-// IsProof reports whether a unit tests a GPU.
-func IsProof(name string) bool {
-	return strings.HasPrefix(name, contract.ProofPrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
 // ProofProperties returns the properties of the unit. The unit runs under an account that exists

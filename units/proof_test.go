@@ -33,7 +33,7 @@ func TestProofProperties(t *testing.T) {
 			t.Errorf("a user's own systemd gets %s", p.Name)
 		}
 	}
-	if name := ProofName(12); name != "gpusched-test-12.service" || !IsProof(name) || IsProof("gpujob-1.service") {
+	if name := ProofName(12); name != "gpusched-test-12.service" || !IsErrand(name) || IsErrand("gpujob-1.service") {
 		t.Errorf("%s", name)
 	}
 }

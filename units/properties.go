@@ -3,6 +3,7 @@ package units
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -185,11 +186,8 @@ var fuse = cgroup.Device{Major: 10, Minor: 229}
 // make nodes, because the containers in that slice need them.
 func devices(s Spec) []Property {
 	var allow []DeviceAllow
-	access := "rw"
-	if s.Scope.OwnSlice(s.UID, s.ID, s.Engine) != "" {
-		access = "rwm"
-	}
-	add := func(d cgroup.Device) { allow = append(allow, DeviceAllow{d.Path(), access}) }
+	inSlice := s.Scope.OwnSlice(s.UID, s.ID, s.Engine) != ""
+	add := func(d cgroup.Device) { allow = append(allow, deviceEntry(d, inSlice)) }
 	ctl := cgroup.Device{Major: contract.NvidiaMajor, Minor: contract.CtlMinor}
 	for _, g := range s.GPUs {
 		add(cgroup.GPU(uint32(g.Minor)))
@@ -210,6 +208,33 @@ func devices(s Spec) []Property {
 		p = append(p, Property{"DeviceAllow", allow})
 	}
 	return p
+}
+
+func deviceEntry(d cgroup.Device, ofSlice bool) DeviceAllow {
+	if ofSlice {
+		return DeviceAllow{d.Path(), "rwm"}
+	}
+	return DeviceAllow{d.Path(), "rw"}
+}
+
+// ChangeDevices returns the device entries of a job's unit, or of its slice, after devices were
+// opened or closed.
+func ChangeDevices(has []DeviceAllow, devices []cgroup.Device, open, ofSlice bool) []DeviceAllow {
+	var list, more []DeviceAllow
+	for _, d := range devices {
+		more = append(more, deviceEntry(d, ofSlice))
+	}
+	for _, d := range has {
+		if i := slices.IndexFunc(more, func(m DeviceAllow) bool { return m.Path == d.Path }); i < 0 || open {
+			list = append(list, d)
+		}
+	}
+	for _, d := range more {
+		if open && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // Split separates the properties of a unit that has a slice of its own from those of that slice.

@@ -102,13 +102,16 @@ func (s *instance) open(ctx context.Context) error {
 		Webhook: func(name string) string { return s.cfg.Load().Notify.Webhooks[name] },
 	}
 	proofs := &prover{Program: s.opt.NVML, Scope: s.scope, Units: s.units}
+	parks := &parker{
+		Program: s.opt.NVML, Scope: s.scope, Units: s.units, Owner: func(pid int) gpu.Owner { return gpu.OwnerOf("/proc", pid) },
+	}
 	dirs := &directories{Program: s.opt.Launcher, Scope: s.scope, Units: s.units}
 	toJobs := newNoteWriter(s.opt.Specs, s.units, s.scope)
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Inhibit: inhibit,
+		Deliver: messages.Deliver, TellUser: messages.TellUser, Prove: proofs.prove, Park: parks.park, Inhibit: inhibit,
 		Remove: dirs.remove, MakeScratch: dirs.makeHome,
 		Scheduled: scheduledEnd, Reboot: s.reboot(),
 		Source: s.source, Kernel: kernel,

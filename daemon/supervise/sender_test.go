@@ -117,7 +117,7 @@ func TestUsersAreTold(t *testing.T) {
 	if m.given.Way != "terminal" || m.given.Subject != "GPU 0 has belonged to job 12" || m.props["User"] != "1002" || m.props["Group"] != nil {
 		t.Errorf("as %v of %v: %+v", m.props["User"], m.props["Group"], m.given)
 	}
-	if !units.IsMessage(m.name) || !strings.HasPrefix(m.name, "gpusched-notify-user-1002-") {
+	if !units.IsErrand(m.name) || !strings.HasPrefix(m.name, "gpusched-notify-user-1002-") {
 		t.Errorf("the unit is %s", m.name)
 	}
 	m.status = units.Status{Result: units.ResultExitCode, MainStatus: contract.MessageRefused, StatusText: "the user has no terminal open"}

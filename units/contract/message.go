@@ -23,6 +23,12 @@ const MessagePrefix = "gpusched-notify-"
 // ProofPrefix begins the names of units that test a GPU with CUDA.
 const ProofPrefix = "gpusched-test-"
 
+// ParkPrefix and UnparkPrefix begin the names of units that park a job, and that undo it.
+const (
+	ParkPrefix   = "gpusched-park-"
+	UnparkPrefix = "gpusched-unpark-"
+)
+
 // The exit statuses of gpusched-notify after a failure. Its status line to the service manager says
 // what failed.
 const (

@@ -6,6 +6,7 @@
 package systemd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -31,6 +32,18 @@ func TestMachineConformance(t *testing.T) {
 		Properties: unitProperties,
 		Settled:    func(s units.Status) { waitActor(t, s) },
 		Processes:  func(_ testedManager, s units.Status) int { return countProcesses(t, s) },
+		Devices: func(m testedManager, unit, slice string) (list []units.DeviceAllow) {
+			iface := map[bool]string{true: serviceIface, false: sliceIface}[slice == ""]
+			l, err := m.(*Manager).current()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := l.properties(t.Context(), objectPath(cmp.Or(slice, unit)), iface, "DeviceAllow")
+			if err = errors.Join(err, p["DeviceAllow"].Store(&list)); err != nil {
+				t.Fatal(err)
+			}
+			return list
+		},
 		Slices: func(testedManager) []string {
 			found, err := filepath.Glob("/sys/fs/cgroup/gpujobs.slice/gpujobs-u*.slice/gpujobs-u*-j*.slice")
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
@@ -19,6 +20,7 @@ type testedManager interface {
 	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
 	Freeze(ctx context.Context, name string, on bool) error
 	SetMemory(ctx context.Context, name string, limit, high int64) error
+	AllowDevices(ctx context.Context, name string, devices []cgroup.Device, open bool) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)
 	Changes() <-chan units.Change
@@ -36,6 +38,8 @@ type bench struct {
 	// Processes returns the number of processes in the control group of a status; 0 if the group is
 	// gone.
 	Processes func(m testedManager, s units.Status) int
+	// Devices returns the devices that the unit of a job, or its slice, may open.
+	Devices func(m testedManager, unit, slice string) []units.DeviceAllow
 	// Slices returns the existing slices of single jobs.
 	Slices func(m testedManager) []string
 }
@@ -58,7 +62,10 @@ func TestMemoryConformance(t *testing.T) {
 			return []units.Property{{Name: "Description", Value: key}}
 		},
 		Processes: func(m testedManager, s units.Status) int { return m.(*unittest.Systemd).Processes(s.Name) },
-		Slices:    func(m testedManager) []string { return m.(*unittest.Systemd).Slices() },
+		Devices: func(m testedManager, unit, _ string) []units.DeviceAllow {
+			return m.(*unittest.Systemd).Devices(unit)
+		},
+		Slices: func(m testedManager) []string { return m.(*unittest.Systemd).Slices() },
 	})
 }
 
@@ -76,6 +83,7 @@ func conformance(t *testing.T, b bench) {
 		{"kill nothing", testKillNothing},
 		{"freeze", testFreeze},
 		{"memory", testMemory},
+		{"devices", testDevices},
 		{"exists", testExists},
 		{"one of many starts", testManyStarts},
 		{"again", testAgain},

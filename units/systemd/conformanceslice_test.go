@@ -3,10 +3,13 @@ package systemd
 import (
 	"errors"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -59,4 +62,37 @@ func testSlice(t *testing.T, s *stage) {
 	s.stop(9)
 	start(9, unittest.Behaviour{})
 	s.stop(9)
+}
+
+// testDevices: devices of a running unit, or of its slice, are closed and opened. The others stay open.
+func testDevices(t *testing.T, s *stage) {
+	own, ctl := cgroup.GPU(1), cgroup.Device{Major: contract.NvidiaMajor, Minor: contract.CtlMinor}
+	s.wantErr(s.m.AllowDevices(s.ctx, units.Name(9), []cgroup.Device{own}, true), units.ErrAbsent)
+	for i, slice := range []string{"", units.JobSlice(1001, 2)} {
+		id, access := int64(i+1), []string{"rw", "rwm"}[i]
+		props := slices.DeleteFunc(s.bench.Properties(id, unittest.Behaviour{}), func(p units.Property) bool {
+			return p.Name == "DevicePolicy" || p.Name == "DeviceAllow" || p.Name == "Slice" && slice != ""
+		})
+		both := []units.DeviceAllow{{Path: ctl.Path(), Access: access}, {Path: own.Path(), Access: access}}
+		props = append(props, units.Property{Name: "DevicePolicy", Value: "closed"}, units.Property{Name: "DeviceAllow", Value: both})
+		if slice != "" {
+			props = append(props, units.Property{Name: "Slice", Value: slice})
+		}
+		if _, err := s.m.Start(s.ctx, units.Name(id), props); err != nil {
+			t.Fatal(err)
+		}
+		for _, open := range []bool{false, false, true, true, false} {
+			want := both
+			if !open {
+				want = both[:1]
+			}
+			err := s.m.AllowDevices(s.ctx, units.Name(id), []cgroup.Device{own}, open)
+			has := s.bench.Devices(s.m, units.Name(id), slice)
+			slices.SortFunc(has, func(a, b units.DeviceAllow) int { return strings.Compare(b.Path, a.Path) })
+			if err != nil || !slices.Equal(has, want) {
+				t.Errorf("AllowDevices(%t) in slice %q: %v, it has %v", open, slice, err, has)
+			}
+		}
+		s.stop(id)
+	}
 }

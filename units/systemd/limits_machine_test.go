@@ -94,8 +94,8 @@ func TestMachineIdentity(t *testing.T) {
 }
 
 // A job can open its GPU and the control node, but no other GPU and not the probe, even after
-// systemd has reloaded (invariant 4 of package units). If the filter allows a node without a
-// driver, opening it fails with ENXIO.
+// systemd has reloaded (invariant 4 of package units). Its own GPU can be closed and opened while it
+// runs. If the filter allows a node without a driver, opening it fails with ENXIO.
 func TestMachineDeviceFilter(t *testing.T) {
 	m := connect(t)
 	dir := sharedDir(t)
@@ -109,11 +109,14 @@ func TestMachineDeviceFilter(t *testing.T) {
 		}
 	}
 	script := fmt.Sprintf(`try() { (: <"$1") 2>&1; }
-all() { try %s | grep -q "No such device" && try %s | grep -q "No such device" &&
+all() { try %s | grep -q "$1" && try %s | grep -q "No such device" &&
 	try %s | grep -q "not permitted" && try %s | grep -q "not permitted" && : </dev/null; }
-all || exit 10
-touch %s/looked; read -r _ <%s/again; all || exit 11`,
-		opened(1), opened(contract.CtlMinor), opened(0), opened(contract.ProbeMinor), dir, dir)
+step=10
+for own in device device permitted permitted device; do
+	all "$own" || exit $step
+	step=$((step+1)); read -r _ <%s/again
+done`,
+		opened(1), opened(contract.CtlMinor), opened(0), opened(contract.ProbeMinor), dir)
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -122,16 +125,27 @@ touch %s/looked; read -r _ <%s/again; all || exit 11`,
 		t.Fatal(err)
 	}
 	run(t, m, 1, script, func(s *units.Spec) { s.Devices = []cgroup.Device{{Major: 195, Minor: 250}, {Major: 195, Minor: 0}} })
+	reload := func() { systemctl(t, "daemon-reload") }
+	allow := func(open bool) func() {
+		return func() {
+			if err := m.AllowDevices(t.Context(), units.Name(1), []cgroup.Device{cgroup.GPU(1)}, open); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 	go func() { // ends when the unit's shell reads, or with the process
-		f, err := os.OpenFile(again, os.O_WRONLY, 0)
-		if err == nil {
-			systemctl(t, "daemon-reload")
+		for _, change := range []func(){reload, allow(false), reload, allow(true), func() {}} {
+			f, err := os.OpenFile(again, os.O_WRONLY, 0)
+			if err != nil {
+				return
+			}
+			change()
 			fmt.Fprintln(f, "now")
 			f.Close()
 		}
 	}()
 	if e := waitEnd(t, m, 1); e != (contract.Exit{}) {
-		t.Errorf("got %+v: 10 is before, 11 after the reload", e)
+		t.Errorf("got %+v: 10 is before and 11 after a reload, 12 with the GPU closed, 13 after another reload, 14 with the GPU open", e)
 	}
 }
 

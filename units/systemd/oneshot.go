@@ -15,16 +15,14 @@ const jobFailed = "failed"
 // lateTime limits how long lateStatus may take.
 const lateTime = 2 * time.Second
 
-// RunOneshot starts the named oneshot unit, which sends a message, tests a GPU, or makes or removes a
-// directory. It waits for the
-// unit's end, collects the unit, and returns how it ended. A unit that has left nothing behind has
-// succeeded. If the unit already existed before this process began, RunOneshot waits for that unit.
-// If ctx ends while the unit runs, the status is the unit's state at that time, if systemd reports
-// it.
+// RunOneshot starts the named oneshot unit (units.IsErrand). It waits for the unit's end, collects the
+// unit, and returns how it ended. A unit that has left nothing behind has succeeded. If the unit
+// already existed before this process began, RunOneshot waits for that unit. If ctx ends while the
+// unit runs, the status is the unit's state at that time, if systemd reports it.
 func (m *Manager) RunOneshot(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
-	if !units.IsMessage(name) && !units.IsProof(name) && !units.IsDirectory(name) {
-		return none, fmt.Errorf("start unit %q: not a unit that sends a message, tests a GPU or is about a directory", name)
+	if !units.IsErrand(name) {
+		return none, fmt.Errorf("start unit %q: not a unit that runs a program of gpusched to its end", name)
 	}
 	l, err := m.current()
 	if err != nil {

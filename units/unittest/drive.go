@@ -151,12 +151,29 @@ func (s *Systemd) Properties(name string) []units.Property {
 
 // DropIn sets properties of the named unit like a drop-in of the site.
 func (s *Systemd) DropIn(name string, props ...units.Property) {
-	s.withUnit(name, func(u *unit) {
-		u.props = slices.DeleteFunc(slices.Clone(u.props), func(was units.Property) bool {
-			return slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == was.Name })
-		})
-		u.props = append(u.props, props...)
+	s.withUnit(name, func(u *unit) { u.replace(props...) })
+}
+
+// replace gives properties other values.
+func (u *unit) replace(props ...units.Property) {
+	u.props = slices.DeleteFunc(slices.Clone(u.props), func(was units.Property) bool {
+		return slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == was.Name })
 	})
+	u.props = append(u.props, props...)
+}
+
+// Devices returns the devices that the named unit may open.
+func (s *Systemd) Devices(name string) []units.DeviceAllow {
+	return askUnit(s, name, (*unit).devices)
+}
+
+func (u *unit) devices() (list []units.DeviceAllow) {
+	for _, p := range u.props {
+		if more, is := p.Value.([]units.DeviceAllow); is {
+			list = append(list, more...)
+		}
+	}
+	return list
 }
 
 // Processes returns the number of processes of the named unit.

@@ -7,13 +7,14 @@ type Op string
 
 // The kinds of calls.
 const (
-	OpStart  Op = "start"
-	OpStop   Op = "stop"
-	OpKill   Op = "kill"
-	OpFreeze Op = "freeze"
-	OpMemory Op = "set memory of"
-	OpStatus Op = "status of"
-	OpList   Op = "list"
+	OpStart   Op = "start"
+	OpStop    Op = "stop"
+	OpKill    Op = "kill"
+	OpFreeze  Op = "freeze"
+	OpMemory  Op = "set memory of"
+	OpDevices Op = "set devices of"
+	OpStatus  Op = "status of"
+	OpList    Op = "list"
 )
 
 // Fault is the failure of one call.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -158,6 +159,21 @@ func (s *Systemd) SetMemory(ctx context.Context, name string, limit, high int64)
 			return nil, fmt.Errorf("set memory of unit %q: %w", name, units.ErrAbsent)
 		}
 		u.props = append(slices.Clone(u.props), units.MemoryProperties(limit, high)...) // the last value counts
+		return u, nil
+	})
+	return err
+}
+
+// AllowDevices does what systemd.Manager.AllowDevices does.
+func (s *Systemd) AllowDevices(ctx context.Context, name string, devices []cgroup.Device, open bool) error {
+	_, err := call(s, ctx, OpDevices, name, nil, func() (*unit, error) {
+		u := s.units[name]
+		if u == nil {
+			return nil, fmt.Errorf("set devices of unit %q: %w", name, units.ErrAbsent)
+		}
+		if slice, _, _ := units.Split(u.props); slices.Contains(u.props, units.Property{Name: "DevicePolicy", Value: "closed"}) {
+			u.replace(units.Property{Name: "DeviceAllow", Value: units.ChangeDevices(u.devices(), devices, open, slice != "")})
+		}
 		return u, nil
 	})
 	return err

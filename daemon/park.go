@@ -1,0 +1,33 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/units"
+)
+
+// Park carries out the action core.Park, or core.Unpark if the argument back is set, on a running
+// unit. The argument frozen says whether the unit is frozen now. Park also returns the driver's
+// word and how long the driver copied.
+type Park func(ctx context.Context, a core.Park, back, frozen bool) (core.ParkEnd, string, time.Duration)
+
+// park parks a job, or undoes that. It does nothing if the job's unit is gone or has ended: the end
+// is reported by other means.
+func (x *executor) park(ctx context.Context, a core.Park, back bool) core.Parked {
+	p := core.Parked{Job: a.Job, Attempt: a.Attempt, End: core.ParkUnsure}
+	seen, another := x.inspectUnit(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
+	switch {
+	case !seen.OK || another || seen.Unit.Phase != core.Active:
+		return p
+	case x.opt.Park == nil:
+		p.End, p.Says = core.ParkRefused, "there is no program for it"
+		return p
+	}
+	p.End, p.Says, p.Took = x.opt.Park(ctx, a, back, seen.Unit.Frozen)
+	if p.End == core.ParkUnsure && p.Says != "" && ctx.Err() == nil {
+		x.log.Warn("parking or unparking a job, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "back", back, "err", p.Says)
+	}
+	return p
+}
