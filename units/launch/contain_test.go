@@ -110,11 +110,14 @@ func TestContainerEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		list  string
 		files []string
+		end   []string // what systemd says of the main process
 		want  string
 	}{
-		"gone":  {`[{"names":["gpujob-42-11"]}]`, nil, ""},
-		"there": {`[{"names":["gpujob-42-1"]}]`, nil, remove},
-		"stuck": {`[{"names":["gpujob-42-1"]}]`, []string{"stuck"}, remove + "podman system migrate\n" + remove},
+		"gone":          {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=exited", "EXIT_STATUS=3"}, ""},
+		"killed":        {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=killed", "EXIT_STATUS=KILL"}, remove},
+		"Podman killed": {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=exited", "EXIT_STATUS=137"}, remove},
+		"there":         {`[{"names":["gpujob-42-1"]}]`, nil, nil, remove},
+		"stuck":         {`[{"names":["gpujob-42-1"]}]`, []string{"stuck"}, nil, remove + "podman system migrate\n" + remove},
 	} {
 		dir, inUnit := engines(t, c.files...)
 		s := command(t, "cmd")
@@ -133,6 +136,7 @@ func TestContainerEnd(t *testing.T) {
 		}
 		got := launchPath(t, "real", path, inUnit, func(cmd *exec.Cmd) {
 			cmd.Args = slices.Insert(cmd.Args, 1, contract.ContainerEndFlag)
+			cmd.Env = append(cmd.Env, c.end...)
 		})
 		if left, _ := os.ReadDir(inMemory(dir)); len(left) > 0 {
 			t.Errorf("%s: %v is left", name, left)
