@@ -40,7 +40,8 @@ var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool 
 var rooms = map[string]importRule{
 	"daemon/job":               {internal: []string{"units/contract"}, banned: []string{"os", "os/exec", "net", "log/slog", "sync", "context"}, why: "values are pure; contract has the words of launch failures; syscall serves for the names of error numbers"},
 	"daemon/predict":           {internal: []string{"daemon/job"}, banned: impure, why: "it learns from runs that others tell it of"},
-	"daemon/sched":             {internal: []string{"daemon/job", "daemon/predict", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
+	"daemon/sched":             {internal: []string{"daemon/job", "daemon/predict", "daemon/sched/links", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
+	"daemon/sched/links":       {banned: impure, why: "it compares sets of GPUs, and knows no job"},
 	"daemon/core":              {internal: []string{"daemon/core/accounts", "daemon/core/estimates", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/outbox", "daemon/core/queue", "daemon/core/site", "daemon/core/starts", "daemon/core/tracked", "daemon/job", "daemon/sched", "units/retry", "units/contract"}, banned: impure, why: "the life cycle is pure; time comes as an argument"},
 	"daemon/core/site":         {internal: []string{"daemon/job", "daemon/sched", "gpu"}, banned: impure, why: "values: what was decided, without who reads it"},
 	"daemon/core/tracked":      {internal: []string{"daemon/job", "daemon/predict", "daemon/sched"}, banned: impure, why: "it lists and counts jobs, and decides nothing of them"},

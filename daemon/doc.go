@@ -66,6 +66,7 @@
 //	daemon/core/starts        counts how the starts of units succeed and fail
 //	daemon/core/tracked       the jobs that have not ended
 //	daemon/sched              decides which job gets which GPUs, without I/O: Plan, Explain, Never
+//	daemon/sched/links        chooses among whole GPUs: by model, by foreign processes, by their links
 //	daemon/predict            learns how long jobs run, and how much memory they take
 //	daemon/job                plain values: ids, requests, states, results, reasons
 //	daemon/events             the events for subscribers, of which it keeps the most recent

@@ -65,8 +65,11 @@ func (a *Account) quotaAccounts(yield func(*Account) bool) {
 }
 
 // isCapped reports whether a quota of the account or of one of its groups refuses a job of the
-// given amount.
+// given amount. None refuses a parked job that returns to its GPUs: it counts already.
 func (a *Account) isCapped(n *amount) bool {
+	if n.slot == noSlot {
+		return false
+	}
 	for q := range a.quotaAccounts {
 		if q.full(n) {
 			return true
@@ -85,7 +88,7 @@ func (a *Account) runningUse() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.h
 // inUse returns the sum of what runningUse returns and what the current pass has given to the
 // account.
 func (a *Account) inUse() *quotaUse {
-	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
+	host := hostShare{mem: a.host.mem + a.newHost.mem, cpus: a.host.cpus + a.newHost.cpus}
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
 }
 
@@ -108,6 +111,8 @@ func (a *Account) isUnbounded() bool {
 // use.
 func (a *Account) allowsJob(u *quotaUse, n *amount) bool {
 	switch {
+	case n.slot == noSlot:
+		return true
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:
 		return false
 	case a.MaxMem > 0 && n.mem > 0 && u.mem+n.mem > a.MaxMem:

@@ -163,7 +163,7 @@ func (b *backfill) listReleases() {
 		for i := range b.pass.s.Running {
 			r := &b.pass.s.Running[i]
 			b.ends = append(b.ends, release{
-				at: max(r.End, b.pass.s.Now), late: max(r.Late, b.pass.s.Now), grants: r.Grants, host: r.hostShare(), gpu: noGPU,
+				at: max(r.End, b.pass.s.Now), late: max(r.Late, b.pass.s.Now), grants: r.Grants, host: r.frees(), gpu: noGPU,
 			})
 		}
 		for i := range b.pass.s.GPUs {

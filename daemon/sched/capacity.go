@@ -22,11 +22,21 @@ type capacity struct {
 	hostCapacity
 }
 
-// hostShare is a job's part of the host's memory and CPUs.
+// hostShare is a job's part of the host's memory and CPUs, and the slot that it takes.
 type hostShare struct {
 	mem  int64
 	cpus int
+	slot slotKind
 }
+
+// slotKind says which slots a job counts in.
+type slotKind int8
+
+const (
+	gpuSlot   slotKind = iota // the slots of the machine
+	noGPUSlot                 // these, and those for jobs without GPUs
+	noSlot                    // none: a parked job returns to its GPUs, or leaves them, and keeps its slot
+)
 
 // hostRoom is what is left of the host's memory, CPUs and job slots. An amount without a limit is
 // very large.
@@ -39,7 +49,7 @@ const unlimited = math.MaxInt64 / 2
 
 // roomOf returns a hostRoom with the given amounts. An amount of 0 means that there is no limit.
 func roomOf(mem int64, cpus, slots int) hostRoom {
-	return hostRoom{hostShare{orUnlimited(mem), orUnlimited(cpus)}, orUnlimited(slots)}
+	return hostRoom{hostShare{mem: orUnlimited(mem), cpus: orUnlimited(cpus)}, orUnlimited(slots)}
 }
 
 func orUnlimited[T int | int64](n T) T {
@@ -53,7 +63,9 @@ func orUnlimited[T int | int64](n T) T {
 func (r *hostRoom) move(sign int, h hostShare) {
 	r.mem += int64(sign) * h.mem
 	r.cpus += sign * h.cpus
-	r.slots += sign
+	if h.slot != noSlot {
+		r.slots += sign
+	}
 }
 
 // clampTo lowers each value of r that exceeds the value of o.
@@ -96,7 +108,7 @@ func (l *capacity) open(s *Snapshot) {
 	l.slots -= h.Running
 	l.noGPU, l.noGPUJobs = roomOf(h.NoGPUMem, h.NoGPUCPUs, h.NoGPUSlots), 0
 	for i := range s.Running {
-		l.moveNoGPU(-1, s.Running[i].Grants, s.Running[i].hostShare())
+		l.moveNoGPU(-1, s.Running[i].hostShare())
 	}
 }
 
@@ -126,8 +138,8 @@ func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 
 // moveNoGPU adds a share to the host's part for jobs without GPUs, or subtracts it if sign is -1. It
 // ignores jobs with GPUs.
-func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
-	if len(grants) == 0 {
+func (l *capacity) moveNoGPU(sign int, h hostShare) {
+	if h.slot == noGPUSlot {
 		l.noGPUJobs -= sign
 		l.noGPU.move(sign, h)
 	}
@@ -148,7 +160,7 @@ func (l *capacity) take(grants []Grant, h hostShare) {
 		r.mates.Move(1, g.Mates)
 	}
 	l.move(-1, h)
-	l.moveNoGPU(-1, grants, h)
+	l.moveNoGPU(-1, h)
 }
 
 // giveBack adds back what take subtracted for a job.
@@ -162,12 +174,12 @@ func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 		r.since = at
 	}
 	l.move(1, h)
-	l.moveNoGPU(1, grants, h)
+	l.moveNoGPU(1, h)
 }
 
 // canTake reports whether the host has enough for the amount.
 func (h *hostCapacity) canTake(n *amount) bool {
-	if h.slots <= 0 || !h.hasEnough(n.hostShare) {
+	if n.slot != noSlot && h.slots <= 0 || !h.hasEnough(n.hostShare) {
 		return false
 	}
 	return n.milli > 0 || h.noGPU.slots > 0 && h.noGPUHasMem(n.mem) && h.noGPU.hasCPUs(n.cpus)

@@ -98,7 +98,7 @@ func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
 		switch a, sizes := b.account, cappedSizes-sizeOf(b.shape.quota); {
-		case a.gpuJobOpen: // nothing else matters for this account
+		case a.gpuJobOpen, b.shape.slot == noSlot: // nothing else matters for this account, or quotas do not matter
 		case !a.unbounded && a.isCapped(&b.shape.amount):
 			if sizes > a.heldSizes && p.leavesWaiting(b) {
 				a.heldSizes = sizes

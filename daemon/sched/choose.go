@@ -1,24 +1,41 @@
 package sched
 
-import "github.com/gpusched/gpusched/daemon/job"
+import (
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched/links"
+)
 
 // chooser picks the GPUs for queries that fit.
 type chooser struct {
 	pass       *pass
 	backfill   *backfill
-	largest    int64 // memory of the largest GPU
 	grants     []Grant
 	candidates []int
-	own        []int
-	set        []int
-	degree     []int64
+	links      links.Chooser
 }
 
 func (c *chooser) begin() {
-	c.largest = 0
+	largest := int64(0)
 	for i := range c.pass.s.GPUs {
-		c.largest = max(c.largest, c.pass.s.GPUs[i].MemTotalBytes)
+		largest = max(largest, c.pass.s.GPUs[i].MemTotalBytes)
 	}
+	c.links.GPUs, c.links.Links = c.links.GPUs[:0], c.pass.s.Links
+	for i := range c.pass.s.GPUs {
+		g := &c.pass.s.GPUs[i]
+		small := isSmall(g.MemTotalBytes, largest)
+		c.links.GPUs = append(c.links.GPUs, links.GPU{Model: g.Model, Foreign: g.Foreign, Small: small})
+	}
+}
+
+// A small GPU, such as a GPU for a display, has at most 8 GiB of memory, and also less than a
+// quarter of the memory of the largest GPU.
+const (
+	smallPart = 4
+	smallMost = 8 << 30
+)
+
+func isSmall(bytes, largest int64) bool {
+	return bytes > 0 && bytes <= smallMost && bytes < largest/smallPart
 }
 
 // choose returns the GPUs for a query that fits. The result is valid until the next call.
@@ -36,7 +53,7 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 	if q.shape.part > 0 {
 		c.choosePart(q, l)
 	}
-	for _, i := range c.chooseSet(c.dropWorse(c.candidates, q.shape.whole), q.shape.whole) {
+	for _, i := range c.links.Choose(c.links.DropWorse(c.candidates, q.shape.whole), q.shape.whole) {
 		c.grants = append(c.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem, Mates: q.shape.mates})
 	}
 	sortGrants(c.grants)
@@ -75,8 +92,8 @@ func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 		return c.pass.s.GPUs[b].Foreign
 	case c.backfill.keepsWhole(a) != c.backfill.keepsWhole(b):
 		return c.backfill.keepsWhole(b)
-	case c.isSmall(a) != c.isSmall(b):
-		return c.isSmall(b)
+	case c.links.GPUs[a].Small != c.links.GPUs[b].Small:
+		return c.links.GPUs[b].Small
 	case x.milli != y.milli:
 		return (x.milli < y.milli) != sh.spread
 	}

@@ -44,11 +44,14 @@
 // themselves. Small GPUs and GPUs with foreign processes come last.
 //
 // Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
-// and has run for at least a slice. It is of a lower class or number, or else its score is lower by
-// a margin that grows with its width (its number of GPUs). Once a preempted job runs again, jobs
-// that are no wider can't take its GPUs for four slices. Jobs are stopped for one job of several GPUs
-// at a time: until it starts, none are stopped for jobs that rank lower. Stops within a class and number cost no
-// more than Snapshot.ForStops.
+// or can be parked, and has run for at least a slice. If it can be parked and Snapshot.ParkBytes and
+// the host's memory have room for its copy, it is parked: it gives up only its GPUs. If not, a
+// preemptible victim is stopped. A parked job comes back to the same GPUs. It holds all else that it
+// needs, so quotas, lanes and host resources do not keep it from coming back. A victim is of a lower
+// class or number, or else its score is lower by a margin that grows with its width (its number of
+// GPUs). Once a preempted job runs again, jobs that are no wider can't take its GPUs for four slices.
+// Jobs are stopped for one job of several GPUs at a time: until it starts, none are stopped for jobs
+// that rank lower. Stops within a class and number cost no more than Snapshot.ForStops.
 //
 // Forecast. A forecast simulates the coming passes by these rules on copies, as if no jobs were
 // added. It simulates 19 futures, with run times drawn from the jobs' estimates. The forecast of a
@@ -58,9 +61,10 @@
 //
 //  1. Capacity: the shares on a GPU sum to at most 1000 milli; a job with whole GPUs is alone on
 //     them; promised memory fits into free memory; each started job has a slot, host memory and
-//     CPUs.
+//     CPUs. The copies of the jobs that are parked fit into Snapshot.ParkBytes and into the host
+//     memory that is left.
 //  2. Gang: a job gets all of its GPUs, distinct ones, or none. A job that names GPUs gets exactly
-//     these.
+//     these. A parked job gets exactly those that it gave up, of each the same part.
 //  3. No job is placed on a GPU that is not in state OK or that is reserved for other accounts.
 //  4. Work conservation: if a job waits although neither a limit nor an earlier job of its account
 //     holds it back, it does not fit into what the reservations leave free.
@@ -82,8 +86,8 @@
 //     next two days.
 //  13. On no workload of daemon/sim does the mean completion time exceed 1.02 times that of
 //     backfill in the order of submission.
-//  14. A preemptible job that ran before preempts no job that is at least as wide. So no two jobs
-//     ever preempt each other in turn.
+//  14. A preemptible or parked job that ran before preempts no job that is at least as wide. So no
+//     two jobs ever preempt each other in turn.
 //  15. If jobs are stopped for a job of several GPUs, none of them starts again before it, unless a
 //     job that ranks higher comes, or a limit or a GPU's state holds it back.
 //

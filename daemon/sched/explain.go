@@ -19,7 +19,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	if next := p.backfill.laneKeptFrom(w, c.bucket.run); next != 0 {
 		why = append(why, job.Reason{Code: job.ReasonLaneKept, GPU: job.NoGPU, Job: next})
 	}
-	if never := p.pass.s.Never(w.Account, w.Request); never != nil {
+	if never := p.pass.s.Never(w.Account, w.Request); never != nil && !w.Returns {
 		why = append([]job.Reason{{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: never.Message}}, why...)
 	}
 	if p.pass.s.cutsOff(c.bucket) {
@@ -51,7 +51,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 
 // cursorOf returns a cursor that points to a job, which need not be in the queue.
 func (p *Planner) cursorOf(w *Waiting) cursor {
-	sh := newShape(w.Request)
+	sh := shapeOf(w.Request, w.needsOf())
 	sh.qualify(p.pass.s)
 	b := newBucket(keyOf(w, sh, w.Request.Priority))
 	e := newEntry(w, b)
@@ -64,7 +64,7 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	add := func(code job.ReasonCode, need, have int64, most job.Message) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Need: need, Have: have, Detail: most})
 	}
-	if l.slots <= 0 {
+	if l.slots <= 0 && sh.slot != noSlot {
 		most := p.pass.s.hasMost(func(*Running) int64 { return 1 }, count)
 		add(job.ReasonMaxRunning, int64(p.pass.s.Host.MaxRunning), 0, most)
 	}
@@ -93,7 +93,7 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 // countNoGPU, memNoGPU and cpusNoGPU return how many job slots, how much memory and how many CPUs a
 // job without GPUs has. For a job with GPUs they return 0.
 func countNoGPU(r *Running) int64 {
-	if len(r.Grants) > 0 {
+	if r.hostShare().slot != noGPUSlot {
 		return 0
 	}
 	return 1
@@ -126,6 +126,9 @@ func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 // quotaReasons returns the quotas that refuse the job. If none refuses it, quotaReasons returns the
 // quota in which another job of the same account or group keeps its place.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
+	if w.Returns {
+		return nil
+	}
 	why := quotaReasons(w.Account, &sh.amount, p.pass.s)
 	c := p.cursorOf(w)
 	if e := p.pass.q.entries[w.ID]; e != nil { // if the job is queued, its entry may be part of a batch

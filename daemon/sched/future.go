@@ -42,7 +42,9 @@ type fate struct {
 	shape    *resourceShape // nil: the job does not return to the queue
 	throttle *Throttle
 	batch    string
-	requeues bool // the job was told to stop and returns to the queue
+	requeues bool           // the job was told to stop and returns to the queue
+	back     *resourceShape // what the job waits for once it is parked; nil: it can't be parked
+	parkedAt Instant        // of a parked job: the time since then is no part of Running.SuspendedTime
 }
 
 // newFuture returns one future of a forecast.
@@ -73,9 +75,16 @@ func (f *future) fateOf(r *Running) fate {
 	if r.Request != nil && r.Request.TimeLimit > 0 {
 		x.limit = max(f.begun, r.Start.Add(r.SuspendedTime+r.Request.TimeLimit.Duration()))
 	}
-	if !r.Stopping {
+	switch {
+	case r.Stopping:
+	case r.isParked():
+		x.ends, x.parkedAt = Never, f.begun
+	default:
 		f.setEnd(r, &x)
 		x.postpone(max(r.Still, f.begun) - f.begun)
+	}
+	if r.Parks && r.Request != nil {
+		x.back = f.returnShape(r)
 	}
 	r.Request, r.Throttle = nil, nil
 	return x
@@ -113,6 +122,10 @@ func (f *future) place(x *Placement) {
 		if f.starts[e.ID] = f.machine.Now; f.freed {
 			f.starts[e.ID] = Never
 		}
+	}
+	if b.shape.slot == noSlot {
+		f.comeBack(x)
+		return
 	}
 	waits := b.turn.of(e.waitStart(f.machine.Now))
 	r := Running{
@@ -178,6 +191,11 @@ func (f *future) count(r *Running, sign int) {
 	f.machine.Host.Running += sign
 	f.machine.Host.PromisedMem += int64(sign) * r.MemBytes
 	f.machine.Host.PromisedCPUs += sign * r.CPUs
+	f.countGPUs(r, sign)
+}
+
+// countGPUs is count for a job's GPUs alone.
+func (f *future) countGPUs(r *Running, sign int) {
 	for _, g := range r.Grants {
 		gpu := &f.machine.GPUs[g.GPU]
 		if sign > 0 {
@@ -209,6 +227,10 @@ func (f *future) advanceTo(at Instant) {
 		if f.running[i].ends > at {
 			f.extendEnd(&f.machine.Running[i], &f.running[i])
 			i++
+			continue
+		}
+		if r, x := &f.machine.Running[i], &f.running[i]; r.Stopping && r.Parks && x.back != nil {
+			f.park(r, x)
 			continue
 		}
 		r, x := f.machine.Running[i], f.running[i]

@@ -104,11 +104,11 @@ func (p *pass) runningRank(r *Running) rank {
 		waited := max(0, r.Start-r.Since)
 		effort := r.Effort
 		if effort == 0 {
-			effort = predict.Remaining(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
+			effort = predict.Remaining(r.Expected, r.Served+r.runTimeAt(p.s.Now))
 		}
 		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
 		out.program, out.untried = r.Program, r.Untried
-		out.protected = time.Duration(p.s.Now-r.Start) < p.s.Policy.protectedTime(r.Served)
+		out.protected = time.Duration(p.s.Now-r.sliceStart()) < p.s.Policy.protectedTime(r.servedBefore())
 	}
 	return out
 }

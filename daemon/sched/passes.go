@@ -96,9 +96,10 @@ func (f *future) carryOut(plan *Plan) {
 	for _, v := range plan.Preempt {
 		at := slices.IndexFunc(f.machine.Running, func(r Running) bool { return r.ID == v.Victim })
 		r := &f.machine.Running[at]
-		r.Stopping, r.End, r.Late = true, f.machine.Now.Add(r.Notice), 0
+		r.Stopping, r.Parks = true, v.Park
+		r.End, r.Late = f.machine.Now.Add(r.Notice), 0
 		f.running[at].ends = r.End
-		f.running[at].requeues = f.running[at].shape != nil
+		f.running[at].requeues = f.running[at].shape != nil && !v.Park
 		f.markOwed(v.For)
 	}
 	for i := range plan.Place {

@@ -229,7 +229,8 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	if mask != 0 {
 		l = p.backfill.capacityBehind(&q, l, mask)
 	}
-	h := hostShare{q.shape.mem, p.pass.s.cpusFor(q.shape, q.account, l)}
+	h := q.shape.hostShare
+	h.cpus = p.pass.s.cpusFor(q.shape, q.account, l)
 	if q.shape.cpus == 0 {
 		h.cpus = max(0, min(h.cpus, besideOwn))
 	}
@@ -315,10 +316,10 @@ func (p *Planner) wake() {
 	}
 	for i := range p.pass.s.Running {
 		r := &p.pass.s.Running[i]
-		if !r.Preemptible || r.Stopping {
+		if !r.mayLeave() {
 			continue
 		}
-		at := r.Start.Add(p.pass.s.Policy.Slice)
+		at := r.sliceStart().Add(p.pass.s.Policy.Slice)
 		if at <= p.pass.s.Now {
 			at = p.pass.s.Now.Add(preemptEvery)
 		}

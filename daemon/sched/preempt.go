@@ -110,11 +110,12 @@ func (p *Planner) firstLeft() *cursor {
 	return nil
 }
 
-// victim is a running job that may be stopped.
+// victim is a running job that may be stopped or parked.
 type victim struct {
 	rank
 	run    *Running
 	chosen bool
+	parked bool // if it is chosen, it is parked and not stopped
 }
 
 // victims holds the running jobs that a pass may stop, in ascending order of their ranks.
@@ -128,6 +129,7 @@ type victims struct {
 	stops    []Preemption
 	freed    capacity      // what is free once all jobs that were told to stop have ended
 	soon     capacity      // like the field freed, but without what late victims free
+	copies   int64         // host memory that is left for copies of victims that are parked
 	paid     time.Duration // what the stops of this pass cost
 	leaving  bool          // some jobs were told to stop, or some GPUs are being cleaned
 }
@@ -139,16 +141,16 @@ func (vs *victims) begin() { vs.stops, vs.paid = vs.stops[:0], 0 }
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)
-	vs.leaving = false
+	vs.leaving, vs.copies = false, min(vs.pass.s.ParkBytes, vs.room.now.mem)
 	for i := range vs.pass.s.Running {
 		r := &vs.pass.s.Running[i]
 		if !r.Stopping {
 			continue
 		}
 		vs.leaving = true
-		vs.freed.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now)
+		vs.freed.giveBack(r.Grants, r.frees(), vs.pass.s.Now)
 		if !vs.pass.s.Policy.leavesLate(r) {
-			vs.soon.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now)
+			vs.soon.giveBack(r.Grants, r.frees(), vs.pass.s.Now)
 		}
 	}
 	for i := range vs.pass.s.GPUs {
@@ -166,7 +168,8 @@ func (vs *victims) anyYields(r *rank) bool {
 	})
 }
 
-// find lists the preemptible jobs that have run for a slice, in ascending order of their ranks.
+// find lists the jobs that may be stopped or parked and have run for a slice, in ascending order of
+// their ranks.
 func (vs *victims) find() {
 	vs.list = vs.list[:0]
 	if vs.pass.q.Len() == 0 {
@@ -174,7 +177,7 @@ func (vs *victims) find() {
 	}
 	for i := range vs.pass.s.Running {
 		r := &vs.pass.s.Running[i]
-		if r.Preemptible && !r.Stopping && time.Duration(vs.pass.s.Now-r.Start) >= vs.pass.s.Policy.Slice {
+		if r.mayLeave() && time.Duration(vs.pass.s.Now-r.sliceStart()) >= vs.pass.s.Policy.Slice {
 			vs.list = append(vs.list, victim{rank: vs.pass.runningRank(r), run: r})
 		}
 	}
@@ -296,12 +299,13 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 		}
 		v := &vs.list[i]
 		late := from == &vs.soon && vs.pass.s.Policy.leavesLate(v.run)
-		if v.chosen || late || !v.yieldsWithOthers(&w.c.rank, vs.pass.s.Policy.FIFO) {
+		if v.chosen || late || !v.yieldsWithOthers(&w.c.rank, vs.pass.s.Policy.FIFO) || !vs.choose(v) {
 			continue
 		}
-		v.chosen = true
-		vs.releaseVictim(v.run)
-		vs.stops = append(vs.stops, Preemption{Victim: v.run.ID, For: w.c.entry.ID, Cost: vs.cost(v, &w.c.rank)})
+		vs.releaseVictim(v)
+		vs.stops = append(vs.stops, Preemption{
+			Victim: v.run.ID, For: w.c.entry.ID, Park: v.parked, Cost: vs.cost(v, &w.c.rank),
+		})
 	}
 	ok := vs.enough(w, from)
 	vs.dropUnneeded(w, from, picked, ok)
@@ -312,13 +316,26 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 	return ok
 }
 
+// choose chooses a victim. It is parked if it can be and there is host memory for its copy, also
+// besides what the jobs need that victims leave for. If not, it is stopped, provided that it is
+// preemptible. If it is neither, choose returns false.
+func (vs *victims) choose(v *victim) bool {
+	v.parked = v.run.Parks && v.run.ParkBytes <= min(vs.copies, vs.freed.mem)
+	v.chosen = v.parked || v.run.Preemptible
+	return v.chosen
+}
+
 // cost returns the GPU time that a victim of the waiting job's class and number loses, from its
-// warning until it goes on.
+// warning until it goes on. A parked job loses only the time for the copies.
 func (vs *victims) cost(v *victim, r *rank) time.Duration {
-	if v.level != r.level {
+	lost := v.run.Notice
+	switch {
+	case v.level != r.level:
 		return 0
+	case !v.parked:
+		lost += vs.pass.s.Policy.RestartCost
 	}
-	return time.Duration(v.milli) * (vs.pass.s.Policy.RestartCost + v.run.Notice) / job.WholeGPU
+	return time.Duration(v.milli) * lost / job.WholeGPU
 }
 
 // pay takes what these stops cost out of what stops may cost now. If that is not enough, it takes
@@ -354,14 +371,31 @@ func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	}
 }
 
-// releaseVictim adds what a victim holds to the capacities that the victim affects.
-func (vs *victims) releaseVictim(r *Running) {
-	vs.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now) })
+// releaseVictim adds what a victim gives up to the capacities that the victim affects. If it is
+// parked, it gives up its GPUs, and takes host memory for the copy.
+func (vs *victims) releaseVictim(v *victim) {
+	host := v.hostShare()
+	vs.ofVictim(v.run, func(l *capacity) { l.giveBack(v.run.Grants, host, vs.pass.s.Now) })
+	if v.parked {
+		vs.copies -= v.run.ParkBytes
+	}
 }
 
 // keepVictim reverts releaseVictim.
-func (vs *victims) keepVictim(r *Running) {
-	vs.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
+func (vs *victims) keepVictim(v *victim) {
+	host := v.hostShare()
+	vs.ofVictim(v.run, func(l *capacity) { l.take(v.run.Grants, host) })
+	if v.parked {
+		vs.copies += v.run.ParkBytes
+	}
+}
+
+// hostShare returns what of the host a victim gives up.
+func (v *victim) hostShare() hostShare {
+	if v.parked {
+		return hostShare{mem: -v.run.ParkBytes, slot: noSlot}
+	}
+	return v.run.hostShare()
 }
 
 // reserveFreed keeps the freed GPUs for the job at the cursor.
@@ -386,9 +420,9 @@ func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) 
 	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {
 		v := vs.victimOf(list[i])
-		vs.keepVictim(v.run)
+		vs.keepVictim(v)
 		if ok && !vs.enough(w, from) {
-			vs.releaseVictim(v.run)
+			vs.releaseVictim(v)
 			continue
 		}
 		v.chosen = false

@@ -22,13 +22,14 @@ type Waiting struct {
 	Late     time.Duration // run time that one in five similar jobs exceeds; 0: the expected run time
 	Known    bool          // similar jobs have ended, so Expected and Late are more than a guess
 	Served   time.Duration // run time of earlier attempts
-	Effort   time.Duration // see predict.Estimate.Effort; read only if preemptible; 0: the expected run time
-	Program  predict.Kind  // user, size and program, without the arguments; read only if preemptible
-	Untried  bool          // too few jobs of its kind have ended to know how long they run; read only if preemptible
+	Effort   time.Duration // see predict.Estimate.Effort; read only if it counts as preemptible; 0: the expected run time
+	Program  predict.Kind  // user, size and program, without the arguments; read only if it counts as preemptible
+	Untried  bool          // too few jobs of its kind have ended to know how long they run; read like Program
 	Throttle *Throttle     // nil: none
 	Count    int           // number of starts: 1, or for an array the number of tasks left
 	Owed     bool          // other jobs were stopped for the job while it waited
-	Returns  bool          // a parked job: it holds all that it needs but GPUs, and takes the GPUs that its request names
+	Parks    bool          // once the job runs, it can probably be parked: it counts as preemptible
+	Returns  bool          // a parked job, which needs only the GPUs that its request names; see job.ReturnRequest
 	Batch    string        // name of the job's batch, within its account; "": none
 }
 
@@ -67,6 +68,7 @@ func (e *entry) waitingJob() Waiting {
 	w := Waiting{
 		ID: e.ID, Account: b.account, Since: e.Since, Capped: e.Capped, Expected: e.Expected, Late: e.Late,
 		Known: b.known, Served: e.Served, Throttle: e.Throttle, Count: int(e.Count), Owed: b.owed, Batch: b.batch,
+		Returns: b.shape.slot == noSlot,
 	}
 	if b.shape.yields {
 		w.Effort, w.Program, w.Untried = b.effort, b.program, b.untried
@@ -174,15 +176,19 @@ func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 
 // Push adds a job. The queue must have no job with the same id.
 func (q *Queue) Push(w Waiting) {
-	sh := q.shapes[needsOf(w.Request)]
+	n := w.needsOf()
+	sh := q.shapes[n]
 	if sh == nil {
-		sh = newShape(w.Request)
+		sh = shapeOf(w.Request, n)
 	}
 	q.push(w, sh, w.Request.Priority)
 }
 
 // push adds a job whose shape equals template. The template may belong to another queue.
 func (q *Queue) push(w Waiting, template *resourceShape, priority job.Priority) {
+	if w.Returns {
+		w.Throttle, w.Capped = nil, 0
+	}
 	key := keyOf(&w, q.shape(template), priority)
 	b := q.byKey[key]
 	if b == nil {
@@ -208,8 +214,8 @@ func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}
-	if key.effort = time.Second << key.log; sh.yields {
-		key.program, key.untried, key.ranBefore = w.Program, w.Untried, w.Served > 0
+	if key.effort = time.Second << key.log; sh.yields || w.Returns {
+		key.program, key.untried, key.ranBefore = w.Program, w.Untried, w.Served > 0 || w.Returns
 		if w.Effort > 0 {
 			key.effort = halfOctave(w.Effort)
 		}
@@ -319,6 +325,9 @@ func runTime(log int, limit time.Duration) time.Duration {
 // waitStart returns the moment from which the wait counts. It is later than e.Since by the time for
 // which quotas held back jobs of this size. That time is the same for all jobs of a bucket.
 func (e *entry) waitStart(now Instant) Instant {
+	if e.bucket.shape.slot == noSlot {
+		return e.Since
+	}
 	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }
 

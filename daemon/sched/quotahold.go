@@ -229,7 +229,7 @@ func (m *limits) letsStart(q *Account, n *amount) Instant {
 func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	m.backs = m.backs[:0]
 	for i := range m.pass.s.Running {
-		if r := &m.pass.s.Running[i]; r.Account.belongsTo(q) {
+		if r := &m.pass.s.Running[i]; r.Account.belongsTo(q) && r.frees().slot != noSlot {
 			m.backs = append(m.backs, quotaEnd{max(r.End, m.pass.s.Now), r.Account, quotaUse{1, r.Quota, r.hostShare()}})
 		}
 	}
@@ -242,8 +242,11 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 }
 
 // keepPlace notes that the job at the cursor keeps its place in its quotas and lanes, because it
-// has a reservation.
+// has a reservation. A parked job needs no place.
 func (m *limits) keepPlace(c *cursor, at Instant) {
+	if c.bucket.shape.slot == noSlot {
+		return
+	}
 	m.kept = c.entry.Throttle.keep(time.Duration(at-m.pass.s.Now), m.kept)
 	for q := range c.bucket.account.quotaAccounts {
 		if k := &q.place.reserved; k.asks == nil || c.isBefore(&k.rank) {
@@ -253,9 +256,13 @@ func (m *limits) keepPlace(c *cursor, at Instant) {
 	}
 }
 
-// countPlaced counts a job that the pass starts in its account, its groups and its lanes.
+// countPlaced counts a job that the pass starts in its account, its groups and its lanes. A parked
+// job counts there already.
 func (m *limits) countPlaced(c *cursor, h hostShare) {
 	b := c.bucket
+	if h.slot == noSlot {
+		return
+	}
 	b.account.addPlaced(b.shape.quota, h)
 	m.given = append(m.given, quotaEnd{m.pass.s.Now.Add(b.run), b.account, quotaUse{1, b.shape.quota, h}})
 	m.begun = c.entry.Throttle.begin(m.begun)

@@ -70,10 +70,16 @@ func (s *Snapshot) mayUse(q *query, l *capacity, i int) bool {
 // a GPU has room for the part that the query asks for. Both need a GPU that the job may use.
 func (s *Snapshot) wholeFits(q *query, l *capacity, i int) bool {
 	r := &l.gpus[i]
-	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && s.GPUs[i].Occupied)
+	if r.milli != job.WholeGPU || q.shape.partOn == s.GPUs[i].Index+1 {
+		return false
+	}
+	return r.mem >= q.shape.gpuMem && !(q.shape.alone && s.GPUs[i].Occupied)
 }
 
 func (s *Snapshot) partFits(q *query, l *capacity, i int) bool {
+	if on := q.shape.partOn; on > 0 && on != s.GPUs[i].Index+1 {
+		return false
+	}
 	return !s.GPUs[i].WholeOnly && l.gpus[i].milli >= q.shape.part && q.shape.partFits(&s.GPUs[i], l.gpus[i].mem)
 }
 

@@ -14,8 +14,9 @@ type needs struct {
 	gpuNeeds
 	spread  bool
 	limit   time.Duration // 0: none
-	yields  bool          // the job is preemptible
+	yields  bool          // the job counts as preemptible
 	returns bool          // the job is preemptible, and starts again after a reboot
+	partOn  int           // the index plus 1 of the GPU that must give the part; 0: any
 }
 
 // amount is how much a job asks for. It is a small struct, since a pass reads one for each bucket.
@@ -47,7 +48,7 @@ type gpuNeeds struct {
 
 func needsOf(r *job.Request) needs {
 	return needs{
-		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs}},
+		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs, slotOf(r)}},
 		gpuNeeds: gpuNeeds{
 			gpuMem: r.GPUMemBytes, mates: r.Mates, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: job.GPUSetOf(r.GPUIDs), from: job.GPUSetOf(r.GPUsFrom), without: job.GPUSetOf(r.ExcludeGPUs),
@@ -57,11 +58,32 @@ func needsOf(r *job.Request) needs {
 	}
 }
 
+func slotOf(r *job.Request) slotKind {
+	if r.GPUMilli == 0 {
+		return noGPUSlot
+	}
+	return gpuSlot
+}
+
+// needsOf returns what the job needs. A parked job needs only its GPUs. It has a part of the last
+// one that its request names.
+func (w *Waiting) needsOf() needs {
+	n := needsOf(w.Request)
+	if n.yields = n.yields || w.Parks; !w.Returns {
+		return n
+	}
+	n.hostShare = hostShare{slot: noSlot}
+	if ids := w.Request.GPUIDs; w.Request.Part() > 0 && len(ids) > 0 {
+		n.partOn = ids[len(ids)-1] + 1
+	}
+	return n
+}
+
 // cpusFor returns how many CPUs a job occupies if it starts within this capacity. A job that names
 // a number occupies that many. A job that names no number never waits for CPUs. It occupies its
 // GPUs' part of the CPUs, or fewer if the capacity or the quotas have fewer left.
 func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
-	if sh.cpus > 0 {
+	if sh.cpus > 0 || sh.slot == noSlot {
 		return sh.cpus
 	}
 	part := s.Host.cpusOf(sh.milli, len(s.GPUs))
@@ -98,8 +120,9 @@ type footprint struct {
 	ever      answer // whether the GPUs are free once all running jobs have ended
 }
 
-func newShape(r *job.Request) *resourceShape {
-	n := needsOf(r)
+func newShape(r *job.Request) *resourceShape { return shapeOf(r, needsOf(r)) }
+
+func shapeOf(r *job.Request, n needs) *resourceShape {
 	f := footprint{key: n.footprintKey(), whole: r.Whole(), part: r.Part(), alone: r.Alone()}
 	return &resourceShape{needs: n, footprint: &f}
 }

@@ -150,8 +150,9 @@ type Running struct {
 	Still         Instant       // when the job's suspension ends; Never: unknown; 0: it is not suspended
 	Notice        time.Duration // how long the job takes to stop; once it was told to stop, the time left
 	Preemptible   bool
-	Parks         bool  // another job's GPUs come from parking this one, which takes Notice and frees only GPUs
-	ParkBytes     int64 // host memory for the copy, if Parks
+	Parks         bool    // other jobs have it parked, which takes Notice; if Stopping, it is being parked
+	ParkBytes     int64   // host memory for the copy; part of MemBytes once it is being parked
+	Returned      Instant // when the job last came back from being parked; 0: it was not parked
 	Priority      job.Priority
 	Account       *Account
 	Since         Instant // Start minus the time for which the job had waited
@@ -186,7 +187,38 @@ func (r *Running) runTimeAt(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }
 
-func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
+// sliceStart returns the moment from which the job's time slice counts.
+func (r *Running) sliceStart() Instant { return max(r.Start, r.Returned) }
+
+// servedBefore returns how long the job had run when its time slice began.
+func (r *Running) servedBefore() time.Duration {
+	if r.Returned == 0 {
+		return r.Served
+	}
+	return r.Served + r.runTimeAt(r.Returned)
+}
+
+// isParked reports whether the job is parked: it holds no GPU, but its quotas still count its GPUs.
+func (r *Running) isParked() bool { return len(r.Grants) == 0 && r.Quota > 0 }
+
+// mayLeave reports whether the job may make room for another one once its slice is over.
+func (r *Running) mayLeave() bool { return (r.Preemptible || r.Parks) && !r.Stopping && !r.isParked() }
+
+func (r *Running) hostShare() hostShare {
+	if len(r.Grants) == 0 && r.Quota == 0 {
+		return hostShare{r.MemBytes, r.CPUs, noGPUSlot}
+	}
+	return hostShare{r.MemBytes, r.CPUs, gpuSlot}
+}
+
+// frees returns what of the host is free once the job is gone. A job that is being parked keeps all
+// that it has.
+func (r *Running) frees() hostShare {
+	if r.Stopping && r.Parks {
+		return hostShare{slot: noSlot}
+	}
+	return r.hostShare()
+}
 
 // Host is what the machine has besides GPUs.
 type Host struct {
