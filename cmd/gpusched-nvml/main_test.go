@@ -274,6 +274,9 @@ func TestCommandLine(t *testing.T) {
 		{"help", []string{"--help"}, 0, "", "-library"},
 		{"unknown flag", []string{"--frob"}, 2, "", "-frob"},
 		{"stray argument", []string{"now"}, 2, "", "takes no arguments"},
+		{"stray process", []string{"--once", "12:34"}, 2, "", "takes no arguments"},
+		{"park nothing", []string{"--park"}, 2, "", "takes no arguments"},
+		{"park no process", []string{"--unpark", "12:34", "12"}, 2, "", "takes no arguments"},
 		{"both", []string{"--once", "--census"}, 2, "", "at most one of --once"},
 		{"negative time", []string{"--device-timeout", "-1s"}, 2, "", "no negative time"},
 	}
