@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
@@ -37,7 +38,7 @@ func (s *sampler) run(ctx context.Context) {
 	whole, looked := time.Time{}, uint64(0) // end of the last sample, and number of the last look
 	for ctx.Err() == nil {
 		number, now := s.asked.Load(), s.d.host.Now()
-		interval := s.d.settings.Load().SampleInterval
+		interval := s.interval()
 		due := whole.Add(interval)
 		// A look that somebody waits for goes before a sample. But no sample is delayed by more
 		// than one interval because of such looks.
@@ -57,9 +58,19 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
+// interval returns the time between two samples. Where idle jobs are parked, it is short enough to
+// notice soon that one of them works again.
+func (s *sampler) interval() time.Duration {
+	set := s.d.settings.Load()
+	if set.Policy.Usage.Idle == site.WarnAndPark {
+		return min(set.SampleInterval, job.WakeSpan)
+	}
+	return set.SampleInterval
+}
+
 // awaitNext waits until the core asks for another look, or the next sample is due.
 func (s *sampler) awaitNext(ctx context.Context, number uint64, whole time.Time) {
-	until := whole.Add(s.d.settings.Load().SampleInterval)
+	until := whole.Add(s.interval())
 	for ctx.Err() == nil && s.asked.Load() <= number && !isPast(until, s.d.host.Now()) {
 		s.wake.Wait(until, ctx.Done())
 	}

@@ -69,6 +69,17 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
+// Where idle jobs are parked, the use of jobs is read at least every five seconds.
+func TestMeasuresParkedJobs(t *testing.T) {
+	for action, want := range map[site.Response]time.Duration{site.WarnAndStop: time.Hour, site.WarnAndPark: 5 * time.Second} {
+		p := site.Policy{Usage: site.UsagePolicy{Idle: action}}
+		d := assemble(Options{Settings: Settings{SampleInterval: time.Hour, Policy: p}})
+		if got := d.sampler.interval(); got != want {
+			t.Errorf("response %d: every %s, want %s", action, got, want)
+		}
+	}
+}
+
 // readings is a source that counts its samples and looks. A look lasts for the time in the field
 // delay.
 type readings struct {

@@ -32,9 +32,7 @@ func (c *state) Census(users int) job.Census {
 			u.Queued++
 		case l.State.Live():
 			u.Active++
-			for _, g := range l.Attempt.GPUs {
-				u.Milli += g.Share()
-			}
+			u.Milli += l.HeldMilli()
 		}
 		of[name] = u
 	}

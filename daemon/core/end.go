@@ -111,7 +111,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	}
 	c.editAttempt(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
-	if onNone := l.Unasked && l.Left == ""; !onNone && len(l.Attempt.GPUs) > 0 {
+	if onNone := l.Unasked && l.Left == ""; !onNone && len(l.HeldGPUs()) > 0 {
 		c.gpus.Leave(l, c.requestSample(), now)
 	}
 	*l.Lifetime(), l.StopSent = tracked.Lifetime{}, false

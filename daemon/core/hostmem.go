@@ -69,7 +69,7 @@ func mayMoveMemory(c *state, l *tracked.Job, to int64, e *Command, now time.Time
 
 // moveMemory gives a running job another limit on its host memory, and lends a part of it.
 func moveMemory(c *lifecycle, l *tracked.Job, to, lent int64, now time.Time) {
-	c.accounts.MoveMemory(l, func() {
+	c.accounts.ChangeHolding(l, func() {
 		was := l.PromisedMem()
 		l.Request.MemBytes = to
 		l.MemLent, l.MemMoved, l.MemHeld = lent, true, 0
@@ -110,7 +110,7 @@ func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Tim
 	case limit != l.Request.MemBytes || high != l.MemSlowed():
 		setMemory(c, l)
 	case l.MemHeld != 0 && !l.Lifetime().Moving: // the job counted for its old limit until now
-		c.accounts.MoveMemory(l, func() { l.MemHeld = 0 }, now)
+		c.accounts.ChangeHolding(l, func() { l.MemHeld = 0 }, now)
 		c.step.markDirtyQuietly(l)
 		c.storeKept(l)
 		c.step.replan()

@@ -11,7 +11,7 @@ import (
 // mayAwaitProof reports whether the end of an attempt with this result may have to wait for a test
 // of its GPUs.
 func (c *lifecycle) mayAwaitProof(l *tracked.Job, r *job.Result) bool {
-	return c.policy.Prove && r.Outcome == job.Failed && len(l.Attempt.GPUs) > 0
+	return c.policy.Prove && r.Outcome == job.Failed && len(l.HeldGPUs()) > 0
 }
 
 // awaitProof reports whether the end of an attempt waits until its GPUs are tested with CUDA. If a

@@ -30,6 +30,13 @@ type Parking struct {
 	ReturnedAt time.Time       `json:"returned_at,omitzero"`  // its last return
 }
 
+// A parked job whose processes are not frozen works again if they take more than WakeCPU of CPU time
+// within WakeSpan.
+const (
+	WakeCPU  = 200 * time.Millisecond
+	WakeSpan = 5 * time.Second
+)
+
 // ParkedProcess is a process that used a GPU when its job was parked.
 type ParkedProcess struct {
 	PID   int    `json:"pid"`

@@ -120,9 +120,10 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 }
 
 // Recharge adds the argument extra to the rate at which running jobs are charged from now on.
-func (a *Account) Recharge(extra int, now Instant, half time.Duration) {
+func (a *Account) Recharge(extra Rate, now Instant, half time.Duration) {
 	a.usage.move(now, half)
-	a.usage.rate.Charge += extra
+	a.usage.rate.GPU += extra.GPU
+	a.usage.rate.Charge += extra.Charge
 }
 
 // Charge adds the use of a job that has ended. The argument runTime is the job's run time, and ago

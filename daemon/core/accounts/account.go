@@ -277,9 +277,9 @@ func (b *Book) Check(breach tracked.Breach) {
 	}
 	want, guarded, held := map[*sched.Account]runs{}, 0, 0
 	for l := range b.jobs.Live() {
-		held += l.Request.GPUMilli
+		held += l.HeldMilli()
 		if l.Guarded {
-			guarded += l.Request.GPUMilli
+			guarded += l.HeldMilli()
 		}
 		for _, a := range l.Accounts() {
 			r, rate := want[a], RateOf(l.Job)

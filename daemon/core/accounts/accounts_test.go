@@ -152,3 +152,54 @@ func TestChargeIsTheLargestShare(t *testing.T) {
 		t.Errorf("what is on record without a charge counts %v", got)
 	}
 }
+
+// While a job is parked, it is charged for its host memory, and for no GPU. It counts in quotas as
+// before. With its GPUs, it is charged as before.
+func TestParkedJobIsChargedForNoGPU(t *testing.T) {
+	b := bookWith(site.Policy{HostMemBytes: 1000, HostCPUs: 64}, 8)
+	recorded := 0
+	b.shell.Record = func(job.Record) { recorded++ }
+	j := &job.Job{ID: 7, Owner: job.Owner{UID: 1001}, State: job.Running, Request: job.Request{GPUMilli: 2000, MemBytes: 100}, Attempt: &job.Attempt{
+		PlacedAt: sunday, GPUs: make([]job.Allocation, 2),
+	}}
+	l, at := &tracked.Job{Job: j, Account: b.Of(j.Owner, nil)}, sunday
+	b.StartCharging(at)
+	j.Guarded, j.Charge, j.Shared = true, b.LargestShare(j), 2500
+	b.jobs.Add(l)
+	b.jobs.Sort(l)
+	b.Charge(l, at)
+	for _, c := range []struct {
+		park          job.ParkState
+		bytes         int64
+		want          sched.Rate
+		held, records int
+	}{
+		{job.ParkTakes, 100, sched.Rate{GPU: 2000, Charge: 2500}, 2000, 0},
+		{job.IsParked, 100, sched.Rate{Charge: 1600}, 0, 1},
+		{job.ParkGives, 100, sched.Rate{GPU: 2000, Charge: 2000}, 2000, 1},
+		{job.NotParked, 0, sched.Rate{GPU: 2000, Charge: 2000}, 2000, 0},
+	} {
+		gpu, charged := l.Account.GPUTime(sched.At(at), 0), l.Account.Used(sched.At(at), 0)
+		recorded = 0
+		b.ChangeHolding(l, func() { l.Park, l.ParkBytes = c.park, c.bytes }, at)
+		if got := l.Account.Rate(); got != c.want || b.lane.milli != c.held || b.stops.milli != c.held || recorded != c.records {
+			t.Errorf("%q: rate %+v, held %d, %d records", c.park, got, b.stops.milli, recorded)
+		}
+		mem, _ := l.Account.Promised()
+		if mem != 100+c.bytes || l.Account.Milli != 2000 || l.Account.Jobs != 1 {
+			t.Errorf("%q: %d bytes, %d milli, %d jobs count in quotas", c.park, mem, l.Account.Milli, l.Account.Jobs)
+		}
+		l.Weighed = l.Weight()
+		b.Check(func(_ int, format string, args ...any) { t.Errorf("%q: "+format, append([]any{c.park}, args...)...) })
+		at = at.Add(time.Hour)
+		if got := l.Account.GPUTime(sched.At(at), 0) - gpu; got != time.Duration(c.want.GPU)*time.Hour/1000 {
+			t.Errorf("%q: an hour takes %s of GPU time", c.park, got)
+		}
+		if got := l.Account.Used(sched.At(at), 0) - charged; got != time.Duration(c.want.Charge)*time.Hour/1000 {
+			t.Errorf("%q: an hour is charged %s", c.park, got)
+		}
+	}
+	if b.Settle(l, at); l.Account.Rate() != (sched.Rate{}) || b.stops.milli != 0 || b.lane.milli != 0 {
+		t.Errorf("in the end the rate is %+v, and %d milli are held", l.Account.Rate(), b.stops.milli)
+	}
+}

@@ -15,7 +15,7 @@ import (
 // RateOf returns the rate at which a job's current attempt is charged. It is at least the rate for
 // the attempt's GPUs, even if no charge is on record.
 func RateOf(j *job.Job) sched.Rate {
-	gpu := gpuRate(j.Attempt.GPUs)
+	gpu := gpuRate(j.HeldGPUs())
 	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge, j.Shared)}
 }
 
@@ -34,7 +34,7 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 func (b *Book) LargestShare(j *job.Job) int {
 	p, all := b.policy, max(1, b.gpus.Count())*job.WholeGPU
 	mem, cpus := partOf(all, j.PromisedMem(), p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))
-	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
+	return max(gpuRate(j.HeldGPUs()), mem, cpus)
 }
 
 // partOf returns total*n/limit, rounded up and at most total. If n or limit is not positive, it
@@ -195,7 +195,7 @@ func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (
 // returns 0.
 func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	rate := 0
-	for _, g := range j.Attempt.GPUs {
+	for _, g := range j.HeldGPUs() {
 		own := max(g.ChargeMilli, g.Share())
 		at := b.gpus.Position(&g)
 		if all := sums[g.UUID]; g.Milli > 0 && at >= 0 && wanted[at] && all < job.WholeGPU {
@@ -203,7 +203,7 @@ func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 		}
 		rate += own
 	}
-	if rate <= gpuRate(j.Attempt.GPUs) {
+	if rate <= gpuRate(j.HeldGPUs()) {
 		return 0
 	}
 	return rate
@@ -219,23 +219,27 @@ func (b *Book) ChargeMachine(now time.Time) {
 	}
 }
 
-// MoveMemory changes the host memory that a running job is promised. The argument change makes the
-// change.
-func (b *Book) MoveMemory(l *tracked.Job, change func(), now time.Time) {
-	was := l.PromisedMem()
+// ChangeHolding changes what a running job holds: its host memory, or its GPUs, which it leaves when
+// it is parked and gets back later. The argument change makes the change.
+func (b *Book) ChangeHolding(l *tracked.Job, change func(), now time.Time) {
+	mem, was := l.PromisedMem(), RateOf(l.Job)
+	b.countHeld(l, -1, now)
 	change()
+	b.countHeld(l, 1, now)
 	for _, a := range l.Accounts() {
-		a.Promise(l.PromisedMem()-was, 0)
+		a.Promise(l.PromisedMem()-mem, 0)
 	}
 	if !b.shell.Listed() {
 		return
 	}
-	b.recharge(func(j *job.Job) (int, int) {
-		if j != l.Job {
-			return j.Charge, j.Shared
-		}
-		return b.LargestShare(j), j.Shared
-	}, now)
+	if l.Park == job.IsParked {
+		l.Shared = 0
+	}
+	l.Charge = b.LargestShare(l.Job)
+	b.shell.Mark(l)
+	for _, a := range b.countRate(l, was, now) {
+		b.recordUsage(a, now)
+	}
 }
 
 // recharge sets new rates for running jobs from now on. If the charge of an account changes,
@@ -250,12 +254,7 @@ func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Ti
 		}
 		l.Charge, l.Shared = charge, shared
 		b.shell.Mark(l)
-		more := RateOf(l.Job).Charge - was.Charge
-		for _, a := range l.Accounts() {
-			if more == 0 {
-				break
-			}
-			a.Recharge(more, sched.At(now), b.policy.Sched.HalfLife)
+		for _, a := range b.countRate(l, was, now) {
 			if !slices.Contains(changed, a) {
 				changed = append(changed, a)
 			}
@@ -264,6 +263,20 @@ func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Ti
 	for _, a := range changed {
 		b.recordUsage(a, now)
 	}
+}
+
+// countRate makes the accounts of a job count its present rate instead of an earlier one. It returns
+// the accounts whose rate has changed.
+func (b *Book) countRate(l *tracked.Job, was sched.Rate, now time.Time) []*sched.Account {
+	more := RateOf(l.Job)
+	more.GPU, more.Charge = more.GPU-was.GPU, more.Charge-was.Charge
+	if more == (sched.Rate{}) {
+		return nil
+	}
+	for _, a := range l.Accounts() {
+		a.Recharge(more, sched.At(now), b.policy.Sched.HalfLife)
+	}
+	return l.Accounts()
 }
 
 // bucket contains GPU time that one kind of decision may take. It fills at a rate that its owner
@@ -327,8 +340,8 @@ func (b *Book) countHeld(l *tracked.Job, sign int, now time.Time) {
 	if b.shell.Listed() {
 		b.advance(now)
 	}
-	if b.stops.milli += sign * l.Request.GPUMilli; l.Guarded {
-		b.lane.milli += sign * l.Request.GPUMilli
+	if b.stops.milli += sign * l.HeldMilli(); l.Guarded {
+		b.lane.milli += sign * l.HeldMilli()
 	}
 }
 

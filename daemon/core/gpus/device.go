@@ -259,10 +259,12 @@ func (b *inventory) isClean(d *device) bool {
 	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
-// Leave marks the GPUs of a job that has ended as not clean. Only a sample with the given number or
-// a higher one can show that they are clean.
+// Leave marks the GPUs of a job that has ended, or is parked from now on, as not clean. Only a
+// sample with the given number or a higher one can show that they are clean. A job that ends while
+// it is parked has left its GPUs already.
 func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
-	for _, r := range l.Attempt.GPUs {
+	l.LeaveGPUs()
+	for _, r := range l.HeldGPUs() {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.ID })
 		left := &cleanup{
 			job: l.ID, attempt: l.Attempt.Number, since: now, sampleSeq: number, baselineBytes: -1,

@@ -92,14 +92,14 @@ func (f failedJobs) addFailure(l *tracked.Job, now time.Time) failedJobs {
 	return f
 }
 
-// gpusOf returns the GPUs of a job whose command began. If one of these GPUs is no longer known, it
-// returns none of them.
+// gpusOf returns the GPUs that a job holds whose command began. If one of these GPUs is no longer
+// known, it returns none of them.
 func (b *inventory) gpusOf(j *job.Job) (list []*device) {
 	if j.Attempt.StartedAt.IsZero() {
 		return nil
 	}
-	for i := range j.Attempt.GPUs {
-		at := b.Position(&j.Attempt.GPUs[i])
+	for _, ref := range j.HeldGPUs() {
+		at := b.Position(&ref)
 		if at < 0 {
 			return nil
 		}

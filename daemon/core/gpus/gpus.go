@@ -78,9 +78,12 @@ func (b *inventory) MayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
 // (job.GPUControl), or a leftover of a job (job.Leftover).
 func (b *Book) addFinding(f any) { b.found = append(b.found, f) }
 
-// addLeftover adds a finding that is a remark for the result of an ended attempt.
+// addLeftover adds a finding that is a remark for the result of an ended attempt. The attempt of a
+// parked job has left its GPUs, but it has no result.
 func (b *Book) addLeftover(dep *cleanup, what job.Message) {
-	b.addFinding(job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what})
+	if b.jobs.Attempt(dep.job, dep.attempt) == nil {
+		b.addFinding(job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what})
+	}
 }
 
 // Findings returns the findings since the last call.
@@ -126,17 +129,20 @@ type StopFound struct {
 	Victim job.ID        // the job that lacks memory, if that is the cause
 }
 
+// ParkFound is a job that is to be parked, because it does not use its GPUs.
+type ParkFound struct{ Job job.ID }
+
 // Configured makes a new policy take effect.
 func (b *Book) Configured() {
 	b.inventoryVersion++
 	b.withdraw()
 }
 
-// withdraw removes GPUs that no job holds, if the site no longer offers them or the driver now
-// lists them in another form. It keeps the cleanup of each of these GPUs.
+// withdraw removes GPUs that no job holds or is to get back, if the site no longer offers them or the
+// driver now lists them in another form. It keeps the cleanup of each of these GPUs.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
-		if b.isOffered(d) && !d.superseded(b.devices) || b.jobs.Held(d.UUID) {
+		if b.isOffered(d) && !d.superseded(b.devices) || b.jobs.Held(d.UUID) || b.jobs.Awaited(d.UUID) {
 			return false
 		}
 		if d.cleanup != nil {

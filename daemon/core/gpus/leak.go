@@ -22,6 +22,8 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 		}
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || b.jobs.Holds(id, d.UUID):
+		case b.jobs.IsParked(id):
+			return job.Say("detail/parked-use", p.PID, b.jobs.Called(id)), false
 		case b.jobs.Active(id) != nil: // the process left its unit, or somebody gave it an open device
 			return job.Say("detail/descriptor", p.PID, b.jobs.Called(id), b.jobs.Active(id).Owner.User), false
 		case b.members[process{p.PID, p.Start}].unsure:
@@ -69,7 +71,7 @@ func (b *Book) RecordUnkillable(l *tracked.Job) {
 	if l.Left == "" || l.State != job.Ending {
 		return
 	}
-	for _, ref := range l.Attempt.GPUs {
+	for _, ref := range l.HeldGPUs() {
 		if on := b.unkillableOn[ref.UUID]; !slices.Contains(on, l.ID) {
 			b.unkillableOn[ref.UUID] = append(on, l.ID)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
@@ -41,6 +42,13 @@ func (b *inventory) GPUProcesses(l *tracked.Job, now time.Time) (procs []job.Par
 	}
 	slices.SortFunc(procs, func(a, b job.ParkedProcess) int { return a.PID - b.PID })
 	return procs, bytes, true
+}
+
+// MayPark reports whether the scheduler may park a job by itself, as far as that is known without a
+// sample.
+func MayPark(p *site.Policy, l *tracked.Job) bool {
+	r := &l.Request
+	return p.Park.Allow && !r.NoPark && l.Unparkable.IsZero() && r.Mates.UID() < 0 && len(l.HeldGPUs()) > 0
 }
 
 // showsProcesses reports whether the last sample lists all processes on the GPU.

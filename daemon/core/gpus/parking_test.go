@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -75,6 +76,144 @@ func TestGPUProcesses(t *testing.T) {
 		}
 		if want := []job.ParkedProcess{{PID: 4, Start: 40}, {PID: 5, Start: 50}}; known && (!slices.Equal(procs, want) || bytes != 300) {
 			t.Errorf("%s: %v with %d bytes", name, procs, bytes)
+		}
+	}
+}
+
+// findingsOf returns the findings of one type since the last call.
+func findingsOf[T any](b *Book) (list []T) {
+	for _, f := range b.Findings() {
+		if one, is := f.(T); is {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// A parked job has left its GPUs once. They are clean when its processes and their memory are gone.
+func TestParkedJobLeavesItsGPUs(t *testing.T) {
+	b := bookOf(site.Policy{StaleAfter: time.Minute, LostAfter: time.Minute, CleaningTimeout: 10 * time.Second, OnlyGPUs: []int{0, 1}})
+	l, at := onGPUs(b, 7, "a", "b"), midday
+	sample := func(number uint64, e *Sample) {
+		at = at.Add(time.Minute)
+		e.Number = number
+		for i := range e.Snap.Devices {
+			d := &e.Snap.Devices[i]
+			d.MemTotalBytes = 1000
+			for _, p := range d.Processes {
+				d.MemUsedBytes += uint64(p.UsedBytes)
+			}
+		}
+		b.Sampled(e, at)
+	}
+	sample(1, twoGPUs())
+	b.Leave(l, 2, at)
+	l.Park = job.IsParked
+	if _, _, known := b.GPUProcesses(l, at); !known || MayPark(b.policy, l) {
+		t.Error("a parked job can be parked")
+	}
+	sample(2, twoGPUs())
+	for _, d := range b.devices {
+		if state, why := b.state(d, at); state != sched.Suspect || why.Code != "detail/parked-use" {
+			t.Errorf("GPU %d with a process of a parked job: state %v, %v", d.Index, state, why)
+		}
+	}
+	if v := b.Views(at); len(v[0].Jobs) != 0 || v[0].Processes[0].Job != 7 {
+		t.Errorf("its GPU shows the jobs %v and the processes %+v", v[0].Jobs, v[0].Processes)
+	}
+	if f := b.Findings(); len(f) != 0 {
+		t.Errorf("something is done about its processes: %+v", f)
+	}
+	clean := func() *Sample { // process 6 is nobody's
+		e := twoGPUs()
+		e.Snap.Devices[0].Processes, e.Snap.Devices[1].Processes = e.Snap.Devices[0].Processes[2:], nil
+		return e
+	}
+	sample(3, clean())
+	if b.devices[0].cleanup != nil || b.devices[1].cleanup != nil {
+		t.Error("its GPUs are not clean after its processes have gone")
+	}
+	if b.Leave(l, 4, at); b.devices[0].cleanup != nil {
+		t.Error("its end leaves the GPUs again")
+	}
+	lost := clean()
+	lost.Snap.Devices = lost.Snap.Devices[:1]
+	sample(5, lost)
+	sample(6, lost)
+	b.policy.OnlyGPUs = []int{0}
+	b.Configured()
+	if stops := findingsOf[StopFound](b); len(stops) != 0 || len(b.devices) != 2 {
+		t.Errorf("a lost GPU stops it: %+v, of %d GPUs", stops, len(b.devices))
+	}
+	l.Park = job.ParkGives
+	b.policy.OnlyGPUs = nil
+	sample(7, lost)
+	sample(8, lost)
+	if stops := findingsOf[StopFound](b); len(stops) == 0 || stops[0].Cause != job.StopGPULost {
+		t.Errorf("a lost GPU that it holds again does not stop it: %+v", stops)
+	}
+}
+
+// Processes of a parked job outside its unit are not ended while it lives.
+func TestStraysOfAParkedJob(t *testing.T) {
+	for park, want := range map[job.ParkState]int{job.IsParked: 0, "": 1} {
+		b := bookOf(site.Policy{Strays: site.EndStrays, CleaningTimeout: time.Second})
+		l := onGPUs(b, 7, "a")
+		b.Sampled(&Sample{Number: 1, Snap: twoGPUs().Snap, Jobs: map[int]job.ID{4: 7}}, midday)
+		b.Leave(l, 2, midday)
+		if l.Park = park; park == "" {
+			l.Attempt.GPUs = nil
+		}
+		b.Sampled(&Sample{Number: 2, Snap: twoGPUs().Snap}, midday.Add(time.Minute))
+		if ends := findingsOf[StrayEnd](b); len(ends) != want {
+			t.Errorf("%q: %+v", park, ends)
+		}
+	}
+}
+
+// An idle job is warned, and parked if it may be. Other idle jobs are only warned.
+func TestIdleJobsAreParked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *site.Policy, l *tracked.Job)
+		notice job.Code
+		parked int
+	}{
+		"may be parked":    {func(*site.Policy, *tracked.Job) {}, "notice/idle-park", 1},
+		"not at this site": {func(p *site.Policy, _ *tracked.Job) { p.Park.Allow = false }, "notice/idle", 0},
+		"not wanted":       {func(_ *site.Policy, l *tracked.Job) { l.Request.NoPark = true }, "notice/idle", 0},
+		"shares by MPS":    {func(_ *site.Policy, l *tracked.Job) { l.Request.Mates = job.MatesOf(1001) }, "notice/idle", 0},
+		"the driver can't": {func(_ *site.Policy, l *tracked.Job) { l.Unparkable = job.Text("no") }, "notice/idle", 0},
+	} {
+		p := site.Policy{Usage: site.UsagePolicy{Idle: site.WarnAndPark, IdleAfter: time.Minute, IdleGrace: time.Minute}}
+		p.Park.Allow = true
+		b := bookOf(p)
+		l, at := onGPUs(b, 7, "a"), midday
+		c.change(b.policy, l)
+		sample := func() {
+			at = at.Add(time.Minute)
+			e := &Sample{Snap: gpu.Snapshot{Devices: []gpu.Device{{UUID: "a", Health: gpu.HealthOK}}}}
+			b.Sampled(e, at)
+			b.GatherUses()
+			b.RecordUses(0, at)
+			b.FindIdle(at)
+		}
+		sample()
+		sample()
+		notices := findingsOf[NoticeFound](b)
+		if len(notices) != 1 || notices[0].Say.Code != c.notice {
+			t.Errorf("%s: the notices are %+v", name, notices)
+		}
+		sample()
+		if found := findingsOf[ParkFound](b); len(found) != c.parked {
+			t.Errorf("%s: %d are parked", name, len(found))
+		}
+		busy := l.CurrentUses()[0].Seen
+		b.Leave(l, 1, at)
+		l.Park = job.IsParked
+		sample()
+		l.Park = job.NotParked
+		if u := l.CurrentUses()[0]; u.IdleWarned != 0 || u.UsedBytes != tracked.Unsampled || u.Seen != busy {
+			t.Errorf("%s: back on its GPUs its use is %+v", name, u)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (b *Book) AwaitProof(l *tracked.Job, r *job.Result, over, now time.Time) (w
 	case !b.policy.Prove || !failedAtOnce(l.Job, r, over):
 		return false
 	case !b.seen: // the daemon has just started
-		return len(l.Attempt.GPUs) > 0
+		return len(l.HeldGPUs()) > 0
 	case !proves(&b.inventory):
 		return false
 	}

@@ -176,7 +176,7 @@ func (b *Book) NoteStrays() {
 		if g.Fault.Boot != b.boot() {
 			g.Fault.Strays = nil
 		}
-		if list := b.listStrays(d); !slices.Equal(list, g.Fault.Strays) {
+		if list := listStrays(&b.inventory, d); !slices.Equal(list, g.Fault.Strays) {
 			b.faultOfThisBoot(&g, d)
 			g.Fault.Strays = list
 			b.recordControl(g)
@@ -185,7 +185,7 @@ func (b *Book) NoteStrays() {
 }
 
 // listStrays returns the strays in the last sample.
-func (b *inventory) listStrays(d *device) (list []job.Stray) {
+func listStrays(b *inventory, d *device) (list []job.Stray) {
 	for i := range d.Processes {
 		if p := &d.Processes[i]; d.strays[p.PID] && len(list) < maxStrays {
 			of := b.members[process{p.PID, p.Start}]
@@ -214,7 +214,7 @@ const strayGrace = 2 * time.Second
 // If the policy is EndStrays, endStrays acts on processes that use a GPU which their job does not
 // hold. A process outside the job's unit gets SIGTERM, and SIGKILL after strayGrace. If the process
 // is in the unit, somebody gave the job an open device: the whole job is stopped after the policy's
-// CleaningTimeout.
+// CleaningTimeout. Nothing is done about the processes of a parked job, which gets the GPU back.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	if b.policy.Strays != site.EndStrays {
 		return
@@ -227,7 +227,8 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		if id == 0 || p.Dead || b.jobs.Holds(id, d.UUID) || b.members[process{p.PID, p.Start}].unsure {
+		if id == 0 || p.Dead || b.jobs.Holds(id, d.UUID) || b.jobs.IsParked(id) ||
+			b.members[process{p.PID, p.Start}].unsure {
 			continue
 		}
 		if !d.strays[p.PID] {

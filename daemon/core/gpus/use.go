@@ -106,7 +106,7 @@ func (b *Book) GatherUses() {
 	}
 	for l := range b.jobs.Live() {
 		uses := l.CurrentUses()
-		for i := range l.Attempt.GPUs {
+		for i := range l.HeldGPUs() {
 			ref := &l.Attempt.GPUs[i]
 			if at := b.Position(ref); at >= 0 {
 				w.parts[at] = append(w.parts[at], gpuUse{l: l, ref: ref, use: &uses[i]})
@@ -201,26 +201,40 @@ func (b *Book) countIdle(p *gpuUse) {
 		return
 	}
 	u.Idle += p.span
-	if w.Idle == site.Ignore || w.Idle.Breaks(u.IdleGrace, w.IdleGrace) {
+	does := idleResponse(b.policy, p.l)
+	if does == site.Ignore || does.Breaks(u.IdleGrace, w.IdleGrace) {
 		u.IdleWarned = 0 // so the job counts as not warned
 	}
-	if w.Idle != site.Ignore && u.IdleWarned == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
-		u.IdleWarned, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
-		b.addFinding(NoticeFound{p.l, job.IdleWarning(p.l.ID, p.ref.Index, u.Idle, u.IdleGrace, w.Idle == site.WarnAndPark)})
+	if does != site.Ignore && u.IdleWarned == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
+		u.IdleWarned, u.IdleGrace = u.Idle, does.Grace(w.IdleGrace)
+		b.addFinding(NoticeFound{p.l, job.IdleWarning(p.l.ID, p.ref.Index, u.Idle, u.IdleGrace, does == site.WarnAndPark)})
 	}
+}
+
+// idleResponse returns what is done about a job while it is idle. A job that the scheduler can't park
+// is only warned.
+func idleResponse(p *site.Policy, l *tracked.Job) site.Response {
+	if does := p.Usage.Idle; does != site.WarnAndPark || MayPark(p, l) {
+		return does
+	}
+	return site.Warn
 }
 
 // FindIdle finds jobs that have used none of their GPUs for too long. The present sample must show
 // all of a job's GPUs.
 func (b *Book) FindIdle(now time.Time) {
-	if b.policy.Usage.Idle != site.WarnAndStop {
+	if b.policy.Usage.Idle < site.WarnAndStop {
 		return
 	}
 	for l := range b.jobs.Live() {
-		if l.State != job.Running || l.Stop != "" || l.IsSuspended() || len(l.Attempt.GPUs) == 0 {
+		if l.State != job.Running || l.Stop != "" || l.IsSuspended() || len(l.HeldGPUs()) == 0 {
 			continue
 		}
-		if idle, at := b.idleFor(l, now); at >= 0 {
+		switch idle, at := b.idleFor(l, now); {
+		case at < 0:
+		case idleResponse(b.policy, l) == site.WarnAndPark:
+			b.addFinding(ParkFound{l.ID})
+		case b.policy.Usage.Idle == site.WarnAndStop:
 			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: job.Span(idle)}
 			b.addFinding(StopFound{Job: l.ID, Cause: job.StopIdle, Breach: breach})
 		}

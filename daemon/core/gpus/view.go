@@ -84,7 +84,7 @@ func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	on := make(map[string][]job.GPUShare, len(b.devices))
 	for l := range b.jobs.Live() {
 		uses, called := l.UsesNow(), l.Called()
-		for i, ref := range l.Attempt.GPUs {
+		for i, ref := range l.HeldGPUs() {
 			on[ref.UUID] = append(on[ref.UUID], job.GPUShare{
 				Job: l.ID, Called: called, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
 				UsedBytes: uses[i].UsedBytes, PeakBytes: uses[i].PeakBytes,

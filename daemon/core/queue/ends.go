@@ -82,7 +82,7 @@ func (q *Book) FirstReserved(j *job.Job, after time.Time) (first *job.Reservatio
 	for i := range list {
 		v := &list[i]
 		sooner := v.From.After(after) && (first == nil || v.From.Before(first.From))
-		taken := slices.ContainsFunc(j.Attempt.GPUs, func(g job.Allocation) bool { return gpus.Reserves(v, g.UUID) })
+		taken := slices.ContainsFunc(j.HeldGPUs(), func(g job.Allocation) bool { return gpus.Reserves(v, g.UUID) })
 		if sooner && taken && !slices.Contains(of[i].UIDs, j.Person().UID) {
 			first = v
 		}

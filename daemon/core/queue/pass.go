@@ -83,7 +83,7 @@ func (q *Book) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sche
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // reuse the memory of an earlier pass
 	}
-	for _, ref := range j.Attempt.GPUs {
+	for _, ref := range j.HeldGPUs() {
 		at := q.gpus.Position(&ref)
 		if at < 0 {
 			continue

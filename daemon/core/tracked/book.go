@@ -238,7 +238,7 @@ func (b *Book) ClearTimers()                     { b.timed = newTimers() }
 // Holds reports whether the job holds a part of the GPU.
 func (b *Book) Holds(id job.ID, uuid string) bool {
 	l := b.placed[id]
-	return l != nil && slices.ContainsFunc(l.Attempt.GPUs, func(r job.Allocation) bool { return r.UUID == uuid })
+	return l != nil && slices.ContainsFunc(l.HeldGPUs(), func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
 // Held reports whether any job holds a part of the GPU.
@@ -251,10 +251,27 @@ func (b *Book) Held(uuid string) bool {
 	return false
 }
 
+// Awaited reports whether a parked job is to get a part of the GPU back.
+func (b *Book) Awaited(uuid string) bool {
+	on := func(r job.Allocation) bool { return r.UUID == uuid }
+	for id, l := range b.placed {
+		if b.IsParked(id) && slices.ContainsFunc(l.Attempt.GPUs, on) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsParked reports whether the job is parked.
+func (b *Book) IsParked(id job.ID) bool {
+	l := b.placed[id]
+	return l != nil && l.Park == job.IsParked
+}
+
 // ShareHeld returns how much of the GPU jobs hold, in thousandths.
 func (b *Book) ShareHeld(uuid string) (milli int) {
 	for _, l := range b.placed {
-		for _, r := range l.Attempt.GPUs {
+		for _, r := range l.HeldGPUs() {
 			if r.UUID == uuid {
 				milli += r.Share()
 			}
@@ -317,7 +334,7 @@ func (b *Book) AnyUnstarted() bool {
 func (b *Book) ChargedOfParts() map[string]int {
 	sums := map[string]int{}
 	for _, l := range b.placed {
-		for _, g := range l.Attempt.GPUs {
+		for _, g := range l.HeldGPUs() {
 			if g.Milli > 0 {
 				sums[g.UUID] += max(g.ChargeMilli, g.Share())
 			}

@@ -84,8 +84,8 @@ func (b *Book) CheckPlaces(breach Breach) {
 	}
 }
 
-// CheckHeld verifies that jobs hold what they asked for, and that no part of a GPU is assigned
-// twice.
+// CheckHeld verifies that jobs hold what they asked for, that parked jobs hold nothing, and that no
+// part of a GPU is assigned twice.
 func (b *Book) CheckHeld(breach Breach) {
 	shares := map[string]int{}
 	for l := range b.Live() {
@@ -93,14 +93,14 @@ func (b *Book) CheckHeld(breach Breach) {
 		if j.Attempt == nil {
 			continue // checkJob reports this case
 		}
-		for _, r := range j.Attempt.GPUs {
+		for _, r := range j.HeldGPUs() {
 			sum += r.Share()
 			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
 				breach(2, "GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], l.ID)
 			}
 		}
-		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
-			breach(2, "job %d holds %d milli on %d GPUs and asked %d", l.ID, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
+		if sum != l.HeldMilli() || len(j.Attempt.GPUs) != j.Request.Devices() {
+			breach(2, "job %d holds %d milli of %d GPUs, not %d", l.ID, sum, len(j.Attempt.GPUs), l.HeldMilli())
 		}
 	}
 }

@@ -65,6 +65,14 @@ func (l *Job) Kind() predict.Kind {
 // QuotaMilli returns the GPUs that an active job counts in quotas, in thousandths.
 func (l *Job) QuotaMilli() int { return l.Request.QuotaMilli() + l.Beyond }
 
+// HeldMilli returns the GPUs that an active job holds, in thousandths.
+func (l *Job) HeldMilli() int {
+	if l.Park == job.IsParked {
+		return 0
+	}
+	return l.Request.GPUMilli
+}
+
 // RecordGroups adds to a job's record the groups for which its account counts. It reports whether
 // any of them were missing.
 func (l *Job) RecordGroups() bool {
@@ -169,6 +177,16 @@ func (l *Job) CurrentUses() []job.GPUNow {
 	return l.uses
 }
 
+// LeaveGPUs notes that no sample will show what a job that is being parked uses, and that the job
+// is not idle meanwhile. The sums go on when it has its GPUs again.
+func (l *Job) LeaveGPUs() {
+	for i := range l.uses {
+		u := &l.uses[i]
+		u.UsedBytes, u.Computing = Unsampled, false
+		u.Idle, u.IdleWarned = 0, 0
+	}
+}
+
 // KeepUse copies the known use of a job's GPUs into the job's attempt, so that its record includes
 // the use.
 func (l *Job) KeepUse() {
@@ -190,7 +208,7 @@ func (l *Job) KeepUse() {
 
 // UsesNow returns the use that views show, or nil if the job has no GPU now.
 func (l *Job) UsesNow() []job.GPUNow {
-	if !l.State.Live() || len(l.Attempt.GPUs) == 0 {
+	if !l.State.Live() || len(l.HeldGPUs()) == 0 {
 		return nil
 	}
 	uses := slices.Clone(l.CurrentUses())
@@ -208,6 +226,10 @@ type Lifetime struct {
 	Spent bool      // at that end, the unit had no processes left
 	Left  int       // the number of processes that the command left running
 	Gone  bool      // the unit is gone, so the time of its end will not become known
+
+	WokeFrom  job.Span  // the CPU time from which Wakes counts
+	WokeSince time.Time // when WokeFrom was measured; zero: never while the job was parked
+	Measured  time.Time // when Wakes was last asked
 
 	Moving    bool      // the unit's memory limit is being changed
 	MemUsed   int64     // the most host memory that a sample showed in use
@@ -250,7 +272,25 @@ func (t *Lifetime) End(now time.Time) Interval {
 
 // Shift adjusts the recorded times after the clock was set.
 func (t *Lifetime) Shift(by time.Duration, now time.Time) {
-	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended, &t.MemSince)
+	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended, &t.MemSince, &t.WokeSince, &t.Measured)
+}
+
+// Wakes reports whether a parked job has begun to work again, and is to get its GPUs back. The
+// argument cpu is the CPU time that the unit has used up to now. If it is measured rarely, its mean
+// over job.WakeSpan counts.
+func (l *Job) Wakes(cpu job.Span, now time.Time) bool {
+	t := l.Lifetime()
+	if l.Park != job.IsParked || !l.ParkAwake || l.ParkWants || l.Stop != "" {
+		t.WokeSince = time.Time{}
+		return false
+	}
+	took, passed := time.Duration(cpu-t.WokeFrom), now.Sub(t.WokeSince)
+	known := !t.WokeSince.IsZero()
+	if next := passed + now.Sub(t.Measured); !known || next > job.WakeSpan || next < 0 {
+		t.WokeFrom, t.WokeSince = cpu, now // with the next measurement, the span would be too long
+	}
+	t.Measured = now
+	return known && took.Seconds()*job.WakeSpan.Seconds() > job.WakeCPU.Seconds()*max(passed, job.WakeSpan).Seconds()
 }
 
 // Interval is a span of time in which something happened, measured by the core's clock.
