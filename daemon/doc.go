@@ -93,7 +93,7 @@
 //	gpu                       facts and rules about GPUs, without cgo
 //	gpu/source                runs gpusched-nvml
 //	gpu/nvml                  reads the driver: the only importer of NVML
-//	gpu/nvml/cuda             tests with CUDA whether a GPU computes
+//	gpu/nvml/cuda             tests with CUDA whether a GPU computes, and parks processes
 //	gpu/driver                reads which driver is loaded and which is installed
 //	gpu/kernellog             reads the driver's error reports from the kernel log
 //

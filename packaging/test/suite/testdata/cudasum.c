@@ -102,13 +102,13 @@ static const char ptx[] =
 struct options {
 	unsigned long long mem;
 	double hold;
-	int again, busy, time;
+	int again, busy, steps, time;
 };
 
 // What the program has on one GPU.
 struct gpu {
 	handle context, add;
-	address a, b, c;
+	address a, b, c, more;
 };
 
 static struct timespec began;
@@ -119,6 +119,7 @@ static const char usage_text[] =
 	"  --mem SIZE      take so much more memory on each GPU (512M, 2G)\n"
 	"  --hold SECONDS  stay for so long once the sums are right\n"
 	"  --busy          with --hold: and keep the GPUs computing\n"
+	"  --steps N       with --mem: add N times more, 50 ms apart, and check all memory at the end\n"
 	"  --again N       N times after each other, half a second apart, each time in a process that opens CUDA anew\n"
 	"  --time          tell the microseconds from the program's beginning to the end of cuInit and of the first sum\n"
 	"It exits with 3 where CUDA finds no GPU.\n";
@@ -168,7 +169,7 @@ static unsigned long long size_of(const char *text)
 static struct options parse(int argc, char **argv)
 {
 	static const struct option longs[] = {{"mem", 1, 0, 'm'}, {"hold", 1, 0, 'h'}, {"busy", 0, 0, 'b'},
-		{"again", 1, 0, 'a'}, {"time", 0, 0, 't'}, {"help", 0, 0, '?'}, {0}};
+		{"again", 1, 0, 'a'}, {"steps", 1, 0, 's'}, {"time", 0, 0, 't'}, {"help", 0, 0, '?'}, {0}};
 	struct options o = {0};
 	for (int option; (option = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
 		switch (option) {
@@ -176,6 +177,7 @@ static struct options parse(int argc, char **argv)
 		case 'h': o.hold = number_of(optarg); break;
 		case 'b': o.busy = 1; break;
 		case 'a': o.again = (int)number_of(optarg); break;
+		case 's': o.steps = (int)number_of(optarg); break;
 		case 't': o.time = 1; break;
 		default: fputs(usage_text, stderr); exit(2);
 		}
@@ -245,13 +247,12 @@ static struct gpu prepare(device d, unsigned long long mem)
 {
 	struct gpu g;
 	handle module;
-	address more;
 	must("cuCtxCreate", cu.create(&g.context, 0, d));
 	must("cuMemAlloc", cu.alloc(&g.a, sizeof a));
 	must("cuMemAlloc", cu.alloc(&g.b, sizeof b));
 	must("cuMemAlloc", cu.alloc(&g.c, sizeof c));
 	if (mem)
-		must("cuMemAlloc of --mem", cu.alloc(&more, mem));
+		must("cuMemAlloc of --mem", cu.alloc(&g.more, mem));
 	must("cuMemcpyHtoD", cu.to_gpu(g.a, a, sizeof a));
 	must("cuMemcpyHtoD", cu.to_gpu(g.b, b, sizeof b));
 	must("cuModuleLoadData", cu.load(&module, ptx));
@@ -289,6 +290,38 @@ static void hold(const struct options *o, struct gpu *gpus, int n)
 		nap(o->hold);
 }
 
+static void check_all(const char *of, address at, const float *want, unsigned long long size)
+{
+	for (unsigned long long done = 0; done + sizeof c <= size; done += sizeof c) {
+		must("cuMemcpyDtoH", cu.from_gpu(c, at + done, sizeof c));
+		if (memcmp(c, want, sizeof c))
+			die("%s are not as before at %llu", of, done);
+	}
+}
+
+// Fills the memory besides with a vector. Each step adds the other vector to the result of the step before.
+static void step(const struct options *o, struct gpu *g)
+{
+	unsigned long long sum = 0;
+	for (unsigned long long done = 0; done + sizeof a <= o->mem; done += sizeof a)
+		must("cuMemcpyHtoD", cu.to_gpu(g->more + done, a, sizeof a));
+	for (int s = 1; s <= o->steps; s++) {
+		launch(g);
+		address result = g->c;
+		g->c = g->b;
+		g->b = result;
+		for (unsigned i = 0; i < ELEMENTS; i++)
+			b[i] = a[i] + b[i];
+		printf("step %d\n", s);
+		nap(0.05);
+	}
+	check_all("the sums", g->b, b, sizeof b);
+	check_all("the rest", g->more, a, o->mem);
+	for (unsigned i = 0; i < ELEMENTS; i++)
+		sum = sum * 31 + (unsigned long long)c[i] + (unsigned long long)b[i];
+	printf("steps ok %llx\n", sum);
+}
+
 static void compute(const struct options *o)
 {
 	static struct gpu gpus[MAX_DEVICES];
@@ -315,6 +348,8 @@ static void compute(const struct options *o)
 	}
 	if (o->time)
 		printf("time init %.0f first %.0f\n", init * 1e6, first * 1e6);
+	if (o->steps && n)
+		step(o, &gpus[0]);
 	if (o->hold > 0) {
 		printf("holds\n");
 		hold(o, gpus, n);
