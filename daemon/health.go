@@ -34,6 +34,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	if err == nil {
 		checks = append(checks, checkGPUs(&v, d.settings.Load().Policy.OnlyGPUs, d.directory.account)...)
 		checks = append(checks, checkProofs(&v, d.settings.Load().Policy.Prove))
+		checks = append(checks, checkParking(&v, d.settings.Load().Policy.Park.Allow)...)
 		checks = append(checks, checkDrains(&v, d.host.Now())...)
 		checks = append(checks, checkStrangers(&v, d.directory.account)...)
 		if reboot != nil {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -36,6 +37,21 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 		c.Next = "no job gets it until it answers and is clean; see nvidia-smi and the kernel log"
 	}
 	return c
+}
+
+// parkingDriver is the first version of the driver that can park jobs.
+const parkingDriver = 570
+
+// checkParking reports that the site allows parking and the driver can't do it.
+func checkParking(v *job.View, allowed bool) []job.Check {
+	major, _, _ := strings.Cut(v.Driver, ".")
+	if n, err := strconv.Atoi(major); !allowed || err != nil || n >= parkingDriver {
+		return nil
+	}
+	return []job.Check{{
+		Name: "parking", Health: job.Degraded, Next: "install a newer driver, or set park.allow = false",
+		Detail: fmt.Sprintf("no job can be parked: that needs driver %d, and this is driver %s", parkingDriver, v.Driver),
+	}}
 }
 
 // strayAdvice says how to end processes on a GPU that does not belong to their job. Such a process

@@ -59,6 +59,9 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 	} else {
 		add("Expected end", moment(j.ExpectedEnd, "clock"))
 	}
+	if j.Parked != nil {
+		add("Parked", sentence(j.Cause))
+	}
 	if j.Result != nil {
 		add("Result", sentence(j.Cause))
 	}

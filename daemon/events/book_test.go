@@ -49,6 +49,9 @@ func jobIn(state job.State, attempt int, change ...func(*job.Job)) job.Record {
 func TestLifeOfAJob(t *testing.T) {
 	held := func(j *job.Job) { j.Held = "root" }
 	suspended := func(j *job.Job) { j.SuspendedAt, j.SuspendedBy = noon, "bob" }
+	park := func(p job.ParkState) func(*job.Job) {
+		return func(j *job.Job) { suspended(j); j.Park = p }
+	}
 	changed := jobIn(job.Queued, 0)
 	changed.Updated = &job.Update{}
 	b := NewBook(&job.Restored{})
@@ -65,6 +68,12 @@ func TestLifeOfAJob(t *testing.T) {
 		{jobIn(job.Running, 1), "job-started=running#1"},
 		{jobIn(job.Running, 1, suspended), "job-suspended=running#1 by bob"},
 		{jobIn(job.Running, 1), "job-resumed=running#1"},
+		{jobIn(job.Running, 1, park(job.ParkTakes)), ""},
+		{jobIn(job.Running, 1), ""}, // the driver could not park it
+		{jobIn(job.Running, 1, park(job.ParkTakes)), ""},
+		{jobIn(job.Running, 1, park(job.IsParked)), "job-parked=running#1 by bob"},
+		{jobIn(job.Running, 1, park(job.ParkGives)), ""},
+		{jobIn(job.Running, 1), "job-unparked=running#1"},
 		{jobIn(job.Ending, 1, func(j *job.Job) { j.Stop, j.StopBy = job.StopRequeue, "alice" }), "job-ending=ending#1 by alice"},
 		{jobIn(job.Queued, 1), "job-requeued=queued#1"},
 		{jobIn(job.Queued, 2), "job-placed=starting#2, job-requeued=queued#2"}, // both happen in one step

@@ -39,6 +39,8 @@ func stateWord(j api.Job) string {
 		word = "held"
 	case j.StopRequested != "" && !j.State.Terminal():
 		word = "ending"
+	case j.Parked != nil:
+		word = string(j.Parked.State)
 	case j.Suspended():
 		word = "suspended"
 	}

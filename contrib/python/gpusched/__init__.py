@@ -24,8 +24,8 @@ import subprocess
 
 __all__ = [
     "Conflict", "Error", "Forbidden", "Never", "NotFound", "Refused", "Unreachable", "Usage", "WaitTimeout",
-    "cancel", "estimate", "events", "gpus", "health", "hold", "list", "logs", "release", "requeue", "resubmit", "resume",
-    "run_command", "show", "status", "submit", "suspend", "update", "version", "wait", "why",
+    "cancel", "estimate", "events", "gpus", "health", "hold", "list", "logs", "park", "release", "requeue", "resubmit",
+    "resume", "run_command", "show", "status", "submit", "suspend", "unpark", "update", "version", "wait", "why",
 ]
 
 _list = list  # the function of that name hides the built-in one
@@ -214,6 +214,16 @@ def suspend(*ids, **options):
 def resume(*ids, **options):
     """Resume suspended jobs, and return them."""
     return _act("resume", ids, options)
+
+
+def park(*ids, **options):
+    """Park running jobs: move them off their GPUs, into host memory. Return the jobs."""
+    return _act("park", ids, options)
+
+
+def unpark(*ids, **options):
+    """Let parked jobs have their GPUs again, and return the jobs."""
+    return _act("unpark", ids, options)
 
 
 def update(*ids, **options):
