@@ -44,7 +44,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	}
 	processes, ok := parseProcesses(flags.Args())
 	if !ok || (len(processes) > 0) != (*park || *unpark) || *timeout < 0 || modes > 1 {
-		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments except of --park and --unpark, at most one of --once, --count, --census, --cuda, --park and --unpark, and no negative time; see --help")
+		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments without --park or --unpark, at most one of these, --once, --count, --census and --cuda, and no negative time; see --help")
 		return 2
 	}
 	switch {

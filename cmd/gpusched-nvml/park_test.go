@@ -98,14 +98,17 @@ func (r rig) want(cmd *exec.Cmd, status gpu.ParkStatus, says string, pids []int,
 	}
 }
 
-// gpu0 returns the used memory of GPU 0 and its processes, as NVML reports them.
-func (r rig) gpu0() (gib uint64, processes []gpu.Process) {
+// gpu0 waits until this much memory is in use on GPU 0, by this process alone (0: none).
+func (r rig) gpu0(pid int, gib uint64) {
 	r.t.Helper()
 	s := r.open(0)
 	defer s.Close()
-	snapshot, err := s.Sample(r.t.Context())
-	r.check(err)
-	return snapshot.Devices[0].MemUsedBytes >> 30, snapshot.Devices[0].Processes
+	r.await(fmt.Sprintf("process %d has %d GiB", pid, gib), func() bool {
+		snapshot, err := s.Sample(r.t.Context())
+		r.check(err)
+		d := snapshot.Devices[0]
+		return d.MemUsedBytes>>30 == gib && (pid == 0) == (len(d.Processes) == 0) && (pid == 0 || d.Processes[0].PID == pid)
+	})
 }
 
 // TestPark: a program that is parked leaves its GPU to another program. It can't have the GPU back
@@ -123,17 +126,13 @@ func TestPark(t *testing.T) {
 		r.start(both[i])
 	}
 	pids := []int{both[0].Process.Pid}
-	holds := func(gib uint64) func() bool { return func() bool { used, _ := r.gpu0(); return used == gib } }
-	r.await("it has its memory", holds(50))
+	r.gpu0(pids[0], 50)
 	r.check(r.SetPark("ms_per_gib=2", "init=1"))
 	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
 	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
-	if used, processes := r.gpu0(); used != 0 || len(processes) > 0 {
-		t.Errorf("while it is parked, %d GiB are in use by %+v", used, processes)
-	}
+	r.gpu0(0, 0)
 	other := r.command(simcuda, "--mem", "60G", "--hold", "1000")
-	r.start(other)
-	r.await("another program has the GPU", holds(60))
+	r.gpu0(r.start(other), 60)
 	r.want(r.helper("--unpark", pids...), gpu.ParkUnsure, "cuCheckpointProcessRestore: 2 CUDA_ERROR_OUT_OF_MEMORY", pids, 2)
 	kill(other)
 	r.check(os.Rename(r.dir+"/nvidia0", r.dir+"/closed"))
@@ -141,9 +140,7 @@ func TestPark(t *testing.T) {
 	r.check(os.Rename(r.dir+"/closed", r.dir+"/nvidia0"))
 	r.want(r.helper("--unpark", pids...), gpu.ParkDone, "done", pids, 0)
 	r.want(r.helper("--unpark", pids...), gpu.ParkDone, "done", pids, 0)
-	if used, processes := r.gpu0(); used != 50 || len(processes) != 1 || processes[0].PID != pids[0] {
-		t.Errorf("afterwards, %d GiB are in use by %+v", used, processes)
-	}
+	r.gpu0(pids[0], 50)
 	r.check(errors.Join(both[0].Wait(), both[1].Wait()))
 	if parked, alone := outs[0].String(), outs[1].String(); parked != alone || !strings.HasPrefix(alone, "sum ") {
 		t.Errorf("parked, it says %q, alone %q", parked, alone)
