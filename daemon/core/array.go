@@ -209,7 +209,7 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 // requeued task that nobody holds or, if all are held, the first requeued task.
 func (c *state) waiter(l *tracked.Job) *tracked.Job {
 	if l.State != job.Spawned {
-		if l.State == job.Queued || l.Action == tracked.InLine {
+		if l.State == job.Queued || l.Action == tracked.InLine || l.Returns() {
 			return l
 		}
 		return nil

@@ -81,6 +81,9 @@ func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
 			break
 		}
 		l := c.jobs.Get(id)
+		if l.State != job.Queued {
+			continue // it is parked, and needs only GPUs that it had
+		}
 		if why := have.Never(l.Account, &l.Request); why != nil {
 			h := &quota
 			if have.Never(nil, &l.Request) != nil { // the job asks for more than the machine has

@@ -39,15 +39,13 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 			c.editAttempt(l, func(a *job.Attempt) {
 				job.Shift(by, now, &a.PlacedAt, &a.StartedAt, &a.EligibleAt)
 			})
-			job.Shift(by, now, &l.StopAt, &l.SuspendedAt, &l.WarnsAt, &l.KillAt)
+			job.Shift(by, now, &l.StopAt, &l.SuspendedAt, &l.ReturnedAt, &l.WarnsAt, &l.KillAt)
 			if l.Suspended = (tracked.Demand{}); l.IsSuspended() {
 				c.storeKept(l)
 			}
 		}
 		c.step.markDirtyQuietly(l)
-		if l.State == job.Queued {
-			c.queue.Consider(l, now)
-		}
+		c.queue.Consider(l, now)
 	}
 	c.step.replan()
 }
@@ -73,6 +71,9 @@ func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Tim
 		}
 		if !l.WarnsAt.IsZero() {
 			l.WarnsAt = l.WarnsAt.Add(off)
+		}
+		if !l.ReturnedAt.IsZero() {
+			l.ReturnedAt = l.ReturnedAt.Add(off)
 		}
 		if l.IsSuspended() {
 			l.SuspendedAt = l.SuspendedAt.Add(off)

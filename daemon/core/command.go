@@ -11,7 +11,7 @@ import (
 func (c *Core) command(e Command, now time.Time) *job.Refusal {
 	switch e.What.Kind {
 	case job.CommandCancel, job.CommandSignal, job.CommandHold, job.CommandRelease, job.CommandRequeue, job.CommandUpdate,
-		job.CommandSuspend, job.CommandResume:
+		job.CommandSuspend, job.CommandResume, job.CommandPark, job.CommandUnpark:
 		return c.jobCommand(e, now)
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		defer c.applyFindings(now)
@@ -58,6 +58,8 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 		return c.cancel(l, e, now)
 	case job.CommandSuspend, job.CommandResume:
 		return c.suspend(l, e, now)
+	case job.CommandPark, job.CommandUnpark:
+		return park(&c.lifecycle, l, e, now)
 	}
 	if l.Tasks != nil {
 		return c.arrayCommand(l, e, now)
@@ -130,6 +132,9 @@ func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, 
 	}
 	l.Stop, l.StopBy, l.StopAt = cause, by, time.Time{}
 	c.step.markDirty(l)
+	if l.Park == job.IsParked {
+		c.queue.Consider(l, now)
+	}
 	start := c.starts.Find(l.ID)
 	switch {
 	case l.State == job.Running && !c.warnFirst(l, now):

@@ -78,6 +78,7 @@ func (c *Core) restoreAll(r *job.Restored) {
 		l := c.restore(&j)
 		switch {
 		case j.State != job.Queued:
+			c.queue.Consider(l, time.Time{}) // it may be parked
 		case len(j.Pending) > 0:
 			pending = append(pending, j.ID)
 		default:
@@ -190,6 +191,10 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.warningSent(e, now)
 	case MemorySet:
 		memorySet(&c.lifecycle, e, now)
+	case Parked:
+		parked(&c.lifecycle, e, now)
+	case Unparked:
+		unparked(&c.lifecycle, e, now)
 	case Listed:
 		c.reconcile(e, now)
 	case Leaving:
@@ -277,6 +282,9 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 		l.Pending = nil
 	}
 	l.State, l.ChangedAt = to, now
+	if l.Park == job.IsParked {
+		c.queue.Consider(l, now)
+	}
 	if to == job.Queued {
 		c.queue.Enqueue(l, now)
 	}

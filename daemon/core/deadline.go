@@ -56,6 +56,9 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		case l.State == job.Starting:
 			c.inspect(l)
 		}
+		if retry {
+			retryCopies(&c.lifecycle, l)
+		}
 	}
 }
 

@@ -93,6 +93,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 	if c.awaitProof(l, over, now) {
 		return
 	}
+	l.ParkedTime = l.ParkedSoFar(over)
 	l.Resume(over)
 	c.systemd.forgetWarning(l.ID)
 	r := c.result(l.Job)
@@ -131,6 +132,7 @@ func (c *lifecycle) closeAttempt(l *tracked.Job, now time.Time) {
 		return
 	}
 	l.Result = &r
+	l.EndParking(over)
 	c.move(l, r.Outcome, now)
 	l.ChangedAt = over
 }
@@ -148,6 +150,8 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, over time.Time) requeue
 		r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		return tail
 	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken, r.Cause == job.StopMPS:
+		return samePlace
+	case r.Cause == job.StopPark && j.Request.MayRequeue():
 		return samePlace
 	case r.Outcome == job.Lost && (c.systemd.isRebooted(j.Attempt) || r.Detail.Code == dockerEnded):
 		if j.Request.MayRequeue() {

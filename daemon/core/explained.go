@@ -34,7 +34,7 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 // Trial returns the changes to try for a job that waits for resources, or nil if there are none.
 func (c *state) Trial(id job.ID, now time.Time) *foresight.Trial {
 	l := c.jobs.Get(id)
-	if l == nil || !c.queue.Has(id) || !c.systemd.listed() {
+	if l == nil || l.State != job.Queued || !c.queue.Has(id) || !c.systemd.listed() {
 		return nil
 	}
 	free := l.Request

@@ -36,6 +36,10 @@ func (c *Core) applyFindings(now time.Time) {
 			c.step.markDirtyQuietly(f.Of)
 		case gpus.StopFound:
 			c.stopFor(&f, now)
+		case gpus.ParkFound:
+			if l := c.jobs.Active(f.Job); l != nil {
+				parkQuietly(&c.lifecycle, l, 0, true, now)
+			}
 		}
 	}
 }

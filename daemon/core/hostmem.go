@@ -67,13 +67,12 @@ func mayMoveMemory(c *state, l *tracked.Job, to int64, e *Command, now time.Time
 	return job.Refuse("conflict/mem-waits", l.Called(), c.jobs.Called(w.Job), w.At.Time(), job.Size(has+fits))
 }
 
-// moveMemory gives a running job another limit on its host memory, and lends a part of it.
-func moveMemory(c *lifecycle, l *tracked.Job, to, lent int64, now time.Time) {
+// moveMemory changes what a running job has of the host's memory.
+func moveMemory(c *lifecycle, l *tracked.Job, change func(), now time.Time) {
 	c.accounts.ChangeHolding(l, func() {
 		was := l.PromisedMem()
-		l.Request.MemBytes = to
-		l.MemLent, l.MemMoved, l.MemHeld = lent, true, 0
-		if l.PromisedMem() < was {
+		l.MemMoved, l.MemHeld = true, 0
+		if change(); l.PromisedMem() < was {
 			l.MemHeld = was
 		}
 	}, now)
@@ -88,7 +87,7 @@ func moveMemory(c *lifecycle, l *tracked.Job, to, lent int64, now time.Time) {
 func setMemory(c *lifecycle, l *tracked.Job) {
 	if t := l.Lifetime(); !t.Moving {
 		t.Moving = true
-		c.step.act(SetMemory{Job: l.ID, Attempt: l.Attempt.Number, Limit: l.Request.MemBytes, High: l.MemSlowed()})
+		c.step.act(SetMemory{Job: l.ID, Attempt: l.Attempt.Number, Limit: l.UnitMem(), High: l.MemSlowed()})
 	}
 }
 
@@ -107,12 +106,15 @@ func memorySet(c *lifecycle, e MemorySet, now time.Time) {
 func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Time) {
 	switch {
 	case l.State != job.Running || !l.MemMoved:
-	case limit != l.Request.MemBytes || high != l.MemSlowed():
+		return
+	case limit != l.UnitMem() || high != l.MemSlowed():
 		setMemory(c, l)
+		return
 	case l.MemHeld != 0 && !l.Lifetime().Moving: // the job counted for its old limit until now
 		c.accounts.ChangeHolding(l, func() { l.MemHeld = 0 }, now)
 		c.step.markDirtyQuietly(l)
 		c.storeKept(l)
 		c.step.replan()
 	}
+	copyMemory(c, l)
 }

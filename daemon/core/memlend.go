@@ -19,6 +19,9 @@ func followMemory(c *lifecycle, l *tracked.Job, used int64, now time.Time) {
 	if used <= 0 || p.Percent == 0 || !l.Request.DefaultedMem || l.State != job.Running || l.Stop != "" {
 		return
 	}
+	if l.Park != job.NotParked { // it uses the memory for its copies, too
+		return
+	}
 	if t.MemSince.IsZero() {
 		t.MemSince = now
 	}
@@ -59,6 +62,6 @@ func returnMemory(c *lifecycle, now time.Time) {
 
 func lendMemory(c *lifecycle, l *tracked.Job, lent int64, now time.Time) {
 	before := l.MemLent
-	moveMemory(c, l, l.Request.MemBytes, lent, now)
+	moveMemory(c, l, func() { l.MemLent = lent }, now)
 	c.step.markLent(l, before)
 }

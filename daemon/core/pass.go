@@ -24,6 +24,7 @@ func (c *Core) schedule(now time.Time) {
 	}
 	c.estimates.LearnBounds(now)
 	c.queue.Reestimate()
+	c.queue.RepushReturning()
 	p := c.queue.Plan(now)
 	c.queue.CountPass()
 	if p.Wake != sched.Never {
@@ -35,12 +36,17 @@ func (c *Core) schedule(now time.Time) {
 	}()
 	for i := range p.Place {
 		l := c.jobs.Get(p.Place[i].Job)
-		if !c.troubles.MayTry(l) {
+		back := l.Returns()
+		if !back && !c.troubles.MayTry(l) {
 			continue
 		}
-		if r := &l.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && !c.gpus.IsFresh(now) {
+		if r := &l.Request; (r.GPUMemBytes > 0 || r.Part() > 0 || back) && !c.gpus.IsFresh(now) {
 			c.requestSample()
 			return
+		}
+		if back {
+			unpark(&c.lifecycle, l, &p.Place[i], now)
+			continue
 		}
 		if c.queue.SettleMemory(l, now) { // the job may count for more memory than the plan assumed
 			c.step.replan()
@@ -55,9 +61,12 @@ func (c *Core) schedule(now time.Time) {
 			continue
 		}
 		l := c.jobs.Get(v.Victim)
-		l.StopFor = v.For
-		c.accounts.PayStop(v.Cost)
-		c.requestStop(l, job.StopPreempt, "", now)
+		if c.accounts.PayStop(v.Cost); v.Park {
+			parkQuietly(&c.lifecycle, l, v.For, false, now)
+		} else {
+			l.StopFor = v.For
+			c.requestStop(l, job.StopPreempt, "", now)
+		}
 		c.queue.MarkOwed(waits)
 	}
 }
@@ -85,6 +94,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	l.Shared = 0
 	l.Charge = c.accounts.LargestShare(l.Job)
 	l.StopOrder, l.Suspension, l.MovedMemory = job.StopOrder{}, job.Suspension{}, job.MovedMemory{}
+	l.Parking = job.Parking{}
 	l.GPUError, l.Left = nil, ""
 	l.NotBefore = time.Time{} // otherwise an expired back-off would count again if the clock is set back
 	l.Guarded = p.Guarded

@@ -65,6 +65,7 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	}
 	c.commandBegan(l, now)
 	c.chargePlaced(l, now)
+	c.queue.Consider(l, now) // it may be parked
 	c.step.markDirty(l)
 }
 
@@ -127,6 +128,7 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	j.Held, j.HeldOver, j.Heir = "", false, nil
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension, j.MovedMemory, j.Request.MemBytes = found.Suspension, found.MovedMemory, found.Request.MemBytes
+	j.Parking = found.Parking
 	j.Shared = 0
 	j.Charge = c.accounts.LargestShare(j)
 	c.move(l, job.Starting, now)
@@ -137,6 +139,9 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 // also removes these GPUs from the job's request.
 func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
+	if j.Park == job.IsParked {
+		return &a
+	}
 	if phase := units[j.ID].Phase; !c.systemd.listed() && (phase == Active || phase == Activating) {
 		for i := range a.GPUs {
 			c.endGone(&a.GPUs[i], units, now)

@@ -19,6 +19,8 @@ func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	switch {
 	case j.Tasks != nil:
 		return job.Refuse("conflict/array-suspend", j.ID)
+	case j.Park != job.NotParked:
+		return job.Refuse("conflict/parked", j.Called())
 	case on && j.IsSuspended():
 		return job.Refuse("conflict/suspended", j.Called(), j.SuspendedBy)
 	case !on && !j.IsSuspended():
@@ -96,7 +98,7 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 // storeKept stores some facts about a running job outside the state file. The job's unit does not
 // report these facts.
 func (c *lifecycle) storeKept(l *tracked.Job) {
-	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension, MovedMemory: l.MovedMemory}
+	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension, Parking: l.Parking, MovedMemory: l.MovedMemory}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
@@ -129,6 +131,9 @@ func (c *Core) changeRunning(l *tracked.Job, e Command, now time.Time) *job.Refu
 			return refusal
 		}
 	}
+	if ch.MemBytes != nil && j.Park != job.NotParked {
+		return job.Refuse("conflict/parked", j.Called())
+	}
 	if ch.MemBytes != nil {
 		c.applyDerivedDefaults(&s)
 		if refusal := mayMoveMemory(&c.state, l, s.Request.MemBytes, &e, now); refusal != nil {
@@ -147,7 +152,7 @@ func (c *Core) changeRunning(l *tracked.Job, e Command, now time.Time) *job.Refu
 	}
 	if ch.MemBytes != nil {
 		j.Request.DefaultedMem = s.Request.DefaultedMem
-		moveMemory(&c.lifecycle, l, s.Request.MemBytes, 0, now)
+		moveMemory(&c.lifecycle, l, func() { l.Request.MemBytes, l.MemLent = s.Request.MemBytes, 0 }, now)
 	}
 	c.step.markUpdated(l, e.Who, before)
 	c.step.replan()

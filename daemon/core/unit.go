@@ -313,8 +313,10 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		c.release(l, fresh && u.Spent, now)
 	case isToStop(l.Job, now):
 		c.teardown(l, now)
-	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a Freeze action was lost
-		c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !l.IsSuspended()})
+	case l.State == job.Running && l.Freezes:
+		if frozen, known := isFrozen(l.Job); known && u.Frozen != frozen { // a Freeze action was lost
+			c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !frozen})
+		}
 	}
 	if u.Phase == Active && !fresh {
 		compareMemory(c, l, u.MemMax, u.MemHigh, now)
@@ -346,6 +348,9 @@ func (c *lifecycle) keepPeaks(e Measured, now time.Time) {
 		a.HostUse = a.Max(u.HostUse)
 		l.Attempt = &a
 		followMemory(c, l, u.MemUsed, now)
+		if l.Wakes(u.CPUTime, now) {
+			wantGPUs(c, l, now)
+		}
 	}
 }
 

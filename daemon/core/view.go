@@ -139,7 +139,9 @@ func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, be
 	}
 	waiting := make([]*tracked.Job, 0, len(queue))
 	for _, id := range queue {
-		waiting = append(waiting, c.jobs.Get(id))
+		if l := c.jobs.Get(id); !l.State.Live() { // otherwise it is parked, and among those with a unit
+			waiting = append(waiting, l)
+		}
 	}
 	queued, every := 0, q.MatchesAll()
 	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *tracked.Job) bool {
@@ -161,7 +163,7 @@ func (c *state) selectJobs(q *job.Query, now time.Time) (list []*tracked.Job, be
 // the given number of them are held or wait for something other than room, it leaves out the rest
 // and returns the number of those left out.
 func (c *state) jobsWithoutUnit(most int) (list []*tracked.Job, beyond int) {
-	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // each job has a unit or is in the queue
+	if c.jobs.ActiveCount()+c.queue.Len()-c.queue.Returning() == c.jobs.Count() { // each job has a unit or is in the queue
 		return nil, 0
 	}
 	var queued, spawned []job.ID
@@ -216,7 +218,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	case c.jobs.HasTimer(j.ID):
 		return alone(job.ReasonBegin, job.Say("detail/at", j.Request.Begin))
 	}
-	if why := c.jobs.FullLane(l); why != nil {
+	if why := c.jobs.FullLane(l); why != nil && !j.Returns() {
 		return why
 	}
 	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain whose time is over is shown until a tick ends it

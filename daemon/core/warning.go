@@ -177,7 +177,7 @@ func afterWarning(j *job.Job, earliest time.Time, r job.Result, u *Unit) job.Res
 // notice otherwise.
 func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	j := l.Job
-	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
+	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned || j.Park != job.NotParked {
 		return false
 	}
 	if j.IsSuspended() {

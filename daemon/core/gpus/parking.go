@@ -55,3 +55,14 @@ func MayPark(p *site.Policy, l *tracked.Job) bool {
 func (d *device) showsProcesses() bool {
 	return d.present && d.Health == gpu.HealthOK && !d.MIG && !d.ProcessesUnknown
 }
+
+// Present returns a copy of some allocations, with the indexes that their GPUs have now.
+func (b *inventory) Present(refs []job.Allocation) []job.Allocation {
+	list := slices.Clone(refs)
+	for i := range list {
+		if at := b.Position(&list[i]); at >= 0 {
+			list[i].Index = b.devices[at].Index
+		}
+	}
+	return list
+}

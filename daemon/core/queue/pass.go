@@ -45,6 +45,7 @@ func (q *Book) Snapshot(now time.Time) *sched.Snapshot {
 			r.Late = sched.At(q.estimates.LateEnd(l, now))
 		}
 	}
+	s.ParkBytes = q.parkRoom(s)
 	s.GuardOpen, s.ForStops = q.accounts.LaneOpen(now), q.accounts.ForStops(now)
 	return s
 }
@@ -79,6 +80,7 @@ func (q *Book) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sche
 	} else {
 		r.Notice, r.End = q.NoticeTime(j), sched.At(q.estimates.ExpectedEnd(l, now))
 	}
+	q.addParking(&r, l, now)
 	r.Expected = q.estimates.Of(l).Total(j.Served + tracked.RanFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // reuse the memory of an earlier pass

@@ -32,6 +32,7 @@ type Book struct {
 	snap       sched.Snapshot // the snapshot of the last pass; its memory is reused
 	replanTime time.Time      // when to plan again even if nothing happens before
 	passes     uint64         // the number of planning passes so far
+	copyRate   float64        // how many bytes per second the driver copies when it parks a job
 }
 
 // Shell contains the functions of the core that the queue needs.
@@ -48,6 +49,7 @@ func NewBook(
 	return Book{
 		Queue: sched.NewQueue(), Planner: sched.NewPlanner(),
 		policy: p, jobs: jobs, gpus: gpus, accounts: accounts, estimates: estimates, shell: shell,
+		copyRate: firstCopyRate,
 	}
 }
 
@@ -81,11 +83,16 @@ func (q *Book) Dequeue(l *tracked.Job, now time.Time) {
 
 // Consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
 // or among the timers if it waits for a time. A job that is held or waits for another job is in
-// neither. If the argument now is zero, no time counts as passed.
+// neither. A parked job that waits for its GPUs is in the queue as well. If the argument now is zero,
+// no time counts as passed.
 func (q *Book) Consider(l *tracked.Job, now time.Time) {
 	j := l.Job
 	q.Remove(j.ID)
 	q.jobs.StopTimer(j.ID)
+	if j.Returns() {
+		q.Push(q.WaitingJob(l))
+		q.shell.Replan()
+	}
 	if j.State != job.Queued {
 		return
 	}
@@ -199,8 +206,11 @@ func (q *Book) WaitingJob(l *tracked.Job) sched.Waiting {
 		Capped: j.Capped, Expected: q.estimates.ExpectedRun(l), Late: q.estimates.LateRun(l), Served: j.Served,
 		Known: q.estimates.Of(l).Known, Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
 	}
+	if j.Returns() {
+		q.returning(&w, j)
+	}
 	if j.Request.Preemptible {
-		w.Effort, w.Program, w.Untried = q.estimates.Effort(l, j.Served)
+		w.Effort, w.Program, w.Untried = q.estimates.Effort(l, w.Served)
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())

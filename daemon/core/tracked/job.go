@@ -232,6 +232,7 @@ type Lifetime struct {
 	Measured  time.Time // when Wakes was last asked
 
 	Moving    bool      // the unit's memory limit is being changed
+	Copying   bool      // a Park or an Unpark action is under way
 	MemUsed   int64     // the most host memory that a sample showed in use
 	MemSince  time.Time // since when the job neither lent nor wanted host memory
 	MemWanted bool      // the job comes near the part of its host memory that it has not lent
