@@ -59,5 +59,9 @@ func allowDevices(ctx context.Context, l *link, unit, iface string, devices []cg
 	if len(list) > 0 {
 		props = append(props, sddbus.Property{Name: "DeviceAllow", Value: dbus.MakeVariant(list)})
 	}
-	return l.manager(ctx, "SetUnitProperties", unit, true, props).Err
+	if err := l.manager(ctx, "SetUnitProperties", unit, true, props).Err; err != nil {
+		return err
+	}
+	_, err = l.properties(ctx, objectPath(unit), iface, "DevicePolicy") // answered after the filter has changed
+	return err
 }

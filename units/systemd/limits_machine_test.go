@@ -114,17 +114,13 @@ all() { try %s | grep -q "$1" && try %s | grep -q "No such device" &&
 step=10
 for own in device device permitted permitted device; do
 	all "$own" || exit $step
-	step=$((step+1)); read -r _ <%s/again
+	read -r _ <%s/$step; step=$((step+1))
 done`,
 		opened(1), opened(contract.CtlMinor), opened(0), opened(contract.ProbeMinor), dir)
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	again := filepath.Join(dir, "again")
-	if err := unix.Mkfifo(again, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	run(t, m, 1, script, func(s *units.Spec) { s.Devices = []cgroup.Device{{Major: 195, Minor: 250}, {Major: 195, Minor: 0}} })
+	pipe := func(step int) string { return filepath.Join(dir, fmt.Sprint(10+step)) }
 	reload := func() { systemctl(t, "daemon-reload") }
 	allow := func(open bool) func() {
 		return func() {
@@ -133,9 +129,16 @@ done`,
 			}
 		}
 	}
+	changes := []func(){reload, allow(false), reload, allow(true), func() {}}
+	for i := range changes { // a pipe for each, because an earlier reader may still have its pipe open
+		if err := unix.Mkfifo(pipe(i), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, m, 1, script, func(s *units.Spec) { s.Devices = []cgroup.Device{{Major: 195, Minor: 250}, {Major: 195, Minor: 0}} })
 	go func() { // ends when the unit's shell reads, or with the process
-		for _, change := range []func(){reload, allow(false), reload, allow(true), func() {}} {
-			f, err := os.OpenFile(again, os.O_WRONLY, 0)
+		for i, change := range changes {
+			f, err := os.OpenFile(pipe(i), os.O_WRONLY, 0)
 			if err != nil {
 				return
 			}
