@@ -277,7 +277,7 @@ func TestCommandLine(t *testing.T) {
 		{"stray process", []string{"--once", "12:34"}, 2, "", "takes no arguments"},
 		{"park nothing", []string{"--park"}, 2, "", "takes no arguments"},
 		{"park no process", []string{"--unpark", "12:34", "12"}, 2, "", "takes no arguments"},
-		{"both", []string{"--once", "--census"}, 2, "", "at most one of --once"},
+		{"both", []string{"--once", "--census"}, 2, "", "at most one of these, --once"},
 		{"negative time", []string{"--device-timeout", "-1s"}, 2, "", "no negative time"},
 	}
 	for _, tt := range tests {
