@@ -88,7 +88,7 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	if r.Key == "" {
 		err = ask()
 	} else {
-		err = retryAsk(ctx, ask)
+		err = Repeat(ctx, ask)
 	}
 	if brief {
 		out.Job.ID = number.Job.ID

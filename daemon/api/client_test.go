@@ -212,6 +212,23 @@ func TestASubmitThatWasCutOffIsRepeatedWithItsKey(t *testing.T) {
 	}
 }
 
+// A question that is asked before a submission survives a restart of the daemon, as the submission
+// does.
+func TestAQuestionThatWasCutOffIsRepeated(t *testing.T) {
+	var n atomic.Int32
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1) == 1 {
+			cutOff(w)
+		}
+		answer(w, VersionReply{KeepScripts: true})
+	})
+	var v VersionReply
+	err := Repeat(t.Context(), func() (err error) { v, err = Version(t.Context(), client); return err })
+	if err != nil || !v.KeepScripts || n.Load() != 2 {
+		t.Errorf("%+v %v after %d requests", v, err, n.Load())
+	}
+}
+
 // A brief submission sends the header, and reads only the job's number from the answer.
 func TestABriefSubmit(t *testing.T) {
 	asked := ""

@@ -53,7 +53,7 @@ func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err e
 		list = append(list, e)
 		return true
 	}}
-	err = retryAsk(ctx, func() error { return f.follow(ctx, false) })
+	err = Repeat(ctx, func() error { return f.follow(ctx, false) })
 	return list, err
 }
 

@@ -14,7 +14,7 @@ const longPoll = 50 * time.Second
 // It asks again if the job has not ended, if the daemon restarts, and if too many waits are open.
 func askUntilEnded(ctx context.Context, ask func() error) error {
 	for {
-		err := retryAsk(ctx, ask)
+		err := Repeat(ctx, ask)
 		var e *Error
 		if !errors.As(err, &e) || (e.Code != CodeWaitTimeout && e.Code != CodeUnavailable) {
 			return err
@@ -25,9 +25,9 @@ func askUntilEnded(ctx context.Context, ask func() error) error {
 	}
 }
 
-// retryAsk calls ask until there is an answer. A request that was cut off after it was sent is
+// Repeat calls ask until there is an answer. A request that was cut off after it was sent is
 // repeated for up to retryTime, because a daemon that cannot be reached may be restarting.
-func retryAsk(ctx context.Context, ask func() error) error {
+func Repeat(ctx context.Context, ask func() error) error {
 	var cut time.Time // time at which the first request was cut off
 	for {
 		err := ask()

@@ -55,21 +55,19 @@ func (c *JobOptions) scripted(ctx context.Context, a *cli.App) (NewJob, *cli.App
 	if s == nil || err != nil {
 		return nil, a, err
 	}
-	keeps := a.As.Keeps
-	if c.Host == "" && a.Other() == nil && c.Snapshot == nil && !keeps {
-		v, err := api.Version(ctx, a.Client)
-		if err != nil {
-			return nil, a, err
-		}
-		keeps = v.KeepScripts
+	keeps, here := a.As.Keeps, c.Host == "" && a.Other() == nil
+	if here && c.Snapshot == nil && !keeps { // a restart of the daemon does not end the submission
+		err = api.Repeat(ctx, func() error {
+			v, err := api.Version(ctx, a.Client)
+			keeps = v.KeepScripts
+			return err
+		})
 	}
-	if len(s.lines) == 0 && s.runsDirectly() && !keeps {
-		return nil, a, nil
+	if err == nil && keeps && here {
+		err = useCopy(a, s)
 	}
-	if keeps && c.Host == "" && a.Other() == nil {
-		if err := useCopy(a, s); err != nil {
-			return nil, a, err
-		}
+	if err != nil || len(s.lines) == 0 && s.runsDirectly() && !keeps {
+		return nil, a, err
 	}
 	return c.withLines(a, s, argv)
 }

@@ -28,7 +28,7 @@ const (
 	bothSlices = "1g.10gb:7:0,3g.40gb:2:0"
 	// opensCaps is a job's command that opens device nodes, takes 1 GiB of the slice, and keeps
 	// running.
-	opensCaps = `bash -c 'for n in nvidia0 nvidia1 nvidia-caps/nvidia-cap30 nvidia-caps/nvidia-cap31 nvidia-caps/nvidia-cap40 nvidia-caps/nvidia-cap41; do e=$( (: </dev/$n) 2>&1); case "$e" in *"No such device"*) echo $n open;; *"not permitted"*) echo $n refused;; *) echo "$n ?$e";; esac; done; echo visible [$CUDA_VISIBLE_DEVICES] order $GPUSCHED_GPU_IDS; echo 1073741824 > /run/fakenvml/claims/$$-%d; echo probed; sleep 1000'`
+	opensCaps = `bash -c 'for n in nvidia0 nvidia1 nvidia-caps/nvidia-cap30 nvidia-caps/nvidia-cap31 nvidia-caps/nvidia-cap40 nvidia-caps/nvidia-cap41; do e=$( (: </dev/$n) 2>&1); case "$e" in *"No such device"*) echo $n open;; *"not permitted"*) echo $n refused;; *) echo "$n ?$e";; esac; done; echo "visible [$CUDA_VISIBLE_DEVICES] order $GPUSCHED_GPU_IDS"; echo 1073741824 > /run/fakenvml/claims/$$-%d; echo probed; sleep 1000'`
 )
 
 // TestSlicesOfOneGPU: two users have jobs on two slices of one GPU. Each job opens the nodes of its
