@@ -14,13 +14,6 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Exit statuses of gpusched-nvml --park and --unpark.
-const (
-	exitRefused   = 3
-	exitBroken    = 4
-	exitNoLibrary = 5
-)
-
 // parker parks jobs. A unit per job makes the driver copy the GPU memory.
 type parker struct {
 	Program string // gpusched-nvml
@@ -158,7 +151,7 @@ func (p *parker) processes(a *core.Park, back bool) (list []string, refused stri
 		if !back && !inUnit {
 			return nil, fmt.Sprintf("process %d on its GPU has left the job's unit", proc.PID)
 		}
-		list = append(list, fmt.Sprintf("%d:%d", proc.PID, proc.Start))
+		list = append(list, gpu.ParkArgument(proc.PID, proc.Start))
 	}
 	return list, ""
 }
@@ -175,10 +168,10 @@ func copied(s *units.Status, back bool) (core.ParkEnd, string) {
 		return core.ParkUnsure, "gpusched-nvml was ended: " + s.Result
 	}
 	end, says := core.ParkUnsure, cmp.Or(printableLine(s.StatusText), fmt.Sprintf("gpusched-nvml ended with exit status %d", s.MainStatus))
-	switch s.MainStatus {
-	case exitBroken:
+	switch gpu.ParkStatus(s.MainStatus) {
+	case gpu.ParkBroken:
 		end = core.ParkBroken
-	case exitRefused, exitNoLibrary:
+	case gpu.ParkRefused, gpu.ParkNoDriver:
 		if !back {
 			end = core.ParkRefused
 		}
