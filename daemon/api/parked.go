@@ -16,8 +16,8 @@ type Parked struct {
 	GPUs         []Allocation  `json:"gpus"`            // the GPUs that it goes back to
 }
 
-// haltedText says since when and why a job is suspended or parked.
-func (j *Job) haltedText(r words.Reader) string {
+// Halted says since when and why a job is suspended or parked.
+func (j *Job) Halted(r words.Reader) string {
 	p := j.Parked
 	var text job.Message
 	switch {

@@ -29,4 +29,9 @@ func TestParkedJobsInAList(t *testing.T) {
 			t.Errorf("%+v: %q", c.p, got)
 		}
 	}
+	j := Job{State: job.Running, SuspendedAt: at, Parked: &Parked{State: job.IsParked, For: 12, Wants: true}}
+	j.Reasons = []Reason{{Reason: job.Reason{Code: job.ReasonGPUBusy, GPU: 0, Job: 12}}}
+	if got := j.Cause(words.Reader{}); got != "parked for job 12 since 2026-03-01 14:03:00 UTC, waits for its GPUs; GPU 0 is held by job 12" {
+		t.Errorf("with reasons: %q", got)
+	}
 }

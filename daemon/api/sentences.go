@@ -50,7 +50,10 @@ func (j *Job) Cause(r words.Reader) string {
 	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // this row has several tasks with different causes
 		return j.Why
 	case j.Suspended():
-		return j.haltedText(r)
+		if why := j.Because(r); j.Parked != nil && why != "" {
+			return j.Halted(r) + "; " + why
+		}
+		return j.Halted(r)
 	case len(j.Warnings) > 0:
 		return j.Warnings[0].Sentence
 	}

@@ -44,7 +44,7 @@ func sections() []section {
 		{path: []string{"idle"}, keys: idleKeys,
 			doc: "What to do with a job that has a GPU and does not use it."},
 		{path: []string{"park"}, keys: parkKeys,
-			doc: "Parking: the driver copies a job's GPU memory to the host's memory, and other jobs get its GPUs. The job keeps its processes, and goes on where it was when it has its GPUs again. See 'gpusched help park'."},
+			doc: "Parking: the driver copies a job's GPU memory to the host's memory, and other jobs get its GPUs. The job keeps its processes, and goes on where it was when it has its GPUs again. See 'gpusched park --help-all'."},
 		{path: []string{"notify"}, keys: notifyKeys,
 			doc: "How messages about the start and end of jobs may be sent (--notify)."},
 		webhookSection(),

@@ -96,7 +96,7 @@ func (c *UnparkCmd) Run(ctx context.Context, a *cli.App) error {
 		if j.Parked == nil {
 			return "goes on" + limitLeft(a, j)
 		}
-		return "goes on when it has " + cli.GPUNames(j.Parked.GPUs) + " again" + cli.Waiting(a.Out, j)
+		return "goes on when it has " + cli.GPUNames(j.Parked.GPUs) + " again" + cli.Colon(j.Because(a.Out.Reader()))
 	})
 }
 

@@ -72,6 +72,8 @@ func arrayLine(j api.Job) string {
 
 func expectedLine(a *cli.App, j api.Job) string {
 	switch {
+	case !j.ExpectedStart.IsZero() && j.Parked != nil:
+		return "to have its GPUs again " + cli.StartText(a.Out, j)
 	case !j.ExpectedStart.IsZero():
 		return "to start " + cli.StartText(a.Out, j)
 	case j.StartUnknown:
@@ -115,7 +117,7 @@ func suspendedLine(a *cli.App, j api.Job) string {
 func parkedLine(j api.Job) string {
 	p := j.Parked
 	if p == nil && j.Unparkable != "" {
-		return "never: " + j.Unparkable
+		return "it can't be: " + j.Unparkable
 	}
 	var parts cli.Phrases
 	if p != nil {

@@ -103,8 +103,11 @@ func writeWhy(a *cli.App, j api.Job) {
 		if !j.Parked.Wants {
 			next = ", and " + returnText(j)
 		}
-		a.Out.Printf("job %s is %s%s\n", term.Clean(cli.NameOfJob(j)), term.Clean(j.Cause(a.Out.Reader())), term.Clean(next))
+		a.Out.Printf("job %s is %s%s\n", term.Clean(cli.NameOfJob(j)), term.Clean(j.Halted(a.Out.Reader())), term.Clean(next))
 		writeReasons(a, j)
+		if !j.ExpectedStart.IsZero() {
+			a.Out.Printf("it is expected to have them again %s\n", cli.StartText(a.Out, j))
+		}
 	case j.State != job.Queued:
 		a.Out.Printf("job %s is not waiting: it is %s\n", term.Clean(cli.NameOfJob(j)), term.Clean(stateLine(j, false)))
 	case len(j.Reasons) == 0:

@@ -129,9 +129,10 @@ func (b *Backend) park(v *job.JobView, who job.Actor, on bool) error {
 	case v.Over && !who.Admin:
 		return job.Refuse("forbidden/parked", v.Called(), v.SuspendedBy)
 	case !v.ParkWants:
-		v.ParkWants = true
+		v.ParkWants, v.Reasons = true, b.Reasons
 	default:
 		v.Suspension, v.Parking = job.Suspension{SuspendedTime: time.Minute}, job.Parking{ParkedTime: time.Minute}
+		v.Reasons = nil
 	}
 	return nil
 }
