@@ -40,6 +40,10 @@ func (c *Core) applyFindings(now time.Time) {
 			if l := c.jobs.Active(f.Job); l != nil {
 				parkQuietly(&c.lifecycle, l, 0, true, now)
 			}
+		case gpus.UnparkFound:
+			if l := c.jobs.Active(f.Job); l != nil && l.State == job.Running && l.Stop == "" && !c.jobs.Returns(l.ID) {
+				wantGPUs(&c.lifecycle, l, now)
+			}
 		}
 	}
 }

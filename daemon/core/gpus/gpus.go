@@ -129,8 +129,12 @@ type StopFound struct {
 	Victim job.ID        // the job that lacks memory, if that is the cause
 }
 
-// ParkFound is a job that is to be parked, because it does not use its GPUs.
-type ParkFound struct{ Job job.ID }
+// ParkFound is a job that is to be parked, because it does not use its GPUs. UnparkFound is a parked
+// job that is to get its GPUs back, because it still uses one.
+type (
+	ParkFound   struct{ Job job.ID }
+	UnparkFound struct{ Job job.ID }
+)
 
 // Configured makes a new policy take effect.
 func (b *Book) Configured() {

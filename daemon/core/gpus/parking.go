@@ -56,11 +56,13 @@ func (d *device) showsProcesses() bool {
 	return d.present && d.Health == gpu.HealthOK && !d.MIG && !d.ProcessesUnknown
 }
 
-// Present returns a copy of some allocations, with the indexes that their GPUs have now.
+// Present returns a copy of some allocations, with the indexes that their GPUs have now: job.NoGPU for
+// a GPU that is not known now.
 func (b *inventory) Present(refs []job.Allocation) []job.Allocation {
 	list := slices.Clone(refs)
 	for i := range list {
-		if at := b.Position(&list[i]); at >= 0 {
+		at := b.Position(&list[i])
+		if list[i].Index = job.NoGPU; at >= 0 {
 			list[i].Index = b.devices[at].Index
 		}
 	}

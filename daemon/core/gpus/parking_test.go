@@ -121,8 +121,8 @@ func TestParkedJobLeavesItsGPUs(t *testing.T) {
 	if v := b.Views(at); len(v[0].Jobs) != 0 || v[0].Processes[0].Job != 7 {
 		t.Errorf("its GPU shows the jobs %v and the processes %+v", v[0].Jobs, v[0].Processes)
 	}
-	if f := b.Findings(); len(f) != 0 {
-		t.Errorf("something is done about its processes: %+v", f)
+	if f := b.Findings(); len(f) == 0 || slices.ContainsFunc(f, func(f any) bool { return f != UnparkFound{7} }) {
+		t.Errorf("its GPUs are blocked: %+v", f)
 	}
 	clean := func() *Sample { // process 6 is nobody's
 		e := twoGPUs()
@@ -135,6 +135,12 @@ func TestParkedJobLeavesItsGPUs(t *testing.T) {
 	}
 	if b.Leave(l, 4, at); b.devices[0].cleanup != nil {
 		t.Error("its end leaves the GPUs again")
+	}
+	for _, c := range []struct{ returns, clean bool }{{false, false}, {true, true}} {
+		l.ParkWants, l.Owed = c.returns, c.returns
+		if sample(4, twoGPUs()); (b.devices[0].cleanup == nil) != c.clean {
+			t.Errorf("it returns: %t, its GPU is clean: %t", c.returns, b.devices[0].cleanup == nil)
+		}
 	}
 	lost := clean()
 	lost.Snap.Devices = lost.Snap.Devices[:1]

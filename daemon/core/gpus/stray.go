@@ -214,12 +214,19 @@ const strayGrace = 2 * time.Second
 // If the policy is EndStrays, endStrays acts on processes that use a GPU which their job does not
 // hold. A process outside the job's unit gets SIGTERM, and SIGKILL after strayGrace. If the process
 // is in the unit, somebody gave the job an open device: the whole job is stopped after the policy's
-// CleaningTimeout. Nothing is done about the processes of a parked job, which gets the GPU back.
+// CleaningTimeout. A parked job with a process on the GPU then gets its GPUs back: no sample had shown
+// that process before the job was parked.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
+	dep, signal := d.cleanup, job.SIGTERM
+	long := now.Sub(dep.since) > b.policy.CleaningTimeout
+	for i := range d.Processes {
+		if id := d.jobs[d.Processes[i].PID]; long && b.jobs.IsParked(id) && !b.jobs.Returns(id) {
+			b.addFinding(UnparkFound{id})
+		}
+	}
 	if b.policy.Strays != site.EndStrays {
 		return
 	}
-	dep, signal := d.cleanup, job.SIGTERM
 	if now.Sub(dep.since) >= strayGrace {
 		signal = job.SIGKILL
 	}
@@ -233,7 +240,6 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 		}
 		if !d.strays[p.PID] {
 			l := b.jobs.Active(id) // the process may be one of an earlier attempt that the driver still lists
-			long := now.Sub(dep.since) > b.policy.CleaningTimeout
 			if long && l != nil && p.Age != 0 && !e.beginSpan(p, now).From.Add(quickLook).Before(l.Beginning()) {
 				b.addFinding(StopFound{Job: id, Cause: job.StopTrespass, Breach: &job.Breach{GPU: d.Index}})
 			}

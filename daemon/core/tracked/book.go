@@ -268,6 +268,12 @@ func (b *Book) IsParked(id job.ID) bool {
 	return l != nil && l.Park == job.IsParked
 }
 
+// Returns reports whether the job is parked and is to get its GPUs back before other jobs.
+func (b *Book) Returns(id job.ID) bool {
+	l := b.placed[id]
+	return l != nil && l.Returns() && l.Owed
+}
+
 // ShareHeld returns how much of the GPU jobs hold, in thousandths.
 func (b *Book) ShareHeld(uuid string) (milli int) {
 	for _, l := range b.placed {
