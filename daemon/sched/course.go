@@ -78,7 +78,7 @@ func (f *future) beginStay(id job.ID, index int, runs bool) {
 		return
 	}
 	r, x := &f.machine.Running[index], &f.running[index]
-	s := Stay{Job: id, Grants: r.Grants, From: r.Start, Until: x.ends, Late: x.ends, Runs: runs}
+	s := Stay{Job: id, Grants: r.Grants, From: r.sliceStart(), Until: x.ends, Late: x.ends, Runs: runs}
 	if s.Known = r.Stopping || x.estimate == nil || x.estimate.Known; s.Known && !r.Stopping && x.estimate != nil {
 		ran := r.Served + r.runTimeAt(f.machine.Now)
 		late := f.machine.Now.Add(x.estimate.Late(ran) - ran).Add(time.Duration(max(r.Still, f.machine.Now) - f.machine.Now))

@@ -17,17 +17,25 @@ var (
 )
 
 // tally counts what happened in the drawn states. It shows whether the draws had any effect.
-type tally struct{ placed, guarded, kept, preempted, together, held int }
+type tally struct{ placed, guarded, kept, preempted, together, held, parked, returned int }
 
-func (c *tally) add(p *Plan) {
+func (c *tally) add(p *Plan, d *randomMachine) {
 	for _, x := range p.Place {
 		c.placed++
 		if x.Guarded {
 			c.guarded++
 		}
+		if d.waiting[x.Job-1].Returns {
+			c.returned++
+		}
 	}
 	c.kept += len(p.Backfill)
 	c.preempted += len(p.Preempt)
+	for _, v := range p.Preempt {
+		if v.Park {
+			c.parked++
+		}
+	}
 	if len(p.Place) > 0 && len(p.Backfill) > 0 && len(p.Preempt) > 0 {
 		c.together++
 	}
@@ -45,7 +53,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("seed %d (go test -run TestReference -first=%d -states=1): %v", seed, seed, err)
 		}
 	}
-	if n >= 1000 && (c.placed < n/2 || c.guarded < n/50 || c.kept < n/4 || c.preempted < n/21 || c.together < n/100 || c.held < n/200) {
+	if n >= 1000 && (c.placed < n/2 || c.guarded < n/50 || c.kept < n/4 || c.preempted < n/21 || c.together < n/100 || c.held < n/200 || c.parked < n/100 || c.returned < n/100) {
 		t.Errorf("%d states led to %+v only", n, c)
 	}
 }
@@ -62,7 +70,7 @@ func compare(p *Planner, d *randomMachine, c *tally) error {
 	}
 	r.preemptAll()
 	plan := p.Plan(&d.s, d.q)
-	c.add(plan)
+	c.add(plan, d)
 	if err := comparePlan(p, plan, r); err != nil {
 		return err
 	}
@@ -190,10 +198,12 @@ func (d *randomMachine) latestStart(k refKept) Instant {
 	return at
 }
 
-// checkVictims checks four things: each stopped job is preemptible, it has run for its slice, it is
-// stopped only once, and the job for which it is stopped does not start.
+// checkVictims checks five things: each stopped job is preemptible, each parked job can be parked and
+// has room for its copy, it has run for its slice, it is a victim only once, and the job for which it
+// leaves does not start.
 func (d *randomMachine) checkVictims(plan *Plan) error {
 	var seen []job.ID
+	copies := min(d.s.ParkBytes, d.s.MemLeft(false))
 	for _, v := range plan.Preempt {
 		r, w, starts := &d.s.Running[v.Victim-1000], d.waiting[v.For-1], 0
 		for _, x := range plan.Place {
@@ -201,7 +211,11 @@ func (d *randomMachine) checkVictims(plan *Plan) error {
 				starts++
 			}
 		}
-		if !r.Preemptible || r.Stopping || noon < r.Start.Add(d.s.Policy.Slice) || slices.Contains(seen, v.Victim) || starts >= w.Count {
+		if v.Park {
+			copies -= r.ParkBytes
+		}
+		mayLeave := r.Preemptible && !v.Park || r.Parks && v.Park && copies >= 0
+		if !mayLeave || r.Stopping || noon < max(r.Start, r.Returned).Add(d.s.Policy.Slice) || slices.Contains(seen, v.Victim) || starts >= w.Count {
 			return fmt.Errorf("%+v is stopped for %+v, which starts %d times", r, w, starts)
 		}
 		seen = append(seen, v.Victim)

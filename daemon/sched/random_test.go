@@ -22,6 +22,7 @@ func ago(d time.Duration) Instant { return noon - Instant(d) }
 type randomMachine struct {
 	*rand.Rand
 	sharing  *rand.Rand // of the jobs that use MPS
+	parking  *rand.Rand // of parked jobs, and of those that can be parked; nil: there are none
 	s        Snapshot
 	accounts []*Account
 	waiting  []*Waiting
@@ -37,7 +38,11 @@ func draw(seed uint64) *randomMachine {
 	if seed%4 == 0 {
 		d.most = 1
 	}
+	if seed%3 == 0 {
+		d.parking = rand.New(rand.NewPCG(seed, 10))
+	}
 	d.s = Snapshot{Now: noon, Machine: seed + 1}
+	d.s.ParkBytes = d.copy(3)
 	d.policy()
 	d.drawAccounts()
 	for i := range 1 + d.IntN(8) {
@@ -174,12 +179,20 @@ func (d *randomMachine) addRunning(id job.ID) {
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	r.Late = r.End.Add(pick(d, -time.Hour, 0, time.Minute, 5*time.Minute, time.Hour))
 	milli, left := pick(d, 250, 500, 1000, 1000), 1+d.IntN(3)
+	r.Parks, r.ParkBytes = d.parks(5), d.copy(1)
+	if r.Returned = ago(20 * time.Minute); !d.parks(3) {
+		r.Returned = 0
+	}
+	if r.SuspendedTime = 10 * time.Minute; !d.parks(3) {
+		r.SuspendedTime = 0
+	}
+	parked := d.parks(1)
 	mates := d.mates(milli)
 	asked := 0
 	for i := range d.s.GPUs {
 		g := &d.s.GPUs[i]
 		joins := len(g.Held) == 0 || g.Held[0].Mates == mates && mates != job.NoMates
-		if left == 0 || g.share() < milli || !joins || d.chance(3) {
+		if left == 0 || parked || g.share() < milli || !joins || d.chance(3) {
 			continue
 		}
 		promise := pick(d, 0, int64(milli)*gib*8/1000)
@@ -192,13 +205,40 @@ func (d *randomMachine) addRunning(id job.ID) {
 			left = 0
 		}
 	}
-	r.Quota = asked
+	if r.Quota = asked; parked {
+		r.Quota, r.Parks = 1000, false
+	}
+	if asked == 0 {
+		r.Parks = false
+	}
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		a.Start(asked, gpuRate(asked), noon, d.s.Policy.HalfLife)
 		a.Promise(r.MemBytes, r.CPUs)
 		a.Charge(gpuRate(asked), time.Duration(noon-r.Start), 0, noon, d.s.Policy.HalfLife)
 	}
 	d.s.Running = append(d.s.Running, r)
+}
+
+// parks returns true in n of ten cases, if any job can be parked.
+func (d *randomMachine) parks(n int) bool { return d.parking != nil && d.parking.IntN(10) < n }
+
+// copy draws the host memory for a few copies.
+func (d *randomMachine) copy(n int) int64 {
+	if d.parking == nil {
+		return 0
+	}
+	return int64(d.parking.IntN(3*n)) * 4 * gib
+}
+
+// drawReturn turns a job into a parked job that waits for its GPUs, or into one that can be parked.
+func (d *randomMachine) drawReturn(w *Waiting) {
+	if w.Parks = d.parks(3); w.Request.GPUMilli == 0 || w.Request.Devices() > len(d.s.GPUs) || !d.parks(3) {
+		return
+	}
+	r := *w.Request
+	r.GPUIDs, r.GPUsFrom, r.ExcludeGPUs = d.parking.Perm(len(d.s.GPUs))[:r.Devices()], nil, nil
+	w.Request, w.Returns = &r, true
+	w.Count, w.Throttle = 1, nil
 }
 
 // mates draws the mates of a job with these GPUs.
@@ -290,6 +330,7 @@ func (d *randomMachine) drawQueue() {
 		w.Owed = pick(d, false, false, false, true)
 		w.Batch = pick(d, "", "", "a", "a", "b")
 		w.Known = d.chance(5)
+		d.drawReturn(w)
 		d.waiting = append(d.waiting, w)
 		d.q.Push(*w)
 	}

@@ -13,8 +13,7 @@ type refKept struct {
 	late   Instant // the start if other jobs end late
 	until  Instant // the expected start counts late ends up to this moment
 	grants []Grant
-	mem    int64
-	cpus   int
+	host   refHost
 	ends   refEnds
 	rest   machine
 	then   refJob // the job with the rank that it has at its start
@@ -32,8 +31,7 @@ func (e refEnds) planEnd(until Instant) Instant { return max(e.end, min(e.late, 
 type refRun struct {
 	refEnds
 	grants []Grant
-	mem    int64
-	cpus   int
+	host   refHost
 }
 
 // everFits reports whether the job fits once all running jobs have ended, and all GPUs that are
@@ -43,7 +41,7 @@ func (r *reference) everFits(w *Waiting) bool {
 	s.Reserved = nil
 	then := newReference(&s, nil)
 	for _, x := range s.Running {
-		then.now.add(1, x.Grants, x.MemBytes, x.CPUs)
+		then.now.add(1, x.Grants, hostOf(&x))
 	}
 	for i, g := range s.GPUs {
 		then.now.gpus[i].ok = g.State == OK || g.ReadyAt > 0
@@ -67,7 +65,7 @@ func (r *reference) reserve(j refJob) {
 	}
 	base := r.now.clone()
 	for _, k := range r.kept {
-		base.add(-1, k.grants, k.mem, k.cpus)
+		base.add(-1, k.grants, k.host)
 	}
 	if r.hasRoomFor(j.Waiting, base, r.s.Now, whenAhead) {
 		r.giveUp(j)
@@ -97,10 +95,10 @@ func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 		late, _, _ := r.firstFit(j, base, Never)
 		k.late = max(at, late)
 	}
-	k.id, k.mem, k.cpus = j.ID, j.Request.MemBytes, j.Request.CPUs
+	k.id, k.host = j.ID, j.host(j.Request.CPUs)
 	k.ends = refEnds{at.Add(j.run), k.late.Add(j.lateRun)}
 	k.grants, k.rest = r.latestGPUs(j.Waiting, m, at), m
-	k.rest.add(-1, k.grants, k.mem, k.cpus)
+	k.rest.add(-1, k.grants, k.host)
 	for _, g := range k.grants {
 		if j.Request.GPUMemBytes > 0 {
 			k.rest.gpus[g.GPU].mem -= r.s.GPUs[g.GPU].SlackBytes
@@ -129,11 +127,11 @@ func (r *reference) giveUp(j refJob) {
 // listEnds lists all resources that become free, except GPUs that become ready.
 func (r *reference) listEnds() (list []refRun) {
 	for _, x := range r.s.Running {
-		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, x.MemBytes, x.CPUs})
+		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, freedBy(&x)})
 	}
 	list = append(list, r.started...)
 	for _, k := range r.kept {
-		list = append(list, refRun{k.ends, k.grants, k.mem, k.cpus})
+		list = append(list, refRun{k.ends, k.grants, k.host})
 	}
 	return list
 }
@@ -163,7 +161,7 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 		if end > at {
 			continue
 		}
-		m.add(1, e.grants, e.mem, e.cpus)
+		m.add(1, e.grants, e.host)
 		for _, g := range e.grants {
 			m.gpus[g.GPU].since = max(m.gpus[g.GPU].since, end)
 		}

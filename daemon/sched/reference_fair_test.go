@@ -90,7 +90,7 @@ func (r *reference) excess(a *Account, among []*Account) float64 {
 
 // refMeasure returns the run time that is the divisor of a job's wait in the job's score.
 func refMeasure(w *Waiting) time.Duration {
-	if !w.Request.Preemptible || w.Effort == 0 {
+	if !(w.Request.Preemptible || w.Parks || w.Returns) || w.Effort == 0 {
 		return powerOfTwo(w.Expected)
 	}
 	for step := time.Second; ; step *= 2 {

@@ -34,8 +34,37 @@ func (m machine) clone() machine {
 	return m
 }
 
+// refHost is a job's part of the host.
+type refHost struct {
+	mem    int64
+	cpus   int
+	slots  int // 0: the job comes back or is parked, and has its slot anyway
+	noGPUs bool
+}
+
+func (j refJob) host(cpus int) refHost {
+	if j.Returns {
+		return refHost{}
+	}
+	return refHost{j.Request.MemBytes, cpus, 1, j.Request.GPUMilli == 0}
+}
+
+// hostOf returns a running job's part of the host.
+func hostOf(x *Running) refHost {
+	return refHost{x.MemBytes, x.CPUs, 1, len(x.Grants) == 0 && x.Quota == 0}
+}
+
+// freedBy returns what of the host is free once a running job has ended, or nothing if it is being
+// parked.
+func freedBy(x *Running) refHost {
+	if x.Parks && x.Stopping {
+		return refHost{}
+	}
+	return hostOf(x)
+}
+
 // add subtracts resources that a job gets if sign is -1, and adds them back if sign is 1.
-func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
+func (m *machine) add(sign int, grants []Grant, h refHost) {
 	for _, g := range grants {
 		m.gpus[g.GPU].milli += sign * g.Milli
 		m.gpus[g.GPU].mem += int64(sign) * g.Bytes
@@ -48,12 +77,12 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 		}
 		m.gpus[g.GPU].mates = list
 	}
-	m.mem += int64(sign) * mem
-	m.cpus += sign * cpus
-	m.slots += sign
-	if len(grants) == 0 {
-		m.noGPUMem += int64(sign) * mem
-		m.noGPUCPUs += sign * cpus
+	m.mem += int64(sign) * h.mem
+	m.cpus += sign * h.cpus
+	m.slots += sign * h.slots
+	if h.noGPUs {
+		m.noGPUMem += int64(sign) * h.mem
+		m.noGPUCPUs += sign * h.cpus
 		m.noGPUSlots += sign
 		m.noGPUJobs -= sign
 	}
@@ -73,14 +102,19 @@ func (r *reference) usableGPUs(w *Waiting, m machine, at Instant, when horizon) 
 			continue
 		}
 		bare := q.GPUMemBytes == 0 && q.MaxUsedPercent == 0
-		if x.milli == 1000 && x.mem >= q.GPUMemBytes && !(g.Occupied && bare) {
+		mayPart, mayWhole := true, true
+		if w.Returns && q.Part() > 0 { // the part is of the GPU that it was of
+			mayPart = g.Index == q.GPUIDs[len(q.GPUIDs)-1]
+			mayWhole = !mayPart
+		}
+		if mayWhole && x.milli == 1000 && x.mem >= q.GPUMemBytes && !(g.Occupied && bare) {
 			whole = append(whole, i)
 		}
 		need, slack := q.GPUMemBytes, int64(0)
 		if need == 0 {
 			need, slack = g.UsableBytes/1000*int64(q.Part()), g.SlackBytes
 		}
-		if q.Part() > 0 && !g.WholeOnly && x.milli >= q.Part() && x.mem+slack >= need {
+		if mayPart && q.Part() > 0 && !g.WholeOnly && x.milli >= q.Part() && x.mem+slack >= need {
 			part = append(part, i)
 		}
 	}
@@ -151,6 +185,9 @@ func without(list []int, x int) []int {
 // hasRoomFor reports whether the machine has what the job asks for.
 func (r *reference) hasRoomFor(w *Waiting, m machine, at Instant, when horizon) bool {
 	mem, cpus := w.Request.MemBytes, w.Request.CPUs
+	if w.Returns {
+		mem, cpus, m.slots = 0, 0, 1
+	}
 	if mem > 0 && mem > m.mem || cpus > 0 && cpus > m.cpus || m.slots < 1 {
 		return false
 	}

@@ -28,6 +28,9 @@ func useOf(w *Waiting) refUse {
 // allowsMore reports whether an account's quotas allow one more job. If the job does not ask for a
 // resource, the quota of that resource does not matter.
 func (u refUse) allowsMore(a *Account, w *Waiting) bool {
+	if w.Returns {
+		return true // it counts already
+	}
 	more := useOf(w)
 	sum := u.plus(more, 1)
 	return (a.MaxJobs == 0 || sum.jobs <= a.MaxJobs) &&
@@ -53,7 +56,7 @@ func (r *reference) runningUse(a *Account, started bool) refUse {
 func (r *reference) runningUseAt(a *Account, at Instant) refUse {
 	u := r.runningUse(a, true)
 	for _, x := range r.s.Running {
-		if x.End <= at && slices.Contains(quotasOf(x.Account), a) {
+		if x.End <= at && slices.Contains(quotasOf(x.Account), a) && !(x.Parks && x.Stopping) {
 			u = u.plus(refUse{1, x.Quota, x.CPUs, x.MemBytes}, -1)
 		}
 	}
@@ -69,7 +72,7 @@ func (r *reference) runningUseAt(a *Account, at Instant) refUse {
 // if the job has a reservation, or if a quota of the account held the job back when the pass began.
 // If the account is the user's own, a quota of one of the user's groups counts too.
 func (r *reference) keepsPlace(j refJob, in *Account) bool {
-	if !slices.Contains(quotasOf(j.Account), in) {
+	if !slices.Contains(quotasOf(j.Account), in) || j.Returns {
 		return false
 	}
 	if slices.ContainsFunc(r.kept, func(k refKept) bool { return k.id == j.ID }) {
@@ -97,7 +100,9 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 func (r *reference) placeAt(j refJob) (Instant, bool) {
 	moments := []Instant{r.s.Now}
 	for _, x := range r.s.Running {
-		moments = append(moments, x.End)
+		if !(x.Parks && x.Stopping) {
+			moments = append(moments, x.End)
+		}
 	}
 	for _, x := range r.begun {
 		moments = append(moments, x.end)

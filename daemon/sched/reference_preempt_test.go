@@ -14,6 +14,7 @@ type refVictim struct {
 	*Running
 	refStanding
 	chosen bool
+	parked bool // it is parked, not stopped
 }
 
 // refStanding contains the values of a job that rule "Preemption" compares with those of another
@@ -59,11 +60,11 @@ func (r *reference) preemptAll() {
 	defer func(before []refKept) { r.kept = before }(r.kept)
 	for _, x := range r.s.Running {
 		if x.Stopping {
-			r.freed.add(1, x.Grants, x.MemBytes, x.CPUs)
+			r.freed.add(1, x.Grants, freedBy(&x))
 			leaving = true
 		}
 		if x.Stopping && !r.stopsSlowly(&x) {
-			r.soon.add(1, x.Grants, x.MemBytes, x.CPUs)
+			r.soon.add(1, x.Grants, freedBy(&x))
 		}
 	}
 	for i, g := range r.s.GPUs {
@@ -116,12 +117,17 @@ func (r *reference) stillWaits(j refJob) bool {
 	return !r.cutOff(j) && starts < j.Count && r.isOpen(j) && !r.capped(j.Waiting)
 }
 
-// listVictims lists the preemptible jobs that have run for a slice, the lowest-ranked first.
+// listVictims lists the jobs that may be stopped or parked and have run for a slice, the
+// lowest-ranked first.
 func (r *reference) listVictims() (list []*refVictim) {
 	for i := range r.s.Running {
 		x := &r.s.Running[i]
-		ran := time.Duration(r.s.Now - x.Start)
-		if !x.Preemptible || x.Stopping || ran < r.s.Policy.Slice {
+		parked := len(x.Grants) == 0 && x.Quota > 0
+		ran, served := time.Duration(r.s.Now-x.Start), x.Served
+		if x.Returned > 0 { // the slice begins anew
+			ran, served = time.Duration(r.s.Now-x.Returned), served+max(0, time.Duration(x.Returned-x.Start)-x.SuspendedTime)
+		}
+		if !x.Preemptible && !x.Parks || parked || x.Stopping || ran < r.s.Policy.Slice {
 			continue
 		}
 		v := &refVictim{Running: x, refStanding: refStanding{Priority: x.Priority}}
@@ -133,14 +139,15 @@ func (r *reference) listVictims() (list []*refVictim) {
 				list = append(list, v)
 				continue
 			}
-			v.program, v.untried, v.settles = x.Program, x.Untried, ran < r.turn(x.Served)
+			v.program, v.untried, v.settles = x.Program, x.Untried, ran < r.turn(served)
 			effort := x.Effort
 			if effort == 0 {
 				expected := max(x.Expected, time.Second)
-				for expected <= x.Served+ran {
+				so := x.Served + max(0, time.Duration(r.s.Now-x.Start)-x.SuspendedTime)
+				for expected <= so {
 					expected *= 2
 				}
-				effort = expected - x.Served - ran
+				effort = expected - so
 			}
 			v.score = 1 + r.factor(x.Account)*float64(max(0, x.Start-x.Since))/float64(max(time.Second, effort))
 		}
@@ -246,6 +253,9 @@ func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*re
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.stopsSlowly(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
 	})
+	if slices.ContainsFunc(all, func(v *refVictim) bool { return v.Parks }) {
+		return r.oneByOne(j, list, gone, soon)
+	}
 	for set := range 1 << len(list) {
 		var more []*refVictim
 		for i, v := range list {
@@ -267,12 +277,69 @@ func (r *reference) firstSet(j refJob, all, gone []*refVictim, soon bool) ([]*re
 	return nil, false
 }
 
+// oneByOne does what firstSet does where jobs can be parked. A copy takes host memory, so more victims
+// may free less, and the first of all sets need not be the best. So it takes one job after the other
+// until job j fits. Each is parked if its copy fits into what is left, and stopped if not, or passed
+// over if it is not preemptible. Then it drops the jobs that are not needed, the highest first.
+func (r *reference) oneByOne(j refJob, list, gone []*refVictim, soon bool) ([]*refVictim, bool) {
+	var more []*refVictim
+	fits := func(more []*refVictim) bool {
+		freed, early, kept := r.machineWithout(append(slices.Clone(gone), more...))
+		if soon {
+			freed = early
+		}
+		return r.hasRoomFor(j.Waiting, r.reduce(freed, j, otherReservations(kept, j)), r.s.Now, whenFreed)
+	}
+	for _, v := range list {
+		if fits(more) {
+			break
+		}
+		freed, _, _ := r.machineWithout(append(slices.Clone(gone), more...))
+		v.parked = v.Parks && v.ParkBytes <= min(r.copiesLeft(append(slices.Clone(gone), more...)), freed.mem)
+		if v.parked || v.Preemptible {
+			more = append(more, v)
+		}
+	}
+	if !fits(more) {
+		return nil, false
+	}
+	for i := len(more) - 1; i >= 0; i-- {
+		if less := slices.Delete(slices.Clone(more), i, i+1); fits(less) {
+			more = less
+		}
+	}
+	if !r.lowerInTheMean(more, j.standing(r.s)) || !r.affords(append(slices.Clone(gone), more...), j) {
+		return nil, false
+	}
+	return more, true
+}
+
+// copiesLeft returns the host memory that is left for copies if the listed jobs leave too.
+func (r *reference) copiesLeft(list []*refVictim) int64 {
+	left := min(r.s.ParkBytes, r.now.mem)
+	for _, v := range r.preempt {
+		if v.Park {
+			left -= r.s.Running[slices.IndexFunc(r.s.Running, func(x Running) bool { return x.ID == v.Victim })].ParkBytes
+		}
+	}
+	for _, v := range list {
+		if v.parked {
+			left -= v.ParkBytes
+		}
+	}
+	return left
+}
+
 // costs returns what it costs to stop a job for another of its class and number.
 func (r *reference) costs(v *refVictim, j refJob) time.Duration {
 	if v.refStanding.Priority != j.Request.Priority {
 		return 0
 	}
-	return time.Duration(v.refStanding.milli) * (r.s.Policy.RestartCost + v.Notice) / 1000
+	each := v.Notice
+	if !v.parked {
+		each += r.s.Policy.RestartCost
+	}
+	return time.Duration(v.refStanding.milli) * each / 1000
 }
 
 // affords reports whether stops may cost what these and the earlier ones of the pass cost.
@@ -290,7 +357,7 @@ func (r *reference) affords(list []*refVictim, j refJob) bool {
 func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	for _, v := range gone {
 		v.chosen = true
-		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID, Cost: r.costs(v, j)})
+		r.preempt = append(r.preempt, Preemption{Victim: v.ID, For: j.ID, Park: v.parked, Cost: r.costs(v, j)})
 	}
 	freed, early, kept := r.machineWithout(gone)
 	from := freed
@@ -298,13 +365,13 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 		from = early
 	}
 	grants := r.choose(j.Waiting, r.reduce(from, j, otherReservations(kept, j)), whenFreed)
-	freed.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
-	early.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
+	freed.add(-1, grants, j.host(j.Request.CPUs))
+	early.add(-1, grants, j.host(j.Request.CPUs))
 	for i := range kept {
 		if kept[i].id == j.ID {
 			kept[i].served = true
 		} else if r.inWay(j, kept[i]) {
-			kept[i].rest.add(-1, grants, j.Request.MemBytes, j.Request.CPUs)
+			kept[i].rest.add(-1, grants, j.host(j.Request.CPUs))
 		}
 	}
 	r.freed, r.soon, r.kept = freed, early, kept
@@ -319,13 +386,17 @@ func (r *reference) machineWithout(list []*refVictim) (freed, soon machine, kept
 		kept[i].rest = kept[i].rest.clone()
 	}
 	for _, v := range list {
-		freed.add(1, v.Grants, v.MemBytes, v.CPUs)
+		host := hostOf(v.Running)
+		if v.parked {
+			host = refHost{mem: -v.ParkBytes}
+		}
+		freed.add(1, v.Grants, host)
 		if !r.stopsSlowly(v.Running) {
-			soon.add(1, v.Grants, v.MemBytes, v.CPUs)
+			soon.add(1, v.Grants, host)
 		}
 		for i := range kept {
 			if ends := (refEnds{v.End, v.Late}); ends.planEnd(kept[i].until) > kept[i].at {
-				kept[i].rest.add(1, v.Grants, v.MemBytes, v.CPUs)
+				kept[i].rest.add(1, v.Grants, host)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -55,6 +56,7 @@ type refKind struct {
 	owed     bool
 	known    bool
 	lane     turn // the own lane and the limit there
+	returns  bool
 }
 
 type refNew struct {
@@ -98,7 +100,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 		r.now.noGPUMem = h.NoGPUMem
 	}
 	for _, x := range s.Running {
-		if len(x.Grants) == 0 {
+		if hostOf(&x).noGPUs {
 			r.now.noGPUMem -= x.MemBytes
 			r.now.noGPUCPUs -= x.CPUs
 			r.now.noGPUSlots--
@@ -145,12 +147,15 @@ func (r *reference) cutOff(j refJob) bool {
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(quotaCount(w.Request), r.s.Now) - w.Capped
+	if w.Returns {
+		atQuota = 0
+	}
 	late := max(run, powerOfTwo(w.Late))
 	kind := refKind{
-		w.Request.Priority, w.Account, requestText(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0, turn{},
+		w.Request.Priority, w.Account, requestText(w), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed, w.Known && w.Request.TimeLimit == 0, turn{}, w.Returns,
 	}
-	if w.Request.Preemptible {
-		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0
+	if w.Request.Preemptible || w.Parks || w.Returns {
+		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0 || w.Returns
 	}
 	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, lateRun: late, kind: kind}
 	if w.Batch != "" {
@@ -188,15 +193,16 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// requestText returns a request without its priority, as text.
-func requestText(r *job.Request) string {
-	placeless := *r
+// requestText returns a job's request without its priority, as text.
+func requestText(w *Waiting) string {
+	placeless := *w.Request
 	placeless.Priority = job.Priority{}
+	placeless.Preemptible = placeless.Preemptible && placeless.MayRequeue() // such a job starts before a shutdown
 	text, err := json.Marshal(placeless)
 	if err != nil {
 		panic(err)
 	}
-	return string(text)
+	return fmt.Sprint(string(text), w.Parks || w.Request.Preemptible, w.Returns)
 }
 
 // powerOfTwo rounds a duration up to a power of two seconds.
@@ -263,6 +269,9 @@ func (r *reference) placeAll() {
 // the job's quotas have fewer left.
 func (r *reference) cpusFor(j refJob, left machine) int {
 	w := j.Waiting
+	if w.Returns {
+		return 0
+	}
 	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {
 		return w.Request.CPUs
 	}
@@ -280,19 +289,22 @@ func (r *reference) cpusFor(j refJob, left machine) int {
 
 func (r *reference) start(j refJob, grants []Grant, cpus int) {
 	r.place = append(r.place, Placement{Job: j.ID, Grants: grants, CPUs: cpus, Guarded: j.guarded})
-	r.now.add(-1, grants, j.Request.MemBytes, cpus)
+	r.now.add(-1, grants, j.host(cpus))
 	ends := refEnds{r.s.Now.Add(j.run), r.s.Now.Add(j.lateRun)}
 	for i := range r.kept {
 		if r.inWay(j, r.kept[i]) {
-			r.kept[i].rest.add(-1, grants, j.Request.MemBytes, cpus)
+			r.kept[i].rest.add(-1, grants, j.host(cpus))
 		}
 	}
-	r.started = append(r.started, refRun{ends, grants, j.Request.MemBytes, cpus})
+	r.started = append(r.started, refRun{ends, grants, j.host(cpus)})
 	r.count(j, cpus)
 }
 
 // count counts a start for the account, its groups and its lanes.
 func (r *reference) count(j refJob, cpus int) {
+	if j.Returns {
+		return // it counts already
+	}
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
 		n := r.new(a)
 		n.jobs++
@@ -338,6 +350,9 @@ func (r *reference) new(a *Account) *refNew {
 }
 
 func (r *reference) capped(w *Waiting) bool {
+	if w.Returns {
+		return false
+	}
 	if w.Request.GPUMilli == 0 && r.now.noGPUSlots < 1 {
 		return true
 	}
@@ -369,7 +384,7 @@ func (r *reference) capped(w *Waiting) bool {
 // inWay reports whether the job, if it starts now, may still run at the reserved start.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
-	if by := k.then.standing(r.s); j.Request.Preemptible && r.yieldsTo(j.runningStanding(), by) {
+	if by := k.then.standing(r.s); (j.Request.Preemptible || j.Parks) && r.yieldsTo(j.runningStanding(), by) {
 		gone := r.s.Policy.Slice
 		if by.Priority == j.Request.Priority && !by.guarded && (by.milli <= j.Request.GPUMilli || !by.most) {
 			gone = r.turn(j.Served)

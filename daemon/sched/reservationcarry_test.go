@@ -51,6 +51,9 @@ func (d *randomMachine) checkRoom(place []Placement) error {
 	h := &d.s.Host
 	for _, x := range place {
 		w := d.waiting[x.Job-1]
+		if w.Returns {
+			continue
+		}
 		if h.MaxRunning > 0 && h.Running > h.MaxRunning {
 			return fmt.Errorf("%d jobs run of %d", h.Running, h.MaxRunning)
 		}
@@ -68,7 +71,11 @@ func (d *randomMachine) checkRoom(place []Placement) error {
 func (d *randomMachine) checkGang(w *Waiting, grants []Grant) error {
 	sum, last := 0, -1
 	var indexes []int
+	named := slices.Sorted(slices.Values(w.Request.GPUIDs))
 	for _, g := range grants {
+		if w.Returns && g.Milli < job.WholeGPU && d.s.GPUs[g.GPU].Index != w.Request.GPUIDs[len(named)-1] {
+			return fmt.Errorf("job %d gets a part of another GPU: %+v", w.ID, grants)
+		}
 		if g.GPU <= last {
 			return fmt.Errorf("job %d gets %+v: not ascending", w.ID, grants)
 		}
@@ -76,7 +83,7 @@ func (d *randomMachine) checkGang(w *Waiting, grants []Grant) error {
 		sum += g.Milli
 		indexes = append(indexes, d.s.GPUs[g.GPU].Index)
 	}
-	if r := w.Request; sum != r.GPUMilli || len(grants) != r.Devices() || len(r.GPUIDs) > 0 && !slices.Equal(indexes, r.GPUIDs) {
+	if r := w.Request; sum != r.GPUMilli || len(grants) != r.Devices() || len(named) > 0 && !slices.Equal(indexes, named) {
 		return fmt.Errorf("job %d asks %d milli of %v, gets %+v", w.ID, w.Request.GPUMilli, w.Request.GPUIDs, grants)
 	}
 	return nil
@@ -100,27 +107,33 @@ func (d *randomMachine) putPart(w *Waiting, grant Grant) error {
 }
 
 func (d *randomMachine) started(w *Waiting, x Placement) {
-	d.s.Host.Running++
-	d.s.Host.PromisedMem += w.Request.MemBytes
-	d.s.Host.PromisedCPUs += x.CPUs
 	runs := newReference(&d.s, nil).value(w)
 	d.s.Running = append(d.s.Running, Running{
 		ID: w.ID, Grants: slices.Clone(x.Grants), MemBytes: w.Request.MemBytes, CPUs: x.CPUs, Priority: w.Request.Priority,
 		Account: w.Account, End: noon.Add(runs.run), Late: noon.Add(runs.lateRun), Since: w.Since, Start: noon, Expected: w.Expected,
 	})
+	d.stoppable = d.stoppable || w.Request.Preemptible || w.Parks
+	w.Count--
+	w.Throttle.Count(1)
+	if w.Returns { // it counts already
+		return
+	}
+	d.s.Host.Running++
+	d.s.Host.PromisedMem += w.Request.MemBytes
+	d.s.Host.PromisedCPUs += x.CPUs
 	for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 		a.Start(w.Request.QuotaMilli(), gpuRate(w.Request.GPUMilli), noon, d.s.Policy.HalfLife)
 		a.Promise(w.Request.MemBytes, x.CPUs)
 	}
-	d.stoppable = d.stoppable || w.Request.Preemptible
-	w.Count--
-	w.Throttle.Count(1)
 }
 
 // checkQuotas checks invariant 6 for the accounts whose jobs the plan starts.
 func (d *randomMachine) checkQuotas(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]
+		if w.Returns {
+			continue
+		}
 		for _, a := range append([]*Account{w.Account}, w.Account.Groups...) {
 			if a.MaxJobs > 0 && a.Jobs > a.MaxJobs || w.Request.GPUMilli > 0 && a.MaxMilli > 0 && a.Milli > a.MaxMilli {
 				return fmt.Errorf("job %d takes %+v above its quota", w.ID, a)

@@ -16,7 +16,6 @@ type needs struct {
 	limit   time.Duration // 0: none
 	yields  bool          // the job counts as preemptible
 	returns bool          // the job is preemptible, and starts again after a reboot
-	partOn  int           // the index plus 1 of the GPU that must give the part; 0: any
 }
 
 // amount is how much a job asks for. It is a small struct, since a pass reads one for each bucket.
@@ -44,6 +43,7 @@ type gpuNeeds struct {
 	from    job.GPUSet
 	without job.GPUSet
 	gpuType string
+	partOn  int // the index plus 1 of the GPU that must give the part; 0: any
 }
 
 func needsOf(r *job.Request) needs {
