@@ -34,6 +34,9 @@ type parkUnits interface {
 // time of the unit that copies.
 const changeTime = 20 * time.Second
 
+// fastest is a number of bytes per second. No link to a GPU is faster.
+const fastest = 128 << 30
+
 // park implements daemon.Park. The processes must run while the driver copies: a frozen process
 // doesn't answer the driver.
 func (p *parker) park(ctx context.Context, a core.Park, back, frozen bool) (core.ParkEnd, string, time.Duration) {
@@ -95,7 +98,8 @@ func (p *parker) nodes(paths ...string) []cgroup.Device {
 	return cgroup.StatNodes(paths)
 }
 
-// copy runs the unit that makes the driver copy. It runs a second time if the first gave no answer.
+// copy runs the unit that makes the driver copy. It runs a second time if its program hung or was
+// killed.
 func (p *parker) copy(ctx context.Context, a *core.Park, back bool) (end core.ParkEnd, says string, t time.Duration) {
 	spec := units.ParkSpec{
 		Job: int64(a.Job), Attempt: a.Attempt, UID: a.Whose.UID, Back: back, Bytes: a.Bytes,
@@ -116,9 +120,10 @@ func (p *parker) copy(ctx context.Context, a *core.Park, back bool) (end core.Pa
 		if err != nil && status.Active != units.ActiveFailed {
 			return unsure(err)
 		}
-		if end, says = copied(&status, back); end != core.ParkUnsure {
-			if again == 0 { // otherwise the first run has copied a part
-				t = time.Since(began)
+		if end, says = copied(&status, back); end != core.ParkUnsure || status.Result == units.ResultExitCode {
+			// Otherwise an earlier run has copied a part, or an earlier daemon's unit all.
+			if t = time.Since(began); again > 0 || t.Seconds() < float64(a.Bytes)/fastest {
+				t = 0
 			}
 			return end, says, t
 		}

@@ -68,8 +68,8 @@ func newParkBench(t *testing.T, ends ...units.Status) (*parker, *parkBench) {
 	return &parker{Program: "/nvml", Units: b, Root: t.TempDir(), Owner: func(pid int) gpu.Owner { return owners[pid] }}, b
 }
 
-func exit(status int32, text string) units.Status {
-	return units.Status{Active: units.ActiveFailed, Result: units.ResultExitCode, MainStatus: status, StatusText: text}
+func exit(status gpu.ParkStatus, text string) units.Status {
+	return units.Status{Active: units.ActiveFailed, Result: units.ResultExitCode, MainStatus: int32(status), StatusText: text}
 }
 
 var (
@@ -96,15 +96,15 @@ func TestParkEnds(t *testing.T) {
 		"hung once":    {ends: []units.Status{hung, parked}, calls: []string{park, park, "open false", "freeze true"}},
 		"hung":         {ends: []units.Status{hung}, end: core.ParkUnsure, says: "the driver gave no answer", calls: []string{park, park}},
 		"killed":       {ends: []units.Status{shot}, end: core.ParkBroken, says: "gpusched-nvml was ended: signal", calls: []string{park, park}},
-		"refused":      {ends: []units.Status{exit(3, "X: 801 Y\n")}, end: core.ParkRefused, says: "X: 801 Y", took: took, calls: []string{park, "open true", "freeze false"}},
-		"no library":   {ends: []units.Status{exit(5, "none")}, end: core.ParkRefused, says: "none", took: took, calls: []string{park, "open true", "freeze false"}},
-		"broken":       {ends: []units.Status{exit(4, "failed")}, end: core.ParkBroken, says: "failed", took: took, calls: []string{park}},
-		"not executed": {ends: []units.Status{exit(203, "")}, end: core.ParkUnsure, says: "gpusched-nvml ended with exit status 203", calls: []string{park, park}},
+		"refused":      {ends: []units.Status{exit(gpu.ParkRefused, "X: 801 Y\n")}, end: core.ParkRefused, says: "X: 801 Y", took: took, calls: []string{park, "open true", "freeze false"}},
+		"no library":   {ends: []units.Status{exit(gpu.ParkNoDriver, "none")}, end: core.ParkRefused, says: "none", took: took, calls: []string{park, "open true", "freeze false"}},
+		"broken":       {ends: []units.Status{exit(gpu.ParkBroken, "failed")}, end: core.ParkBroken, says: "failed", took: took, calls: []string{park}},
+		"not executed": {ends: []units.Status{exit(203, "")}, end: core.ParkUnsure, says: "gpusched-nvml ended with exit status 203", took: took, calls: []string{park}},
 		"no systemd":   {ends: []units.Status{{}}, err: errors.New("no bus"), end: core.ParkUnsure, says: "no bus", calls: []string{park}},
 
 		"unparked":        {back: true, frozen: true, ends: []units.Status{parked}, took: took, calls: []string{"open true", "freeze false", unpark}},
-		"unpark refused":  {back: true, ends: []units.Status{exit(3, "X")}, end: core.ParkUnsure, says: "X", calls: []string{"open true", "freeze false", unpark, unpark}},
-		"lost its memory": {back: true, ends: []units.Status{exit(4, "X")}, end: core.ParkBroken, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
+		"unpark refused":  {back: true, ends: []units.Status{exit(gpu.ParkRefused, "X")}, end: core.ParkUnsure, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
+		"lost its memory": {back: true, ends: []units.Status{exit(gpu.ParkBroken, "X")}, end: core.ParkBroken, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, b := newParkBench(t, c.ends...)
@@ -150,7 +150,7 @@ func TestParkTwice(t *testing.T) {
 func TestParkWithoutAnswer(t *testing.T) {
 	for _, op := range []unittest.Op{unittest.OpDevices, unittest.OpFreeze} {
 		for _, back := range []bool{false, true} {
-			for _, end := range []units.Status{parked, exit(3, "X")} {
+			for _, end := range []units.Status{parked, exit(gpu.ParkRefused, "X")} {
 				synctest.Test(t, func(t *testing.T) {
 					p, b := newParkBench(t, end)
 					b.FailNext(op, unittest.LostAnswer())
@@ -188,6 +188,11 @@ func TestParkLooksAtProcesses(t *testing.T) {
 		p.Owner, b.calls = func(int) gpu.Owner { return gpu.Owner{} }, nil
 		if end, says, _ := p.park(t.Context(), parkJob7, false, false); end != core.ParkDone || !slices.Equal(b.calls, []string{"open false", "freeze true"}) {
 			t.Errorf("without a process: %d %q by %q", end, says, b.calls)
+		}
+		more := parkJob7
+		more.Bytes = 1 << 40
+		if _, _, took := p.park(t.Context(), more, true, false); took != 0 {
+			t.Errorf("it copied a TiB in %s", took)
 		}
 		p.Scope.User = true
 		if end, _, _ := p.park(t.Context(), parkJob7, false, false); end != core.ParkRefused {
