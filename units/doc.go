@@ -10,8 +10,8 @@
 //     unit's environment and its description contain the job's id and its GPUs.
 //  3. The unit keeps its result until it is stopped (RemainAfterExit). So the result outlives the
 //     daemon, and systemd refuses a second start under the same name.
-//  4. Device entries are numeric. They contain the GPUs of the attempt and no others, and never the
-//     probe node.
+//  4. Device entries are numeric. They contain the GPUs of the attempt and no others, none of them
+//     while the job is parked, and never the probe node.
 //  5. Decode depends on the status alone, not on earlier statuses: the same status always gives the
 //     same answer.
 //  6. A job may exit with any number. So an exit status means a launch failure only if the launcher
