@@ -91,9 +91,11 @@ type Job struct {
 	SuspendedBy    string    `json:"suspended_by,omitempty"`
 	SuspendedUntil time.Time `json:"suspended_until,omitzero"`
 	SuspendedTime  job.Span  `json:"suspended_seconds,omitempty"`
-	// A parked job is suspended, too. Unparkable says why the driver could not park the job.
-	Parked     *Parked `json:"parked,omitempty"`
-	Unparkable string  `json:"unparkable,omitempty"`
+	// A parked job is suspended, too. ParkedTime is the part of SuspendedTime for which it was
+	// parked. Unparkable says why the driver could not park the job.
+	Parked     *Parked  `json:"parked,omitempty"`
+	ParkedTime job.Span `json:"parked_seconds,omitempty"`
+	Unparkable string   `json:"unparkable,omitempty"`
 
 	Failures int `json:"failures,omitempty"` // number of failed attempts
 	Requeues int `json:"requeues,omitempty"` // how often the job was queued again after an attempt began, for any cause

@@ -72,6 +72,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.SuspendedAt, out.SuspendedBy = moment(j.SuspendedAt), j.SuspendedBy
 	out.SuspendedUntil = moment(v.ResumesAt)
 	out.SuspendedTime = job.Span(j.SuspendedTime).Floor()
+	out.ParkedTime = job.Span(j.ParkedTime).Floor()
 	out.Unparkable = words.Say(j.Unparkable)
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)

@@ -115,11 +115,10 @@ func suspendedLine(a *cli.App, j api.Job) string {
 
 // parkedLine says for whom a job is parked and how it goes on, or why it can't be parked.
 func parkedLine(j api.Job) string {
-	p := j.Parked
-	if p == nil && j.Unparkable != "" {
-		return "it can't be: " + j.Unparkable
-	}
 	var parts cli.Phrases
+	p := j.Parked
+	parts.Add(p == nil && j.Unparkable != "", "it can't be: %s", j.Unparkable)
+	parts.Add(j.ParkedTime > 0, "for %s earlier", term.Age(j.ParkedTime.Duration()))
 	if p != nil {
 		gpus := cli.GPUNames(p.GPUs)
 		parts.Add(p.For != 0, "for job %s", p.For)
