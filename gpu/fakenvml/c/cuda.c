@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INVALID_VALUE = 1, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 100, INVALID_DEVICE, ILLEGAL_STATE = 401, NOT_READY = 600, NOT_PERMITTED = 800, UNKNOWN = 999 };
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 100, INVALID_DEVICE, ILLEGAL_STATE = 401,
+	NOT_READY = 600, NOT_PERMITTED = 800, UNKNOWN = 999 };
 
 typedef unsigned long long address;
 
@@ -140,8 +141,8 @@ static struct rules rules(int pid)
 		fclose(f);
 	}
 	for (char *save, *w = strtok_r(text, " \t\r\n", &save); w; w = strtok_r(NULL, " \t\r\n", &save))
-		(void)(sscanf(w, "fail=%15[a-z]:%d", r.fail, &r.error) || sscanf(w, "hang=%15s", r.hang) || sscanf(w, "die=%15s", r.die) ||
-			sscanf(w, "pid=%d", &r.pid) || sscanf(w, "failed=%d", &r.failed) || sscanf(w, "init=%d", &r.init) ||
+		(void)(sscanf(w, "fail=%15[a-z]:%d", r.fail, &r.error) || sscanf(w, "hang=%15s", r.hang) ||
+			sscanf(w, "die=%15s", r.die) || sscanf(w, "pid=%d", &r.pid) || sscanf(w, "failed=%d", &r.failed) || sscanf(w, "init=%d", &r.init) ||
 			sscanf(w, "ms_per_gib=%d", &r.ms_per_gib));
 	if (r.pid && r.pid != pid)
 		r.fail[0] = r.hang[0] = r.die[0] = 0;
