@@ -38,7 +38,11 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.policy.Prove = rapid.Bool().Draw(t, "prove")
 	c.policy.Usage = site.UsagePolicy{
 		Memory: site.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
-		Idle: site.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
+		Idle: site.Response(rapid.IntRange(0, 3).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
+	}
+	if rapid.Bool().Draw(t, "park") {
+		c.policy.Park = site.ParkPolicy{Allow: true, Preempt: rapid.Bool().Draw(t, "preempt"), MaxBytes: rapid.SampledFrom([]int64{0, 30 * gib}).Draw(t, "copies")}
+		c.policy.Sched.Slice = time.Minute
 	}
 	quota := func(name string) job.Quota {
 		part := func(most int64) job.Part {
@@ -262,7 +266,7 @@ func (c *chaos) answerOne() {
 }
 
 func (c *chaos) act() {
-	switch c.draw("act", 0, 20) {
+	switch c.draw("act", 0, 23) {
 	case 0, 1, 2:
 		c.submit()
 	case 3, 4:
@@ -307,9 +311,37 @@ func (c *chaos) act() {
 		c.soft++
 		c.userspace()
 		c.restart()
+	case 18, 19:
+		c.park()
 	default:
 		c.answerOne()
 	}
+}
+
+// park parks a running job or makes a parked one wait for its GPUs, or changes how the driver ends
+// copies.
+func (c *chaos) park() {
+	var live []job.ID
+	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
+		if c.jobs[id].State == job.Running {
+			live = append(live, id)
+		}
+	}
+	if len(live) == 0 {
+		return
+	}
+	id := rapid.SampledFrom(live).Draw(c.t, "parked")
+	kind := job.CommandPark
+	switch j := c.jobs[id]; {
+	case j.Park == job.IsParked:
+		kind = job.CommandUnpark
+	case j.Park != "":
+		c.fates[id] = fate{core.ParkEnd(c.draw("ends", 0, 3)), "no"}
+		c.feed(core.Tick{Retry: true})
+		return
+	}
+	c.token++
+	c.feed(core.Command{Token: c.token, Who: job.Actor{Admin: true, User: "root"}, What: job.Command{Job: id, Kind: kind}})
 }
 
 // list feeds a new listing, or an older one that arrives late.
@@ -330,6 +362,7 @@ func (c *chaos) list() {
 func (c *chaos) recover() {
 	c.busDown, c.unable, c.linger = false, false, false
 	clear(c.cuda)
+	clear(c.fates)
 	c.problem = ""
 	clear(c.expired)
 	if clear(c.stuck); c.leaving {

@@ -148,6 +148,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.MaxGrace, s.w.policy.StartsInFlight = s.duration("max-grace"), s.num("starts", 0)
 		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
 		s.w.policy.MemReturn = site.MemReturn{Percent: s.num("mem-return", 0), After: s.duration("mem-after")}
+		s.w.policy.Park = site.ParkPolicy{Allow: s.has("park"), Preempt: s.has("preempt"), MaxBytes: s.size("park-max")}
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		s.defaultMem()
 		if rows, ok := s.value("rows"); ok {
@@ -226,6 +227,9 @@ var verbs = map[string]func(*script){
 	"release": func(s *script) { s.command(job.Command{Kind: job.CommandRelease, Job: s.id()}) },
 	"suspend": func(s *script) { s.command(job.Command{Kind: job.CommandSuspend, Job: s.id()}) },
 	"go-on":   func(s *script) { s.command(job.Command{Kind: job.CommandResume, Job: s.id()}) },
+	"park":    func(s *script) { s.command(job.Command{Kind: job.CommandPark, Job: s.id()}) },
+	"unpark":  func(s *script) { s.command(job.Command{Kind: job.CommandUnpark, Job: s.id()}) },
+	"copies":  (*script).copies,
 	"requeue": func(s *script) { s.command(job.Command{Kind: job.CommandRequeue, Job: s.id()}) },
 	"update":  (*script).update,
 	"stand":   (*script).stand, "limits": (*script).limits,

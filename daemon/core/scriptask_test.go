@@ -105,7 +105,7 @@ func (s *script) milli() int {
 // mps hold retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN
 // after-ok=JOB array= max-failures= dedup=HASH batch=NAME lane=NAME=N shape=COMMAND script=PROGRAM.
 func (s *script) readOptions(r *job.Request) {
-	r.Preemptible = s.has("preemptible")
+	r.Preemptible, r.NoPark = s.has("preemptible"), s.has("no-park")
 	r.Spread = s.has("spread")
 	r.MPS = s.has("mps")
 	r.Hold = s.has("hold-it")

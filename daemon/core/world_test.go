@@ -64,6 +64,7 @@ type world struct {
 	soft    int              // number of soft reboots in this boot
 	kernel  []core.Faulted   // the kernel's log of this boot
 	stuck   map[job.ID]bool  // jobs whose processes outlive SIGKILL
+	fates   map[job.ID]fate  // how the driver ends copies of GPU memory; no entry: well
 	linger  bool             // the GPU memory of a unit remains in use after the unit is gone
 	sampled gpu.Snapshot     // the last sample that the core saw
 	shorts  map[string]int   // by GPU: consecutive good samples in which jobs lacked promised memory
@@ -80,6 +81,7 @@ func newWorld(n int, log func(string, ...any)) *world {
 		stuck: map[job.ID]bool{}, expired: map[int]bool{}, heirs: map[int]string{}, groups: map[int][]string{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
 		persons: map[int]gpus.Person{165700: {UID: 1001}, 265700: {UID: 1002}},
+		fates:   map[job.ID]fate{},
 		log:     log, overs: map[string]int{}, shorts: map[string]int{},
 		policy: site.Policy{
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
@@ -259,10 +261,19 @@ func (w *world) record(r job.Record) {
 		w.handOver(r.Job)
 	}
 	w.jobs[r.Job.ID] = *r.Job
+	if r.Job.Park == job.ParkGives && old.Park == job.IsParked {
+		w.checkReturn(r.Job)
+	}
 	w.payloads[r.Job.ID] = true
 	text := fmt.Sprintf("record job %d %s", r.Job.ID, r.Job.State)
 	if a := r.Job.Attempt; a != nil {
 		text += fmt.Sprintf(" attempt %d on %s", a.Number, job.FormatGPUList(r.Job.GPUIndexes()))
+	}
+	if r.Job.Park != "" {
+		text += " " + string(r.Job.Park)
+	}
+	if r.Job.ParkWants {
+		text += ", wants its GPUs"
 	}
 	if r.Job.Stop != "" {
 		text += " stop=" + string(r.Job.Stop)

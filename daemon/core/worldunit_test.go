@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,9 @@ type unit struct {
 	left    int       // the number of processes that the command left running
 	began   time.Time // when the command began, by the world's monotonic clock
 	ended   time.Time // when the command ended, by that clock; zero: unknown
+
+	copied   []copied // its processes that are parked
+	parkedOn []int    // the GPUs that it had then
 }
 
 // runsNow reports whether the unit of the job's current attempt exists and its command runs.
@@ -52,6 +56,12 @@ func (w *world) begin(a core.Action) {
 		if u := w.units[a.Job]; u != nil && !w.busDown {
 			u.MemMax, u.MemHigh = a.Limit, a.High
 		}
+	case core.Park:
+		w.log("park job %d: %d processes, %s", a.Job, len(a.Processes), job.FormatSize(a.Bytes))
+		w.copy(&a, false)
+	case core.Unpark:
+		w.log("unpark job %d", a.Job)
+		w.copy((*core.Park)(&a), true)
 	case core.Keep:
 		return
 	case core.NotifyOwner:
@@ -130,7 +140,11 @@ func (w *world) launch(j *job.Job) error {
 		if shares > job.WholeGPU {
 			w.fault("GPU %d is given out to %d milli with job %d", ref.Index, shares, j.ID)
 		}
-		g.Processes = append(slices.Clone(g.Processes), gpu.Process{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)})
+		p := gpu.Process{PID: 1000 + int(j.ID), Unit: fmt.Sprintf("gpujob-%d.service", j.ID)}
+		if w.policy.Park.Allow {
+			p.Start, p.UsedBytes = uint64(w.invoked)+1, min(cmp.Or(ref.PromiseBytes, 20*gib), int64(g.MemFreeBytes))
+		}
+		w.put(g, p)
 	}
 	w.invoked++
 	w.units[j.ID] = &unit{
@@ -146,7 +160,12 @@ func (w *world) answer(i int) core.Event {
 	w.pending = slices.Delete(w.pending, i, i+1)
 	switch a := a.(type) {
 	case core.SetMemory:
-		return core.MemorySet{SetMemory: a, OK: !w.busDown}
+		u := w.units[a.Job]
+		return core.MemorySet{SetMemory: a, OK: !w.busDown && (u == nil || u.MemMax == a.Limit && u.MemHigh == a.High)}
+	case core.Park:
+		return w.copyEnds(&a, false)
+	case core.Unpark:
+		return core.Unparked(w.copyEnds((*core.Park)(&a), true))
 	case core.Start:
 		if w.unable || w.leaving {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartLater, Launch: contract.StepUnit, Detail: "systemd was short of memory or processes"}
