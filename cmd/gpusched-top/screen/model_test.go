@@ -343,3 +343,15 @@ func TestTasksShareARow(t *testing.T) {
 		t.Errorf("the filter finds %s %s, and %+v is asked", j.WithTasks(), stateWord(j), m.question)
 	}
 }
+
+// A parked job says so instead of "suspended".
+func TestAParkedJobSaysSo(t *testing.T) {
+	j := running(41, alice, "train", time.Hour, 0)
+	j.SuspendedAt = at
+	for _, p := range []job.ParkState{job.ParkTakes, job.IsParked, job.ParkGives} {
+		j.Parked = &api.Parked{State: p}
+		if stateWord(j) != string(p) {
+			t.Errorf("%s: %q", p, stateWord(j))
+		}
+	}
+}
