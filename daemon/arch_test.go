@@ -78,7 +78,8 @@ var rooms = map[string]importRule{
 	"daemon/removal":          {internal: []string{"daemon/job", "units/retry"}, banned: []string{"os", "os/exec", "net"}, why: "it decides when; who removes anything is handed in"},
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":                  {internal: []string{"daemon/core", "daemon/core/accounts", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/site", "daemon/core/starts", "daemon/events", "daemon/job", "daemon/metrics", "daemon/removal", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon":                  {internal: []string{"daemon/core", "daemon/core/accounts", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/site", "daemon/core/starts", "daemon/events", "daemon/health", "daemon/job", "daemon/metrics", "daemon/removal", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon/health":           {internal: []string{"daemon/job", "daemon/words", "gpu"}, banned: impure, why: "it reads a view"},
 	"daemon/events":           {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "announcements are values; who waits for them is the daemon's concern"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/core/site", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",

@@ -78,6 +78,7 @@
 //	daemon/directory          looks up accounts and groups, also those that are not in the host's files
 //	daemon/directory/getent   looks up accounts and groups in the C library
 //	daemon/gres               reads which GPUs of this machine a Slurm installation has
+//	daemon/health             lines of health about the GPUs
 //	daemon/host               facts about the machine: accounts, memory, processes, lines of health
 //	daemon/metrics            the metrics: their table, counters and text
 //	daemon/supervise          assembles the daemon, reloads its settings, restarts it after errors

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/core/starts"
+	"github.com/gpusched/gpusched/daemon/health"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
@@ -32,15 +32,15 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 		reboot = c.PlannedReboot(now)
 	})
 	if err == nil {
-		checks = append(checks, checkGPUs(&v, d.settings.Load().Policy.OnlyGPUs, d.directory.account)...)
-		checks = append(checks, checkProofs(&v, d.settings.Load().Policy.Prove))
-		checks = append(checks, checkParking(&v, d.settings.Load().Policy.Park.Allow)...)
+		checks = append(checks, health.GPUs(&v, d.settings.Load().Policy.OnlyGPUs, d.directory.account)...)
+		checks = append(checks, health.Proofs(&v, d.settings.Load().Policy.Prove))
+		checks = append(checks, health.Parking(&v, d.settings.Load().Policy.Park.Allow)...)
 		checks = append(checks, checkDrains(&v, d.host.Now())...)
 		checks = append(checks, checkStrangers(&v, d.directory.account)...)
 		if reboot != nil {
 			checks = append(checks, checkReboot(reboot, d.directory.account))
 		}
-		checks = append(checks, checkStuck(active)...)
+		checks = append(checks, health.Stuck(active)...)
 		checks = append(checks, checkQueue(&machine, &quota))
 	} else {
 		checks = append(checks, job.Check{
@@ -130,55 +130,4 @@ func (c *committer) check() job.Check {
 		}
 	}
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}
-}
-
-// absentGPUs takes indexes of GPUs, and returns the ones that no GPU of the machine has.
-func absentGPUs(only []int, gpus []job.GPUView) []int {
-	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
-		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index || g.Card() == index })
-	})
-}
-
-func checkGPUs(v *job.View, only []int, account func(uid int) string) []job.Check {
-	answer := 0
-	for _, g := range v.GPUs {
-		if g.State != job.GPULost && g.State != job.GPUUnknown {
-			answer++
-		}
-	}
-	c := job.Check{Name: "gpus", Health: job.Healthy, Detail: fmt.Sprintf("%d of %d GPUs answer, driver %s", answer, len(v.GPUs), v.Driver)}
-	switch {
-	case v.Problem != "":
-		c.Health, c.Detail = job.Degraded, v.ProblemDetail
-		if v.ProblemCause != "" {
-			c.Detail += " (" + v.ProblemCause + ")"
-		}
-		c.Next = "run nvidia-smi; jobs with --gpus 0 run meanwhile, and GPU jobs wait"
-	case v.DriverInstalled != "":
-		c.Health = job.Failing
-		c.Detail = fmt.Sprintf("the driver was upgraded to %s while %s is loaded: each new CUDA program would fail, so no job with a GPU is started; running jobs go on", v.DriverInstalled, v.Driver)
-		c.Next = "reboot the machine, or reload the kernel module while nothing uses a GPU; jobs are started again by themselves"
-	case v.SampledAt.IsZero():
-		c.Health, c.Detail = job.Degraded, "the GPUs have not been read yet"
-	case answer < len(v.GPUs):
-		c.Health, c.Next = job.Degraded, "see the lines of these GPUs"
-	case len(v.GPUs) == 0:
-		c.Detail = "this machine has no GPU: jobs with --gpus 0 run"
-	}
-	if absent := absentGPUs(only, v.GPUs); len(absent) > 0 && c.Health == job.Healthy {
-		c.Health, c.Next = job.Degraded, "see 'gpusched gpus', and correct the setting"
-		c.Detail += fmt.Sprintf("; gpus.only names GPU %s, which is not there", job.FormatGPUList(absent))
-	}
-	checks := []job.Check{c}
-	for _, g := range v.GPUs {
-		for _, look := range []func(*job.GPUView) (job.Check, bool){checkRows, checkMode, checkDoubt} {
-			if c, bad := look(&g); bad {
-				checks = append(checks, c)
-			}
-		}
-		if g.State.Broken() && v.Problem == "" && v.DriverInstalled == "" {
-			checks = append(checks, checkGPU(&g, account))
-		}
-	}
-	return checks
 }

@@ -128,11 +128,3 @@ func TestReloadForgetsProbes(t *testing.T) {
 		}
 	})
 }
-
-// A GPU that the settings name and that the machine lacks is reported.
-func TestAbsentGPUs(t *testing.T) {
-	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{GPU: job.GPU{Index: 1}}, {GPU: job.GPU{Index: 0}}})
-	if len(got) != 1 || got[0] != 9 || len(absentGPUs(nil, nil)) != 0 {
-		t.Errorf("%v", got)
-	}
-}

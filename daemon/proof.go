@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
-	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
 )
@@ -71,29 +69,4 @@ func (x *executor) checkSite(ctx context.Context, unit string, e *core.Proved) {
 	case err != nil:
 		e.Says, e.Text = gpu.ProofUnknown, err.Error()
 	}
-}
-
-// checkProofs reports the GPUs that were not tested with CUDA before they got jobs.
-func checkProofs(v *job.View, on bool) job.Check {
-	c := job.Check{Name: "cuda", Health: job.Healthy, Detail: "each GPU is tested with CUDA before its first job, and when a job fails at once on it"}
-	if !on {
-		c.Detail = "GPUs are not tested with CUDA (gpus.cuda_test)"
-		return c
-	}
-	var list []int
-	why := ""
-	for _, g := range v.GPUs {
-		if !g.Untested.IsZero() {
-			list, why = append(list, g.Index), words.Say(g.Untested)
-		}
-	}
-	if len(list) == 0 {
-		return c
-	}
-	c.Detail = fmt.Sprintf("GPU %s: used without a test with CUDA: %s", job.FormatGPUList(list), why)
-	if why != gpu.NoCUDA {
-		c.Health = job.Limited
-		c.Next = fmt.Sprintf("see 'journalctl -u gpusched-test-%d'; 'gpusched gpu pause %[1]d' and 'gpusched gpu resume %[1]d' test it again", list[0])
-	}
-	return c
 }

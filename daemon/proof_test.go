@@ -3,14 +3,12 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
-	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -49,33 +47,6 @@ func TestGPUsThatHangAreTestedTwice(t *testing.T) {
 		}}
 		if e, _ := x.prove(t.Context(), core.Prove{}).(core.Proved); e.Says != want || len(says) != 0 {
 			t.Errorf("the second test says %s: %s, want %s, and %d tests are left", second, e.Says, want, len(says))
-		}
-	}
-}
-
-// Health says which GPUs were not tested, and why. A missing library is no fault of the machine.
-func TestCheckProofs(t *testing.T) {
-	view := func(why ...string) *job.View {
-		v := &job.View{}
-		for i, w := range why {
-			v.GPUs = append(v.GPUs, job.GPUView{GPU: job.GPU{Index: i}, Untested: job.Text(w)})
-		}
-		return v
-	}
-	for _, c := range []struct {
-		v      *job.View
-		off    bool
-		health job.Health
-		says   string
-	}{
-		{v: view("", ""), health: job.Healthy, says: "each GPU is tested with CUDA"},
-		{v: view("", ""), off: true, health: job.Healthy, says: "not tested with CUDA (gpus.cuda_test)"},
-		{v: view("", "no bus", "no bus"), health: job.Limited, says: "GPU 1,2: used without a test with CUDA: no bus"},
-		{v: view(gpu.NoCUDA), health: job.Healthy, says: "GPU 0: used without a test with CUDA: there is no libcuda.so.1"},
-	} {
-		got := checkProofs(c.v, !c.off)
-		if got.Health != c.health || !strings.Contains(got.Detail, c.says) || (got.Health == job.Healthy) != (got.Next == "") {
-			t.Errorf("%+v, want %s %q", got, c.health, c.says)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package health
 
 import (
 	"fmt"
@@ -10,6 +10,59 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
 )
+
+// absentGPUs takes indexes of GPUs, and returns the ones that no GPU of the machine has.
+func absentGPUs(only []int, gpus []job.GPUView) []int {
+	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
+		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index || g.Card() == index })
+	})
+}
+
+// GPUs reports whether the GPUs answer, and what is wrong with each. The GPUs in the list only must be
+// there.
+func GPUs(v *job.View, only []int, account func(uid int) string) []job.Check {
+	answer := 0
+	for _, g := range v.GPUs {
+		if g.State != job.GPULost && g.State != job.GPUUnknown {
+			answer++
+		}
+	}
+	c := job.Check{Name: "gpus", Health: job.Healthy, Detail: fmt.Sprintf("%d of %d GPUs answer, driver %s", answer, len(v.GPUs), v.Driver)}
+	switch {
+	case v.Problem != "":
+		c.Health, c.Detail = job.Degraded, v.ProblemDetail
+		if v.ProblemCause != "" {
+			c.Detail += " (" + v.ProblemCause + ")"
+		}
+		c.Next = "run nvidia-smi; jobs with --gpus 0 run meanwhile, and GPU jobs wait"
+	case v.DriverInstalled != "":
+		c.Health = job.Failing
+		c.Detail = fmt.Sprintf("the driver was upgraded to %s while %s is loaded: each new CUDA program would fail, so no job with a GPU is started; running jobs go on", v.DriverInstalled, v.Driver)
+		c.Next = "reboot the machine, or reload the kernel module while nothing uses a GPU; jobs are started again by themselves"
+	case v.SampledAt.IsZero():
+		c.Health, c.Detail = job.Degraded, "the GPUs have not been read yet"
+	case answer < len(v.GPUs):
+		c.Health, c.Next = job.Degraded, "see the lines of these GPUs"
+	case len(v.GPUs) == 0:
+		c.Detail = "this machine has no GPU: jobs with --gpus 0 run"
+	}
+	if absent := absentGPUs(only, v.GPUs); len(absent) > 0 && c.Health == job.Healthy {
+		c.Health, c.Next = job.Degraded, "see 'gpusched gpus', and correct the setting"
+		c.Detail += fmt.Sprintf("; gpus.only names GPU %s, which is not there", job.FormatGPUList(absent))
+	}
+	checks := []job.Check{c}
+	for _, g := range v.GPUs {
+		for _, look := range []func(*job.GPUView) (job.Check, bool){checkRows, checkMode, checkDoubt} {
+			if c, bad := look(&g); bad {
+				checks = append(checks, c)
+			}
+		}
+		if g.State.Broken() && v.Problem == "" && v.DriverInstalled == "" {
+			checks = append(checks, checkGPU(&g, account))
+		}
+	}
+	return checks
+}
 
 // checkGPU reports what is wrong with a GPU that takes no jobs, and what to do about it.
 func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
@@ -42,8 +95,8 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 // parkingDriver is the first version of the driver that can park jobs.
 const parkingDriver = 570
 
-// checkParking reports that the site allows parking and the driver can't do it.
-func checkParking(v *job.View, allowed bool) []job.Check {
+// Parking reports that the site allows parking and the driver can't do it.
+func Parking(v *job.View, allowed bool) []job.Check {
 	major, _, _ := strings.Cut(v.Driver, ".")
 	if n, err := strconv.Atoi(major); !allowed || err != nil || n >= parkingDriver {
 		return nil
@@ -93,8 +146,8 @@ func usersOf(g *job.GPUView, account func(uid int) string) string {
 	return "; it is used by " + strings.Join(users, ", ")
 }
 
-// checkStuck reports jobs whose processes can't be killed.
-func checkStuck(active []job.Job) []job.Check {
+// Stuck reports jobs whose processes can't be killed.
+func Stuck(active []job.Job) []job.Check {
 	var checks []job.Check
 	for _, j := range active {
 		if j.State != job.Ending || j.Left == "" {
@@ -149,4 +202,29 @@ func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 		c.Detail = "its compute mode is exclusive-process: a second process on it fails, whether of the same job or of another that shares it"
 	}
 	return c, c.Detail != ""
+}
+
+// Proofs reports the GPUs that were not tested with CUDA before they got jobs.
+func Proofs(v *job.View, on bool) job.Check {
+	c := job.Check{Name: "cuda", Health: job.Healthy, Detail: "each GPU is tested with CUDA before its first job, and when a job fails at once on it"}
+	if !on {
+		c.Detail = "GPUs are not tested with CUDA (gpus.cuda_test)"
+		return c
+	}
+	var list []int
+	why := ""
+	for _, g := range v.GPUs {
+		if !g.Untested.IsZero() {
+			list, why = append(list, g.Index), words.Say(g.Untested)
+		}
+	}
+	if len(list) == 0 {
+		return c
+	}
+	c.Detail = fmt.Sprintf("GPU %s: used without a test with CUDA: %s", job.FormatGPUList(list), why)
+	if why != gpu.NoCUDA {
+		c.Health = job.Limited
+		c.Next = fmt.Sprintf("see 'journalctl -u gpusched-test-%d'; 'gpusched gpu pause %[1]d' and 'gpusched gpu resume %[1]d' test it again", list[0])
+	}
+	return c
 }
