@@ -292,11 +292,11 @@ var verbs = map[string]func(*script){
 			s.feed(s.w.sample(0))
 		}
 	},
-	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=: set the
+	// watch memory=warn|stop tolerance= patience= idle=warn|stop|park after= idle-patience=: set the
 	// policy about the use of GPUs; down: the policy is in force only after the next start of the
 	// daemon.
 	"watch": func(s *script) {
-		words := map[string]site.Response{"": site.Ignore, "warn": site.Warn, "stop": site.WarnAndStop}
+		words := map[string]site.Response{"": site.Ignore, "warn": site.Warn, "stop": site.WarnAndStop, "park": site.WarnAndPark}
 		s.w.policy.Usage = site.UsagePolicy{
 			Memory: words[s.text("memory")], Tolerance: s.size("tolerance"), MemoryGrace: s.duration("patience"),
 			Idle: words[s.text("idle")], IdleAfter: s.duration("after"), IdleGrace: s.duration("idle-patience"),
@@ -322,6 +322,11 @@ var verbs = map[string]func(*script){
 	"needs": func(s *script) {
 		s.w.now = s.w.now.Add(s.duration("after"))
 		s.feed(core.Measured{Usage: []core.Usage{{Job: s.id(), MemUsed: s.size("mem")}}})
+	},
+	// cpu job=N used=TIME after=TIME: after this time, the job has used this much CPU time.
+	"cpu": func(s *script) {
+		s.w.now = s.w.now.Add(s.duration("after"))
+		s.feed(core.Measured{Usage: []core.Usage{{Job: s.id(), HostUse: job.HostUse{CPUTime: job.Span(s.duration("used"))}}}})
 	},
 	// no-lending: jobs no longer lend host memory.
 	"no-lending": func(s *script) {

@@ -248,7 +248,7 @@ func (c *state) explainHolders(why []job.Reason) []job.Reason {
 		for _, id := range append([]job.ID{why[i].Job}, why[i].Others...) {
 			l := c.jobs.Active(id)
 			switch {
-			case l == nil || !why[i].Endless.IsZero():
+			case l == nil || !why[i].Endless.IsZero() || l.Park != job.NotParked: // the driver copies for a while
 			case l.IsSuspended():
 				why[i].Endless = job.Say("detail/endless-suspended", c.jobs.Called(id), l.Owner.User)
 			case l.Request.TimeLimit == 0 && l.Expected == 0:

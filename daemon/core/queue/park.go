@@ -104,7 +104,8 @@ func (q *Book) addParking(r *sched.Running, l *tracked.Job, now time.Time) {
 // returning makes an entry of the queue that of a parked job, which waits only for its GPUs.
 func (q *Book) returning(w *sched.Waiting, j *job.Job) {
 	w.Returns, w.Since = true, sched.At(j.SuspendedAt)
-	w.Request = returnRequest(&j.Request, q.gpus.Present(j.Attempt.GPUs))
+	here := job.Job{Request: j.Request, Attempt: &job.Attempt{GPUs: q.gpus.Present(j.Attempt.GPUs)}}
+	w.Request = here.ReturnRequest()
 	w.Served += tracked.RanFor(j, j.SuspendedAt)
 }
 
@@ -125,15 +126,4 @@ func (q *Book) RepushReturning() {
 			q.Repush(l)
 		}
 	}
-}
-
-// returnRequest returns a request for exactly the GPUs that a parked job gave up.
-func returnRequest(r *job.Request, held []job.Allocation) *job.Request {
-	own := *r
-	own.GPUIDs, own.GPUsFrom, own.ExcludeGPUs = nil, nil, nil
-	own.MemBytes, own.CPUs = 0, 0
-	for _, a := range held {
-		own.GPUIDs = append(own.GPUIDs, a.Index)
-	}
-	return &own
 }
