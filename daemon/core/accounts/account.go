@@ -27,6 +27,7 @@ type Book struct {
 	lane   bucket
 	stops  bucket
 
+	charging    bool // StartCharging was called
 	stopsFilled bool // the bucket stops was half filled, which it can be once the GPUs are known
 
 	machine  int       // the number of GPUs for which charges were last computed

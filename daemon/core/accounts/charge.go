@@ -71,7 +71,7 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 // StartCharging begins to count use. It charges the jobs on record for their use so far. Their
 // units show for how long they ran.
 func (b *Book) StartCharging(now time.Time) {
-	b.lane.at, b.stops.at = now, now
+	b.lane.at, b.stops.at, b.charging = now, now, true
 	b.startCounting(now, b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {
 		b.chargePast(l, now)
@@ -229,7 +229,7 @@ func (b *Book) ChangeHolding(l *tracked.Job, change func(), now time.Time) {
 	for _, a := range l.Accounts() {
 		a.Promise(l.PromisedMem()-mem, 0)
 	}
-	if !b.shell.Listed() {
+	if !b.charging { // the first sample of the GPUs changes the charge
 		return
 	}
 	if l.Park == job.IsParked {
