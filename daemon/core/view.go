@@ -34,6 +34,7 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 	}
 	for l := range c.jobs.Live() {
 		v.Host.PromisedMem += l.PromisedMem()
+		v.Host.ParkedMem += l.ParkBytes
 		v.Host.PromisedCPUs += l.CPUs()
 	}
 	list, beyond := c.selectJobs(&q, now)

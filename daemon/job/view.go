@@ -306,6 +306,7 @@ type ClassTotals struct {
 type HostView struct {
 	MemBytes    int64 `json:"mem_bytes,omitempty"`
 	PromisedMem int64 `json:"promised_mem_bytes"`
+	ParkedMem   int64 `json:"parked_mem_bytes,omitempty"` // part of PromisedMem for the GPU memory of parked jobs
 
 	CPUs         int `json:"cpus,omitempty"`
 	PromisedCPUs int `json:"promised_cpus"`

@@ -17,7 +17,7 @@ func fullPage() *Page {
 	p, tally := NewPage(), NewTally()
 	v := job.View{
 		GPUSource: job.GPUSource{SampledAt: noon, Driver: "550.54", CUDA: "12.4"},
-		Host:      job.HostView{MemBytes: 1 << 40, PromisedMem: 3 << 30, CPUs: 64, PromisedCPUs: 8, Places: 100, Taken: 2},
+		Host:      job.HostView{MemBytes: 1 << 40, PromisedMem: 3 << 30, ParkedMem: 1 << 30, CPUs: 64, PromisedCPUs: 8, Places: 100, Taken: 2},
 		GPUs: []job.GPUView{{GPU: job.GPU{
 			Index: 0, UUID: "GPU-1", Name: `NVIDIA "A100"\80GB` + "\n\xff", PCI: "00000000:3B:00.0", State: job.GPUShared, FreeMilli: 250,
 			MemTotalBytes: 80 << 30, MemUsedBytes: 1<<30 + 1, UtilPercent: 37, TempC: 41, PowerMilliW: 123_456,

@@ -14,6 +14,7 @@ func (p *Page) AddView(v *job.View) {
 	p.AddTime("gpusched_last_sample_timestamp", v.SampledAt)
 	p.Add("gpusched_host_memory", float64(h.MemBytes))
 	p.Add("gpusched_host_memory_promised", float64(h.PromisedMem))
+	p.Add("gpusched_host_memory_parked", float64(h.ParkedMem))
 	if h.CPUs > 0 {
 		p.Add("gpusched_host_cpus", float64(h.CPUs))
 	}

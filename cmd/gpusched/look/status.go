@@ -159,6 +159,7 @@ func endedLine(t *job.Totals, detailed bool) string {
 func promisedLine(h *job.HostView) string {
 	var parts cli.Phrases
 	parts.Add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
+	parts.Add(h.ParkedMem > 0, "%s of that for parked jobs", job.FormatSize(h.ParkedMem))
 	parts.Add(h.CPUs > 0, "CPUs %d of %d", h.PromisedCPUs, h.CPUs)
 	parts.Add(h.Places > 0, "jobs %d of %d", h.Taken, h.Places)
 	return strings.Join(parts, ", ")
