@@ -150,6 +150,18 @@ func unpark(c *lifecycle, l *tracked.Job, p *sched.Placement, now time.Time) {
 	copyMemory(c, l)
 }
 
+// returnParked gives parked jobs their GPUs back while no other job may start: they have begun.
+func returnParked(c *lifecycle, now time.Time) {
+	list := c.queue.PlanReturns(now)
+	if len(list) > 0 && !c.gpus.IsFresh(now) {
+		c.requestSample()
+		return
+	}
+	for i := range list {
+		unpark(c, c.jobs.Get(list[i].Job), &list[i], now)
+	}
+}
+
 // endParking ends the parking of a job that has its GPUs and their memory.
 func endParking(c *lifecycle, l *tracked.Job, now time.Time) {
 	moveMemory(c, l, func() { l.EndParking(now) }, now)

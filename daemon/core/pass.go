@@ -20,6 +20,7 @@ func (c *Core) schedule(now time.Time) {
 	held, at := c.troubles.HoldBack(now)
 	c.queue.ReplanBy(at)
 	if held || c.queue.Len() == 0 || c.gpus.Closed(now) != nil {
+		returnParked(&c.lifecycle, now)
 		return
 	}
 	c.estimates.LearnBounds(now)

@@ -219,13 +219,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	case c.jobs.HasTimer(j.ID):
 		return alone(job.ReasonBegin, job.Say("detail/at", j.Request.Begin))
 	}
-	if why := c.jobs.FullLane(l); why != nil && !j.Returns() {
-		return why
-	}
-	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain whose time is over is shown until a tick ends it
-		return alone(job.ReasonDrained, g.Say())
-	}
-	if why := c.troubles.StartsHeld(l); why != nil {
+	if why := c.heldBack(l); why != nil && !j.Returns() {
 		return why
 	}
 	if c.queue.Placed(j.ID) {
@@ -236,6 +230,17 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 		return c.jobs.NameReasons(c.gpus.NameForeign(c.explainHolders(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
+}
+
+// heldBack returns why a job may not start even if there is room for it, or nil if it may.
+func (c *state) heldBack(l *tracked.Job) []job.Reason {
+	if why := c.jobs.FullLane(l); why != nil {
+		return why
+	}
+	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain whose time is over is shown until a tick ends it
+		return []job.Reason{{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: g.Say()}}
+	}
+	return c.troubles.StartsHeld(l)
 }
 
 // explainHolders completes reasons that name jobs on a GPU. It adds the time by which a warned job

@@ -119,6 +119,20 @@ func (q *Book) Returning() (n int) {
 	return n
 }
 
+// PlanReturns decides which parked jobs return to their GPUs if no other job may start.
+func (q *Book) PlanReturns(now time.Time) []sched.Placement {
+	only := sched.NewQueue()
+	for l := range q.jobs.Live() {
+		if l.Returns() {
+			only.Push(q.WaitingJob(l))
+		}
+	}
+	if only.Len() == 0 {
+		return nil
+	}
+	return q.Planner.Placements(q.Snapshot(now), only)
+}
+
 // RepushReturning updates the entries of the parked jobs: their GPUs may have other indexes now.
 func (q *Book) RepushReturning() {
 	for l := range q.jobs.Live() {
