@@ -26,7 +26,7 @@ func (x *executor) park(ctx context.Context, a core.Park, back bool) core.Parked
 		return p
 	}
 	p.End, p.Says, p.Took = x.opt.Park(ctx, a, back, seen.Unit.Frozen)
-	if p.End == core.ParkUnsure && p.Says != "" && ctx.Err() == nil {
+	if (p.End == core.ParkUnsure || p.End == core.ParkFailed) && p.Says != "" && ctx.Err() == nil {
 		x.log.Warn("parking or unparking a job, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "back", back, "err", p.Says)
 	}
 	return p

@@ -169,7 +169,8 @@ type ParkEnd int
 
 const (
 	ParkDone    ParkEnd = iota
-	ParkUnsure          // it is to be done again: systemd or the driver's program gave no answer
+	ParkUnsure          // it is to be done again: systemd gave no answer
+	ParkFailed          // it is to be done again for some time: the driver's program failed or hung
 	ParkRefused         // the driver can't park the processes; they run as before, on their GPUs
 	ParkBroken          // the driver can't go on with a process: it has lost its GPU memory
 )

@@ -114,18 +114,29 @@ func unparked(c *lifecycle, e Unparked, now time.Time) {
 	}
 }
 
+// copyPatience limits how long a job is parked or unparked. While its program fails, the job holds its
+// GPUs, and its time limit stands still. The job's user can make the program fail.
+const copyPatience = 10 * time.Minute
+
 // copied returns the job of an answer about the given copies, or nil if the answer no longer matters.
-// If the driver has lost the memory of a process, copied stops the job.
+// If the driver has lost the memory of a process, or its program has failed for too long, copied stops
+// the job.
 func copied(c *lifecycle, e *Parked, what job.ParkState, now time.Time) *tracked.Job {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil {
 		return nil
 	}
-	l.Lifetime().Copying = false
-	if l.State != job.Running || l.Park != what {
+	t := l.Lifetime()
+	if t.Copying = false; l.State != job.Running || l.Park != what {
 		return nil
 	}
-	if e.End == ParkBroken {
+	switch {
+	case e.End != ParkFailed && e.End != ParkUnsure:
+		t.CopyFails = time.Time{}
+	case e.End == ParkFailed && t.CopyFails.IsZero():
+		t.CopyFails = now
+	}
+	if e.End == ParkBroken || e.End == ParkFailed && now.Sub(t.CopyFails) >= copyPatience {
 		c.requestStop(l, job.StopPark, "", now)
 		l.StopWhy = job.Say("detail/park-broken", e.Says)
 	}

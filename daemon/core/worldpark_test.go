@@ -23,7 +23,7 @@ type fate struct {
 // copy simulates the driver, to which copying twice is the same as once. The answer follows later.
 func (w *world) copy(a *core.Park, back bool) {
 	u, end := w.units[a.Job], w.fates[a.Job].end
-	if u == nil || u.attempt != a.Attempt || end == core.ParkRefused || end == core.ParkBroken || w.busDown {
+	if u == nil || u.attempt != a.Attempt || end != core.ParkDone && end != core.ParkUnsure || w.busDown {
 		return
 	}
 	if back {
@@ -102,11 +102,11 @@ func (w *world) checkReturn(j *job.Job) {
 	}
 }
 
-// copies job=N end=done|refused|broken|unsure says=WORD: so the driver ends the job's copies from
+// copies job=N end=done|refused|broken|unsure|failed says=WORD: so the driver ends the job's copies from
 // now on.
 func (s *script) copies() {
 	ends := map[string]core.ParkEnd{
-		"done": core.ParkDone, "refused": core.ParkRefused, "broken": core.ParkBroken, "unsure": core.ParkUnsure,
+		"done": core.ParkDone, "refused": core.ParkRefused, "broken": core.ParkBroken, "unsure": core.ParkUnsure, "failed": core.ParkFailed,
 	}
 	s.w.fates[s.id()] = fate{ends[s.text("end")], s.text("says")}
 }

@@ -120,7 +120,7 @@ func (p *parker) copy(ctx context.Context, a *core.Park, back bool) (end core.Pa
 		if err != nil && status.Active != units.ActiveFailed {
 			return unsure(err)
 		}
-		if end, says = copied(&status, back); end != core.ParkUnsure || status.Result == units.ResultExitCode {
+		if end, says = copied(&status, back); end != core.ParkFailed || status.Result == units.ResultExitCode {
 			// Otherwise an earlier run has copied a part, or an earlier daemon's unit all.
 			if t = time.Since(began); again > 0 || t.Seconds() < float64(a.Bytes)/fastest {
 				t = 0
@@ -167,12 +167,12 @@ func copied(s *units.Status, back bool) (core.ParkEnd, string) {
 	case units.ResultSuccess:
 		return core.ParkDone, ""
 	case units.ResultTimeout:
-		return core.ParkUnsure, "the driver gave no answer"
+		return core.ParkFailed, "the driver gave no answer"
 	case units.ResultExitCode:
 	default:
-		return core.ParkUnsure, "gpusched-nvml was ended: " + s.Result
+		return core.ParkFailed, "gpusched-nvml was ended: " + s.Result
 	}
-	end, says := core.ParkUnsure, cmp.Or(printableLine(s.StatusText), fmt.Sprintf("gpusched-nvml ended with exit status %d", s.MainStatus))
+	end, says := core.ParkFailed, cmp.Or(printableLine(s.StatusText), fmt.Sprintf("gpusched-nvml ended with exit status %d", s.MainStatus))
 	switch gpu.ParkStatus(s.MainStatus) {
 	case gpu.ParkBroken:
 		end = core.ParkBroken

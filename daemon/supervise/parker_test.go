@@ -94,16 +94,16 @@ func TestParkEnds(t *testing.T) {
 		"parked":       {ends: []units.Status{parked}, took: took, calls: []string{park, "open false", "freeze true"}},
 		"frozen":       {frozen: true, ends: []units.Status{parked}, took: took, calls: []string{"freeze false", park, "open false", "freeze true"}},
 		"hung once":    {ends: []units.Status{hung, parked}, calls: []string{park, park, "open false", "freeze true"}},
-		"hung":         {ends: []units.Status{hung}, end: core.ParkUnsure, says: "the driver gave no answer", calls: []string{park, park}},
+		"hung":         {ends: []units.Status{hung}, end: core.ParkFailed, says: "the driver gave no answer", calls: []string{park, park}},
 		"killed":       {ends: []units.Status{shot}, end: core.ParkBroken, says: "gpusched-nvml was ended: signal", calls: []string{park, park}},
 		"refused":      {ends: []units.Status{exit(gpu.ParkRefused, "X: 801 Y\n")}, end: core.ParkRefused, says: "X: 801 Y", took: took, calls: []string{park, "open true", "freeze false"}},
 		"no library":   {ends: []units.Status{exit(gpu.ParkNoDriver, "none")}, end: core.ParkRefused, says: "none", took: took, calls: []string{park, "open true", "freeze false"}},
 		"broken":       {ends: []units.Status{exit(gpu.ParkBroken, "failed")}, end: core.ParkBroken, says: "failed", took: took, calls: []string{park}},
-		"not executed": {ends: []units.Status{exit(203, "")}, end: core.ParkUnsure, says: "gpusched-nvml ended with exit status 203", took: took, calls: []string{park}},
+		"not executed": {ends: []units.Status{exit(203, "")}, end: core.ParkFailed, says: "gpusched-nvml ended with exit status 203", took: took, calls: []string{park}},
 		"no systemd":   {ends: []units.Status{{}}, err: errors.New("no bus"), end: core.ParkUnsure, says: "no bus", calls: []string{park}},
 
 		"unparked":        {back: true, frozen: true, ends: []units.Status{parked}, took: took, calls: []string{"open true", "freeze false", unpark}},
-		"unpark refused":  {back: true, ends: []units.Status{exit(gpu.ParkRefused, "X")}, end: core.ParkUnsure, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
+		"unpark refused":  {back: true, ends: []units.Status{exit(gpu.ParkRefused, "X")}, end: core.ParkFailed, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
 		"lost its memory": {back: true, ends: []units.Status{exit(gpu.ParkBroken, "X")}, end: core.ParkBroken, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

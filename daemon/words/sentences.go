@@ -343,7 +343,7 @@ var sentences = map[job.Code]sentence{
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/docker":         {"Docker was stopped or restarted while the job ran, which ends its containers", ""},
 	"detail/mps-fault":      {"GPU %v had an error, and that ends all jobs that share a GPU with MPS: %v", ""},
-	"detail/park-broken":    {"the driver lost its GPU memory when it was parked: %v", ""},
+	"detail/park-broken":    {"its GPU memory was lost when it was parked or unparked: %v", ""},
 	"detail/unparkable":     {"the driver says: %v", ""},
 	"detail/mps-ended":      {"the control program of MPS had ended, which the job used to share its GPU", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},

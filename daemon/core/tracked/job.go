@@ -233,6 +233,7 @@ type Lifetime struct {
 
 	Moving    bool      // the unit's memory limit is being changed
 	Copying   bool      // a Park or an Unpark action is under way
+	CopyFails time.Time // since when the driver's program has failed to copy; zero: it has not
 	MemUsed   int64     // the most host memory that a sample showed in use
 	MemSince  time.Time // since when the job neither lent nor wanted host memory
 	MemWanted bool      // the job comes near the part of its host memory that it has not lent
@@ -273,7 +274,7 @@ func (t *Lifetime) End(now time.Time) Interval {
 
 // Shift adjusts the recorded times after the clock was set.
 func (t *Lifetime) Shift(by time.Duration, now time.Time) {
-	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended, &t.MemSince, &t.WokeSince, &t.Measured)
+	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended, &t.MemSince, &t.WokeSince, &t.Measured, &t.CopyFails)
 }
 
 // Wakes reports whether a parked job has begun to work again, and is to get its GPUs back. The
