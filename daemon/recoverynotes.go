@@ -34,7 +34,8 @@ func (x *executor) applyKept(j *job.Job) {
 		x.log.Warn("reading the decisions about a job: its original time limit applies again", "job", j.ID, "err", err)
 		return
 	}
-	j.Request.TimeLimit, j.Suspension, j.MovedMemory = k.TimeLimit, k.Suspension, k.MovedMemory
+	j.Request.TimeLimit, j.MovedMemory = k.TimeLimit, k.MovedMemory
+	j.Suspension, j.Parking = k.Suspension, k.Parking
 }
 
 // sweepKept removes the stored decisions about jobs that have no unit any more. It does this once.

@@ -62,7 +62,7 @@ func beginParking(c *lifecycle, l *tracked.Job, p *job.Parking, by string, over 
 // job is being parked, copyMemory is called only when its unit has the host memory for the copies.
 func copyMemory(c *lifecycle, l *tracked.Job) {
 	t, w := l.Lifetime(), whose(l.Job)
-	if l.State != job.Running || l.Park != job.ParkTakes && l.Park != job.ParkGives || t.Copying {
+	if l.State != job.Running || l.Park != job.ParkTakes && l.Park != job.ParkGives || t.Copying || !c.systemd.listed() {
 		return
 	}
 	t.Copying = true
