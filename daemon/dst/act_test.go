@@ -38,7 +38,9 @@ func (w *World) request(e *Entry) bool {
 				c.Grace = new(pick(d, 0, job.Span(time.Second)))
 			}
 		})
-	case hold, release, requeue, suspend, goOn, park, unpark:
+	case park, unpark:
+		w.orderPark(e)
+	case hold, release, requeue, suspend, goOn:
 		w.sendCommand(e, func(*job.Command, *dice) {})
 	case signal:
 		w.sendCommand(e, func(c *job.Command, d *dice) {

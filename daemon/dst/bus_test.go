@@ -429,8 +429,19 @@ func (b *bus) sendResync() {
 	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
 }
 
-// meter is daemon.Options.Meter: it finds each control group, and no use of interest.
-func (w *World) meter(string) (job.HostUse, bool) { return job.HostUse{}, true }
+// meter is daemon.Options.Meter: a run uses a CPU while it is busy.
+func (w *World) meter(group string) (job.HostUse, bool) {
+	r := w.runs[path.Base(group)]
+	if r == nil || r.began == 0 {
+		return job.HostUse{}, true
+	}
+	ran, m := w.Elapsed-r.began, &r.demand
+	busy := min(ran, m.rests)
+	if more := ran - busy; more > 0 {
+		busy += more/(m.pause+m.work)*m.work + max(0, more%(m.pause+m.work)-m.pause)
+	}
+	return job.HostUse{CPUTime: job.Span(busy)}, true
+}
 
 // memUsed is daemon.Options.MemUsed. The use of a job changes every half minute.
 func (w *World) memUsed(group string) int64 {

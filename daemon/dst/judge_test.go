@@ -334,8 +334,11 @@ func (w *World) judgeMoved() {
 			continue
 		}
 		w.count("memory that moved")
-		limit, high := j.Request.MemBytes+j.ParkBytes, cmp.Or(j.MemSlowed(), math.MaxInt64)
-		if uint64(limit) != st.MemoryMax || uint64(high) != min(st.MemoryHigh, math.MaxInt64) || j.MemHeld != 0 {
+		limit, high := uint64(j.Request.MemBytes+j.ParkBytes), cmp.Or(j.MemSlowed(), math.MaxInt64)
+		if j.Request.MemBytes == 0 {
+			limit = units.Infinity
+		}
+		if limit != st.MemoryMax || uint64(high) != min(st.MemoryHigh, math.MaxInt64) || j.MemHeld != 0 {
 			w.breach(22, "the unit of job %d has %d and %d bytes, and the record says %d, %+v", id, st.MemoryMax, st.MemoryHigh, limit, j.MovedMemory)
 		}
 	}

@@ -2,6 +2,7 @@ package dst
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -31,10 +32,20 @@ func (w *World) judgePark(n *job.Job) (returns bool) {
 	case n.Park == job.NotParked && (r.parked.state != onGPU || r.parked.closed):
 		w.breach(23, "%v is recorded as not parked, and the driver's state is %d, closed %t", r, r.parked.state, r.parked.closed)
 	}
-	if returns = old.Park == job.IsParked && n.Park == job.ParkGives; returns {
-		w.judgeGPUsOf(n)
+	if old.Park != job.IsParked || n.Park != job.ParkGives {
+		return false
 	}
-	return returns
+	now := *n.Attempt // its GPUs may have other numbers by now
+	now.GPUs = slices.Clone(now.GPUs)
+	for i := range now.GPUs {
+		if d := w.toldOf(now.GPUs[i].UUID); d != nil {
+			now.GPUs[i].Index = d.Index
+		}
+	}
+	back := *n
+	back.Attempt = &now
+	w.judgeGPUsOf(&back)
+	return true
 }
 
 // judgeProcesses checks invariant 23 for the processes that the driver is to park.
@@ -43,7 +54,7 @@ func (w *World) judgeProcesses(r *run, a *core.Park) {
 	for _, p := range a.Processes {
 		shown[p.PID] = true
 	}
-	if !shown[r.pid] && r.parked.state == onGPU {
+	if !shown[r.pid] && r.parked.state == onGPU && r.touched != "restart" {
 		w.breach(23, "%v is parked without its process %d: %+v", r, r.pid, a.Processes)
 	}
 	for _, p := range a.Processes {

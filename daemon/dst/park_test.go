@@ -2,6 +2,7 @@ package dst
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ func (w *World) parkJob(ctx context.Context, a core.Park, back, frozen bool) (co
 // change opens a job's GPUs to its unit or closes them, and freezes or thaws the unit.
 func (b *bus) change(ctx context.Context, a *core.Park, open, freeze bool) error {
 	name := a.Job.Unit()
-	_, err := call(b, ctx, unittest.Op("set devices of"), name, func() (bool, error) {
+	_, err := call(b, ctx, unittest.OpDevices, name, func() (bool, error) {
 		if r := b.w.runs[name]; r != nil && !b.dead && r.attempt == a.Attempt {
 			r.parked.closed = !open
 		}
@@ -110,6 +111,23 @@ func (w *World) copyMemory(ctx context.Context, a core.Park, unpark bool) (core.
 	}
 	w.mayDie(l)
 	return x.end, x.says, x.took
+}
+
+// orderPark parks or unparks a random job that runs on GPUs, as its owner or as root.
+func (w *World) orderPark(e *Entry) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(w.runs)), func(name string) bool {
+		r := w.runs[name]
+		return !r.alive || len(r.gpus) == 0 || e.Kind == unpark && r.parked.state == onGPU
+	})
+	if len(names) == 0 {
+		return
+	}
+	d := w.roll("park", e.Pick)
+	r, who := w.runs[pick(d, names...)], root
+	if d.chance(70) {
+		who = job.Actor{UID: r.uid, User: w.disk.jobs[r.job].Owner.User}
+	}
+	w.order(e, who, job.Command{Kind: job.CommandKind(e.Kind), Job: r.job})
 }
 
 // runHelper decides how a helper ends. What it does to the processes happens at its end.

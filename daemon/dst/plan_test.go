@@ -38,7 +38,7 @@ const (
 )
 
 // ofJobs are the kinds that refer to a submission.
-var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, park, unpark, await}
+var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, await}
 
 // These are faults.
 const (
@@ -214,7 +214,7 @@ func NewPlan(seed uint64) Plan {
 		p.Entries = append(p.Entries, Entry{At: at, Kind: startsFail, For: lasts, Pick: all.Uint64()})
 	}
 	if parks := rand.New(rand.NewPCG(seed, 0x7061726b)); parks.IntN(2) == 0 {
-		for range parks.IntN(30) {
+		for range parks.IntN(60) {
 			kind := []Kind{park, park, unpark}[parks.IntN(3)]
 			at := time.Duration(parks.Int64N(int64(p.Chaos)))
 			p.Entries = append(p.Entries, Entry{At: at, Kind: kind, For: time.Minute, Pick: parks.Uint64()})

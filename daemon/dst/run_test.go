@@ -104,6 +104,9 @@ func (w *World) drawBehaviour(r *run, d *dice) {
 	r.deaf = d.chance(10)
 	answer := w.roll("answer", uint64(r.job), uint64(r.attempt))
 	r.answers, r.saves = pick(answer, 0, 0, 1, 75), answer.chance(60)
+	if longer := w.roll("longer", uint64(r.job), uint64(r.attempt)); w.isParking() && longer.chance(60) {
+		r.lasts = longer.between(time.Minute, 10*time.Minute)
+	}
 	r.demand = drawDemand(w.roll("demand", uint64(r.job), uint64(r.attempt)), r.lasts)
 	b := &r.behaviour
 	switch d.n(20) {

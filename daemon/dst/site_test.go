@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
@@ -47,8 +48,11 @@ func (w *World) settings() daemon.Settings {
 	if w.isCrowded() {
 		s.Policy.StartsInFlight = 1
 	}
-	if p := w.roll("park"); p.chance(60) {
+	if p := w.roll("park"); w.isParking() {
 		s.Policy.Park = site.ParkPolicy{Allow: true, Preempt: p.chance(60), MaxBytes: pick[int64](p, 0, 0, 20*gib, 40*gib)}
+		if p.chance(40) {
+			s.Policy.Usage.Idle = site.WarnAndPark
+		}
 		if s.Policy.Park.Preempt {
 			s.Policy.Sched.Slice = p.between(5*time.Second, 2*time.Minute)
 		}
@@ -58,6 +62,11 @@ func (w *World) settings() daemon.Settings {
 		s.Policy.Quotas.Default.GPUHours = 1
 	}
 	return s
+}
+
+// isParking reports whether the site lets jobs be parked. Jobs last longer there.
+func (w *World) isParking() bool {
+	return slices.ContainsFunc(w.plan.Entries, func(e Entry) bool { return e.Kind == park }) || w.roll("parking").chance(10)
 }
 
 // isCrowded reports whether the site starts one unit at a time, so that other starts must wait.

@@ -142,7 +142,7 @@ func (w *World) runProcess(l *life) {
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.followChanges, Source: source{w}, Kernel: w.kernel,
 		UnitOf: w.unitOf, Person: w.person, Groups: w.groupsOf,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
-		Deliver: w.deliver, TellUser: w.tellUser, Meter: w.meter, MemUsed: w.memUsed,
+		Deliver: w.deliver, TellUser: w.tellUser, Park: w.parkJob, Meter: w.meter, MemUsed: w.memUsed,
 		Notify: silentNotify{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
 		Boot: func() (string, error) { return w.bootID(), nil }, Observe: w.observe,
