@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -36,6 +37,9 @@ func (x *executor) applyKept(j *job.Job) {
 	}
 	j.Request.TimeLimit, j.MovedMemory = k.TimeLimit, k.MovedMemory
 	j.Suspension, j.Parking = k.Suspension, k.Parking
+	if k.MemMoved { // the unit may have the limit from before or after the change, or that of a parked job
+		j.Request.MemBytes = cmp.Or(k.MemBytes, j.Request.MemBytes)
+	}
 }
 
 // sweepKept removes the stored decisions about jobs that have no unit any more. It does this once.

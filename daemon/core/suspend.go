@@ -98,7 +98,10 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 // storeKept stores some facts about a running job outside the state file. The job's unit does not
 // report these facts.
 func (c *lifecycle) storeKept(l *tracked.Job) {
-	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension, Parking: l.Parking, MovedMemory: l.MovedMemory}
+	k := job.Kept{
+		TimeLimit: l.Request.TimeLimit, MemBytes: l.Request.MemBytes,
+		Suspension: l.Suspension, Parking: l.Parking, MovedMemory: l.MovedMemory,
+	}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 

@@ -70,7 +70,7 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 func (f *future) fateOf(r *Running) fate {
 	x := fate{throttle: r.Throttle, ends: r.End, limit: Never, estimate: f.estimates[r.ID]}
 	if r.Request != nil && r.Preemptible {
-		x.shape, x.requeues = newShape(r.Request), r.Stopping
+		x.shape, x.requeues = newShape(r.Request), r.Stopping && !r.Parks
 	}
 	if r.Request != nil && r.Request.TimeLimit > 0 {
 		x.limit = max(f.begun, r.Start.Add(r.SuspendedTime+r.Request.TimeLimit.Duration()))
