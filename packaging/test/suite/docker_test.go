@@ -4,6 +4,7 @@ package suite
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -30,11 +31,12 @@ func mustBeGone(t *testing.T, commandLine string) {
 // TestInContainerDocker: a container of Docker is below its job's slice, and the slice's device
 // filter applies to it. The container can open the job's own GPU, even after a reload of systemd.
 // It can't open the others, not even as root or with --privileged. Its GPU use counts as the job's.
-// 'gpusched exec' enters the container, and a suspension freezes it. A cancelled job leaves
-// nothing.
+// 'gpusched exec' enters the container, and a suspension freezes it. A parked job can't open its GPU.
+// A cancelled job leaves nothing.
 func TestInContainerDocker(t *testing.T) {
 	beginContainer(t, "docker")
-	settings(t, onlyDocker)
+	settings(t, onlyDocker+"\n[park]\nallow = true")
+	withCUDA(t)
 	gpusSeen(t)
 	const all = " --image-arg=--device=/dev/nvidia0 --image-arg=--device=/dev/nvidia1"
 	id := submit(t, "alice", "-g 1 --gpu-ids 0"+all+" --image box -- sh -c '"+tryGPUs+"; echo $HOME; id -u; cat /etc/image; exec sleep 1711'")
@@ -75,6 +77,17 @@ func TestInContainerDocker(t *testing.T) {
 	for _, c := range []struct{ command, want string }{{"suspend", "frozen 1"}, {"resume", "frozen 0"}} {
 		sh(t, "alice", fmt.Sprintf("gpusched %s %d", c.command, id))
 		poll(t, c.want, func() bool { return frozen() == c.want })
+	}
+	opened := func() string { return sh(t, "", "systemctl show -P DeviceAllow "+path.Base(sliceOf(1001, id))) }
+	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
+	poll(t, "the job is parked", func() bool { return len(processesOn(t, 0)) == 0 && frozen() == "frozen 1" })
+	if list := opened(); strings.Contains(list, "/dev/char/195:0 ") {
+		t.Errorf("parked, the job can open %s", list)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched unpark %d", id))
+	poll(t, "the job has its GPU again", func() bool { return len(processesOn(t, 0)) == 1 && frozen() == "frozen 0" })
+	if out := try(t, "", inside+"cat /dev/nvidia0").Stderr; !strings.Contains(out, "No such device or address") {
+		t.Errorf("unparked, the job's own GPU: %s; it can open %s", out, opened())
 	}
 	cancel(t, "alice", id)
 	mustBeGone(t, "sleep 1711")
