@@ -59,6 +59,8 @@ func (c *state) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 		breach(4, "job %d is %s without an open attempt", id, j.State)
 	case c.queue.Has(id) != j.Returns():
 		breach(1, "job %d, parking %q, is in the queue: %t", id, j.Park, c.queue.Has(id))
+	case j.Owed && !j.ParkWants:
+		breach(1, "job %d is %s, and goes first when it waits", id, j.State)
 	case j.Park != job.NotParked && (!j.IsSuspended() || len(j.ParkProcs) == 0) && j.State == job.Running:
 		breach(4, "job %d, parking %q, is suspended: %t, with %d processes", id, j.Park, j.IsSuspended(), len(j.ParkProcs))
 	}

@@ -37,14 +37,15 @@ func park(c *lifecycle, l *tracked.Job, e Command, now time.Time) *job.Refusal {
 }
 
 // parkQuietly parks a job for another one, or because it is idle, which is the case if it stays
-// awake. If the job can't be parked now, nothing happens.
-func parkQuietly(c *lifecycle, l *tracked.Job, waits job.ID, awake bool, now time.Time) {
+// awake. If the job can't be parked now, parkQuietly returns false.
+func parkQuietly(c *lifecycle, l *tracked.Job, waits job.ID, awake bool, now time.Time) bool {
 	p, refusal := c.queue.Parkable(l, now)
 	if refusal != nil || p.ParkBytes > c.queue.ParkRoom(now) {
-		return
+		return false
 	}
 	p.ParkedFor, p.ParkWants, p.ParkAwake = waits, waits != 0, awake
 	beginParking(c, l, &p, heldByScheduler, false, now)
+	return true
 }
 
 // beginParking suspends a job and gives it host memory for the copies. Once its unit has that memory,

@@ -62,9 +62,10 @@ func (c *Core) schedule(now time.Time) {
 			continue
 		}
 		l := c.jobs.Get(v.Victim)
-		if c.accounts.PayStop(v.Cost); v.Park {
-			parkQuietly(&c.lifecycle, l, v.For, false, now)
-		} else {
+		if v.Park && !parkQuietly(&c.lifecycle, l, v.For, false, now) {
+			continue
+		}
+		if c.accounts.PayStop(v.Cost); !v.Park {
 			l.StopFor = v.For
 			c.requestStop(l, job.StopPreempt, "", now)
 		}

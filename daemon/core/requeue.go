@@ -37,6 +37,7 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	if how == fresh {
 		j.Served, j.Taught = 0, 0
 	}
+	j.Owed = false // a parked job may have waited for its GPUs
 	j.StopOrder, j.Suspension, j.Parking = job.StopOrder{}, job.Suspension{}, job.Parking{}
 	c.move(l, job.Queued, now)
 }

@@ -71,6 +71,6 @@ func (j *Job) EndParking(now time.Time) {
 	if j.Park == ParkGives {
 		ended.ReturnedAt = now
 	}
-	j.Parking = ended
+	j.Parking, j.Owed = ended, false
 	j.Resume(now)
 }
