@@ -116,5 +116,7 @@ func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Tim
 		c.storeKept(l)
 		c.step.replan()
 	}
-	copyMemory(c, l)
+	if !l.Lifetime().Moving { // otherwise the unit may have had this limit only before a change
+		copyMemory(c, l)
+	}
 }

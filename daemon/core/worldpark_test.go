@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"slices"
+	"testing"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -109,4 +110,35 @@ func (s *script) copies() {
 		"done": core.ParkDone, "refused": core.ParkRefused, "broken": core.ParkBroken, "unsure": core.ParkUnsure, "failed": core.ParkFailed,
 	}
 	s.w.fates[s.id()] = fate{ends[s.text("end")], s.text("says")}
+}
+
+// A job is parked again while its unit's memory limit is still being lowered. A listing from before
+// shows the higher limit, which the unit no longer has when the driver copies.
+func TestParkAwaitsTheMemoryLimit(t *testing.T) {
+	w := newWorld(1, t.Logf)
+	w.policy.Park.Allow, w.policy.HostMemBytes = true, 200<<30
+	w.revive()
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	w.queue(func(r *job.Request) { r.MemBytes = 8 << 30 })
+	w.settle()
+	command := func(kind job.CommandKind) {
+		w.step(w.sample(^uint64(0)), -1)
+		w.token++
+		w.step(core.Command{Token: w.token, Who: job.Actor{UID: 1001}, What: job.Command{Kind: kind, Job: 1}}, -1)
+	}
+	command(job.CommandPark)
+	w.settle()
+	before := w.listed()
+	command(job.CommandUnpark)
+	w.step(w.answer(0), -1)
+	command(job.CommandPark)
+	w.step(before, -1)
+	if len(w.pending) != 1 {
+		t.Errorf("the actions %v are under way", w.pending)
+	}
+	w.settle()
+	if j := w.jobs[1]; j.Park != job.IsParked || len(w.faults) > 0 {
+		t.Errorf("parking %q, faults %q", j.Park, w.faults)
+	}
 }
