@@ -50,7 +50,9 @@ func ParkTime(s ParkSpec) time.Duration {
 }
 
 // ParkProperties returns the properties of the unit. The unit runs as the job's user, and may
-// control processes. It can open no GPU but the job's, and reads no file of the user.
+// control processes. The kernel keeps the user's other processes from controlling it, since they
+// lack that capability. It can open no GPU but the job's, and reads no file of the user. CUDA must
+// find no server of MPS: by default, it would trust whoever made /tmp/nvidia-mps.
 func ParkProperties(s ParkSpec) []Property {
 	about, flag := "gpusched parking of job %d", "--park"
 	if s.Back {
@@ -61,7 +63,7 @@ func ParkProperties(s ParkSpec) []Property {
 		time: ParkTime(s), grace: parkGrace, memory: proofMemory, tasks: proofTasks,
 	}
 	p := append(e.properties(), []Property{
-		{"Environment", []string{"HOME=/", "CUDA_CACHE_DISABLE=1"}},
+		{"Environment", []string{"HOME=/", "CUDA_CACHE_DISABLE=1", "CUDA_MPS_PIPE_DIRECTORY=/nonexistent"}},
 		{"StandardInput", "null"},
 		{"NoNewPrivileges", true},
 		{"User", strconv.Itoa(s.UID)},
