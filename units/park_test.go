@@ -38,27 +38,3 @@ func TestParkProperties(t *testing.T) {
 		}
 	}
 }
-
-// A unit loses the closed devices alone, and gets them back as it had them.
-func TestChangeDevices(t *testing.T) {
-	own := []cgroup.Device{cgroup.GPU(1), {Major: 237, Minor: 4}}
-	for _, inSlice := range []bool{false, true} {
-		all := devices(Spec{
-			GPUs: []contract.GPU{{Minor: 1}}, Devices: []cgroup.Device{{Major: 237, Minor: 4}, {Major: 511}},
-			Engine: map[bool]contract.Engine{true: contract.Docker}[inSlice],
-		})[1].Value.([]DeviceAllow)
-		less := ChangeDevices(all, own, false, inSlice)
-		if got := ChangeDevices(less, own, false, inSlice); len(less) != 2 || less[0].Path != "/dev/char/195:255" || !slices.Equal(got, less) {
-			t.Errorf("closed: %v, then %v", less, got)
-		}
-		more := ChangeDevices(less, own, true, inSlice)
-		if got := ChangeDevices(more, own, true, inSlice); !slices.Equal(got, more) || len(more) != len(all) {
-			t.Errorf("opened: %v, then %v", more, got)
-		}
-		for _, d := range all {
-			if !slices.Contains(more, d) {
-				t.Errorf("%v is not among %v", d, more)
-			}
-		}
-	}
-}

@@ -220,21 +220,14 @@ func deviceEntry(d cgroup.Device, ofSlice bool) DeviceAllow {
 // ChangeDevices returns the device entries of a job's unit, or of its slice, after devices were
 // opened or closed.
 func ChangeDevices(has []DeviceAllow, devices []cgroup.Device, open, ofSlice bool) []DeviceAllow {
-	var list, more []DeviceAllow
 	for _, d := range devices {
-		more = append(more, deviceEntry(d, ofSlice))
-	}
-	for _, d := range has {
-		if i := slices.IndexFunc(more, func(m DeviceAllow) bool { return m.Path == d.Path }); i < 0 || open {
-			list = append(list, d)
+		e := deviceEntry(d, ofSlice)
+		has = slices.DeleteFunc(slices.Clone(has), func(h DeviceAllow) bool { return h.Path == e.Path })
+		if open {
+			has = append(has, e)
 		}
 	}
-	for _, d := range more {
-		if open && !slices.Contains(list, d) {
-			list = append(list, d)
-		}
-	}
-	return list
+	return has
 }
 
 // Split separates the properties of a unit that has a slice of its own from those of that slice.

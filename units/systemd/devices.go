@@ -3,7 +3,6 @@ package systemd
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	sddbus "github.com/coreos/go-systemd/v22/dbus"
 	"github.com/godbus/dbus/v5"
@@ -51,13 +50,9 @@ func allowDevices(ctx context.Context, l *link, unit, iface string, devices []cg
 	if err := p["DeviceAllow"].Store(&has); err != nil {
 		return err
 	}
-	list := units.ChangeDevices(has, devices, open, iface == sliceIface)
-	if slices.Equal(list, has) {
-		return nil
-	}
-	props := []sddbus.Property{{Name: "DeviceAllow", Value: dbus.MakeVariant([]units.DeviceAllow{})}}
-	if len(list) > 0 {
-		props = append(props, sddbus.Property{Name: "DeviceAllow", Value: dbus.MakeVariant(list)})
+	props := []sddbus.Property{
+		{Name: "DeviceAllow", Value: dbus.MakeVariant([]units.DeviceAllow{})},
+		{Name: "DeviceAllow", Value: dbus.MakeVariant(units.ChangeDevices(has, devices, open, iface == sliceIface))},
 	}
 	if err := l.manager(ctx, "SetUnitProperties", unit, true, props).Err; err != nil {
 		return err
