@@ -79,6 +79,9 @@ func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) 
 			return err
 		}
 	}
+	if list[0].Kind == job.CommandPark { // all processes that use the GPUs now are to be parked
+		d.sampler.lookNow(ctx)
+	}
 	if !who.Admin || list[0].Kind != job.CommandRelease {
 		return nil
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,46 @@ type sampler struct {
 	d     *Daemon
 	asked atomic.Uint64 // number of the newest look that the core asked for
 	wake  Wakeup
+
+	mu      sync.Mutex
+	waiting []*lookAsked // looks that others asked for
+}
+
+// lookAsked is a look that somebody waits for.
+type lookAsked struct {
+	done atomic.Bool
+	bell Wakeup
+}
+
+// lookTime is how long lookNow waits for a driver that does not answer.
+const lookTime = 2 * time.Second
+
+// lookNow reads the GPUs. When it returns, the core has the reading, unless the driver is too slow.
+func (s *sampler) lookNow(ctx context.Context) {
+	w := &lookAsked{bell: s.d.host.Wakeup()}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, w)
+	s.mu.Unlock()
+	s.wake.Ring()
+	until := s.d.host.Now().Add(lookTime)
+	for !w.done.Load() && ctx.Err() == nil && !isPast(until, s.d.host.Now()) {
+		w.bell.Wait(until, ctx.Done())
+	}
+}
+
+// takeWaiting returns the looks that are asked for, which the caller then does.
+func (s *sampler) takeWaiting() []*lookAsked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.waiting
+	s.waiting = nil
+	return list
+}
+
+func (s *sampler) isAwaited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting) > 0
 }
 
 func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: d.host.Wakeup()} }
@@ -37,12 +78,12 @@ func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
 	whole, looked := time.Time{}, uint64(0) // end of the last sample, and number of the last look
 	for ctx.Err() == nil {
-		number, now := s.asked.Load(), s.d.host.Now()
+		number, now, waiting := s.asked.Load(), s.d.host.Now(), s.takeWaiting()
 		interval := s.interval()
 		due := whole.Add(interval)
 		// A look that somebody waits for goes before a sample. But no sample is delayed by more
 		// than one interval because of such looks.
-		awaited := number != looked && !isPast(due.Add(interval), now)
+		awaited := (number != looked || len(waiting) > 0) && !isPast(due.Add(interval), now)
 		if awaited || !isPast(due, now) {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))
 		} else {
@@ -50,6 +91,10 @@ func (s *sampler) run(ctx context.Context) {
 			whole = s.d.host.Now()
 		}
 		looked = number
+		for _, w := range waiting {
+			w.done.Store(true)
+			w.bell.Ring()
+		}
 		if now := s.d.host.Now(); isPast(measured.Add(interval), now) {
 			s.measure(ctx)
 			measured = now
@@ -71,7 +116,7 @@ func (s *sampler) interval() time.Duration {
 // awaitNext waits until the core asks for another look, or the next sample is due.
 func (s *sampler) awaitNext(ctx context.Context, number uint64, whole time.Time) {
 	until := whole.Add(s.interval())
-	for ctx.Err() == nil && s.asked.Load() <= number && !isPast(until, s.d.host.Now()) {
+	for ctx.Err() == nil && s.asked.Load() <= number && !s.isAwaited() && !isPast(until, s.d.host.Now()) {
 		s.wake.Wait(until, ctx.Done())
 	}
 }

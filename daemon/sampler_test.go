@@ -137,6 +137,30 @@ func TestStartsWaitForLooks(t *testing.T) {
 	}
 }
 
+// Somebody who parks a job waits for a look that begins after the request, or for lookTime if the
+// driver hangs.
+func TestParkingWaitsForALook(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{100 * time.Millisecond: 100 * time.Millisecond, time.Hour: lookTime} {
+		synctest.Test(t, func(t *testing.T) {
+			source := &readings{delay: took}
+			d := assemble(Options{Source: source, Settings: Settings{SampleInterval: 5 * time.Second}})
+			d.core = core.New(site.Policy{}, "boot", job.Restored{})
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			go takeAll(ctx, d, new(int))
+			go d.sampler.run(ctx)
+			synctest.Wait()
+			began := time.Now()
+			if err := d.lookUp(ctx, job.Actor{}, []job.Command{{Kind: job.CommandPark, Job: 7}}); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); source.looks.Load() != 1 || waited != want {
+				t.Errorf("%d looks, after %s, want %s", source.looks.Load(), waited, want)
+			}
+		})
+	}
+}
+
 func abs(n int64) int64 { return max(n, -n) }
 
 // A start waits for a look at the GPUs. That look begins before the job's placement is on disk.

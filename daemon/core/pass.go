@@ -62,6 +62,10 @@ func (c *Core) schedule(now time.Time) {
 			continue
 		}
 		l := c.jobs.Get(v.Victim)
+		if v.Park && !c.gpus.IsFresh(now) { // all processes that use the GPU now are to be parked
+			c.requestSample()
+			return
+		}
 		if v.Park && !parkQuietly(&c.lifecycle, l, v.For, false, now) {
 			continue
 		}
