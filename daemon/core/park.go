@@ -111,7 +111,9 @@ func parked(c *lifecycle, e Parked, now time.Time) {
 func unparked(c *lifecycle, e Unparked, now time.Time) {
 	if l := copied(c, (*Parked)(&e), job.ParkGives, now); l != nil && e.End == ParkDone {
 		c.queue.NoteCopy(l.ParkBytes, e.Took)
+		away := now.Sub(l.SuspendedAt).Round(time.Second)
 		endParking(c, l, now)
+		c.step.notifyOwner(l, job.Say("notice/unparked", away))
 	}
 }
 

@@ -359,6 +359,7 @@ var sentences = map[job.Code]sentence{
 	"detail/strangers": {"process %v and %v more use GPU %v, which job %v has", ""},
 
 	"notice/result":      {"%v", ""},
+	"notice/unparked":    {"this job was parked for %v. It has its GPUs and their memory again, and goes on.", ""},
 	"notice/unparkable":  {"this job can't be parked, and goes on. The driver says: %v", ""},
 	"notice/gpu-error":   {"%v", ""},
 	"notice/stray-ended": {"process %v used GPU %v, which the job does not have, and was ended", ""},
