@@ -305,7 +305,7 @@ var sentences = map[job.Code]sentence{
 	"detail/mem":          {"its limit of host memory was %v and is %v", ""},
 	"detail/mem-lent":     {"it lent %v of its host memory to other jobs, and lends %v now", ""},
 	"detail/old-process":  {"process %v of job %v, which has ended, still runs on it", ""},
-	"detail/parked-use":   {"process %v of job %v uses it, although the job is parked: 'gpusched unpark %[2]v' returns it", ""},
+	"detail/parked-use":   {"process %v of job %v uses it, although the job is parked: 'gpusched unpark %[2]v' gives it back to the job", ""},
 	"detail/maybe-old":    {"process %v runs on it and may belong to job %v, which has ended", ""},
 	"detail/ghost":        {"%v of its memory is in use by no process", ""},
 	"detail/since":        {"%v since job %v ended", ""},

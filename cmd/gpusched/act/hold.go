@@ -83,7 +83,7 @@ func (*ParkCmd) About() cli.About { return parking(runs) }
 
 func (c *ParkCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.actOnChosen(ctx, a, action{"park", "runs and can be parked", job.CommandPark}, func(j api.Job) string {
-		return fmt.Sprintf("is being parked, and has no GPUs then until 'gpusched unpark %s'", cli.NameOfJob(j))
+		return fmt.Sprintf("is being parked: it has no GPUs until 'gpusched unpark %s'", cli.NameOfJob(j))
 	})
 }
 
