@@ -68,3 +68,8 @@ func (b *inventory) Present(refs []job.Allocation) []job.Allocation {
 	}
 	return list
 }
+
+// HaveMemory reports whether the GPUs have memory of their own, and do not use the host's.
+func (b *inventory) HaveMemory() bool {
+	return !slices.ContainsFunc(b.devices, func(d *device) bool { return d.MemIsNode || d.MemTotalBytes == 0 })
+}

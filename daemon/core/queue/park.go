@@ -106,7 +106,22 @@ func (q *Book) returning(w *sched.Waiting, j *job.Job) {
 	w.Returns, w.Since = true, sched.At(j.SuspendedAt)
 	here := job.Job{Request: j.Request, Attempt: &job.Attempt{GPUs: q.gpus.Present(j.Attempt.GPUs)}}
 	w.Request = here.ReturnRequest()
+	if q.gpus.HaveMemory() { // the driver fails if the copies do not fit, and the job has been promised the rest
+		w.Request.GPUMemBytes = max(w.Request.GPUMemBytes, q.returnBytes(j))
+	}
 	w.Served += tracked.RanFor(j, j.SuspendedAt)
+}
+
+// returnBytes returns the GPU memory that a parked job needs on each of its GPUs.
+func (q *Book) returnBytes(j *job.Job) int64 {
+	refs := j.Attempt.GPUs
+	need := (j.ParkBytes - copyMargin) / (100 + copyMarginPercent) * 100 / int64(len(refs))
+	for i := range refs {
+		if refs[i].Milli > 0 {
+			need = max(need, refs[i].PromiseBytes-q.policy.MemSlackBytes)
+		}
+	}
+	return need
 }
 
 // Returning returns the number of parked jobs in the queue.
