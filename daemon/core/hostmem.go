@@ -116,7 +116,12 @@ func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Tim
 		c.storeKept(l)
 		c.step.replan()
 	}
-	if !l.Lifetime().Moving { // otherwise the unit may have had this limit only before a change
+	switch {
+	case l.Lifetime().Moving: // the unit may have had this limit only before a change
+	case isOutgrown(c, l, now):
+		endParking(c, l, now)
+		c.step.notifyOwner(l, job.Say("notice/park-grown"))
+	default:
 		copyMemory(c, l)
 	}
 }

@@ -48,7 +48,7 @@ func (s *script) exit() {
 }
 
 // changeGPU changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE,
-// used=SIZE, dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
+// used=SIZE, grown=SIZE, dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
 // rows=pending|failed|ok, mode=WORD, clean.
 func (s *script) changeGPU() {
 	g := &s.w.gpus[s.num("gpu", 0)]
@@ -61,6 +61,10 @@ func (s *script) changeGPU() {
 		used(n, gpu.Process{PID: 99, Kind: s.text("kind"), UID: 1002, UsedBytes: n, Comm: "python"})
 	case s.text("used") != "":
 		used(s.size("used"), g.Processes...)
+	case s.text("grown") != "":
+		p := slices.Clone(g.Processes)
+		p[0].UsedBytes = s.size("grown")
+		used(p[0].UsedBytes, p...)
 	case s.text("ghost") != "":
 		used(s.size("ghost"))
 	case s.text("dead") != "":
