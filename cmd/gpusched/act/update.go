@@ -36,15 +36,12 @@ func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	r := api.ManyRequest{Command: job.CommandUpdate, Change: &req}
-	return c.actOnJobs(ctx, a, r, func(j api.Job) string { return "changed" + c.newMemory(j) + afterChange(a, j) })
-}
-
-// newMemory returns the new memory limit of a job that runs.
-func (c *UpdateCmd) newMemory(j api.Job) string {
-	if c.Change.MemBytes == nil || j.State != job.Running {
-		return ""
-	}
-	return ": it may use up to " + job.FormatSize(j.MemBytes) + " of host memory"
+	return c.actOnJobs(ctx, a, r, func(j api.Job) string {
+		if j.State == job.Running && c.Change.MemBytes != nil && c.Change.TimeLimit == nil {
+			return "changed: it may use up to " + job.FormatSize(j.MemBytes) + " of host memory"
+		}
+		return "changed" + afterChange(a, j)
+	})
 }
 
 // afterChange is like QueuePosition, but the text for waiting jobs begins differently. It must not
