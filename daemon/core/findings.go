@@ -41,9 +41,7 @@ func (c *Core) applyFindings(now time.Time) {
 				parkQuietly(&c.lifecycle, l, 0, true, now)
 			}
 		case gpus.UnparkFound:
-			if l := c.jobs.Active(f.Job); l != nil && l.State == job.Running && l.Stop == "" && !c.jobs.Returns(l.ID) {
-				wantGPUs(&c.lifecycle, l, now)
-			}
+			unparkUser(&c.lifecycle, &f, now)
 		}
 	}
 }

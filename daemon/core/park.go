@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
@@ -170,8 +171,27 @@ func unpark(c *lifecycle, l *tracked.Job, p *sched.Placement, now time.Time) {
 		}
 	}
 	c.gpus.RecordBaseline(p.Grants)
+	giveGPUs(c, l, now)
+}
+
+// giveGPUs gives a parked job its GPUs back.
+func giveGPUs(c *lifecycle, l *tracked.Job, now time.Time) {
 	changeParking(c, l, func() { l.Park, l.ParkWants, l.Owed = job.ParkGives, false, false }, now)
 	copyMemory(c, l)
+}
+
+// unparkUser gives a parked job its GPUs back because it still uses one, which no other job can use.
+// The scheduler does not park it again.
+func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
+	l := c.jobs.Active(f.Job)
+	if l == nil || l.State != job.Running || l.Stop != "" || l.Park != job.IsParked {
+		return
+	}
+	if l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU); c.gpus.AreFree(l, now) {
+		giveGPUs(c, l, now)
+	} else if !l.Owed {
+		wantGPUs(c, l, now)
+	}
 }
 
 // returnParked gives parked jobs their GPUs back while no other job may start: they have begun.

@@ -345,6 +345,7 @@ var sentences = map[job.Code]sentence{
 	"detail/mps-fault":      {"GPU %v had an error, and that ends all jobs that share a GPU with MPS: %v", ""},
 	"detail/park-broken":    {"its GPU memory was lost when it was parked or unparked: %v", ""},
 	"detail/unparkable":     {"the driver says: %v", ""},
+	"detail/park-left":      {"its process %v kept using GPU %v when it was parked", ""},
 	"detail/mps-ended":      {"the control program of MPS had ended, which the job used to share its GPU", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
 	"detail/vanished":       {"its unit was stopped, or reset after its end, from outside gpusched, so how it ended is not known", ""},

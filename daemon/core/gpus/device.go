@@ -246,13 +246,12 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 }
 
 // isClean reports whether nothing of an earlier job is left on the GPU: no process of a job that
-// does not hold the GPU or return to it, no dead process, and none that serves MPS to no job.
-// Moreover, the memory that belongs to no process must be no more than before the job came.
+// does not hold the GPU, no dead process, and none that serves MPS to no job. Moreover, the memory
+// that belongs to no process must be no more than before the job came.
 func (b *inventory) isClean(d *device) bool {
 	for _, p := range d.Processes {
 		id := d.jobs[p.PID]
-		if p.Dead || id != 0 && !b.jobs.Holds(id, d.UUID) && !b.jobs.Returns(id) ||
-			p.ServesMPS() && !b.jobs.Held(d.UUID) {
+		if p.Dead || id != 0 && !b.jobs.Holds(id, d.UUID) || p.ServesMPS() && !b.jobs.Held(d.UUID) {
 			return false
 		}
 	}

@@ -130,10 +130,13 @@ type StopFound struct {
 }
 
 // ParkFound is a job that is to be parked, because it does not use its GPUs. UnparkFound is a parked
-// job that is to get its GPUs back, because it still uses one.
+// job that is to get its GPUs back, because one of its processes still uses one.
 type (
 	ParkFound   struct{ Job job.ID }
-	UnparkFound struct{ Job job.ID }
+	UnparkFound struct {
+		Job      job.ID
+		PID, GPU int
+	}
 )
 
 // Configured makes a new policy take effect.

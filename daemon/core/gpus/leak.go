@@ -22,7 +22,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 		}
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || b.jobs.Holds(id, d.UUID):
-		case b.jobs.IsParked(id):
+		case b.jobs.Keeps(id, d.UUID):
 			return job.Say("detail/parked-use", p.PID, b.jobs.Called(id)), false
 		case b.jobs.Active(id) != nil: // the process left its unit, or somebody gave it an open device
 			return job.Say("detail/descriptor", p.PID, b.jobs.Called(id), b.jobs.Active(id).Owner.User), false

@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
 )
 
@@ -72,4 +73,17 @@ func (b *inventory) Present(refs []job.Allocation) []job.Allocation {
 // HaveMemory reports whether the GPUs have memory of their own, and do not use the host's.
 func (b *inventory) HaveMemory() bool {
 	return !slices.ContainsFunc(b.devices, func(d *device) bool { return d.MemIsNode || d.MemTotalBytes == 0 })
+}
+
+// AreFree reports whether a parked job can get its GPUs back at once: nobody holds them, and what is
+// on them does not matter.
+func (b *inventory) AreFree(l *tracked.Job, now time.Time) bool {
+	return !slices.ContainsFunc(l.Attempt.GPUs, func(r job.Allocation) bool {
+		at := b.Position(&r)
+		if at < 0 || b.jobs.Held(r.UUID) {
+			return true
+		}
+		state, _ := b.state(b.devices[at], now)
+		return state != sched.OK && state != sched.Cleaning && state != sched.Suspect
+	})
 }

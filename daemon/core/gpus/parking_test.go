@@ -121,7 +121,7 @@ func TestParkedJobLeavesItsGPUs(t *testing.T) {
 	if v := b.Views(at); len(v[0].Jobs) != 0 || v[0].Processes[0].Job != 7 {
 		t.Errorf("its GPU shows the jobs %v and the processes %+v", v[0].Jobs, v[0].Processes)
 	}
-	if f := b.Findings(); len(f) == 0 || slices.ContainsFunc(f, func(f any) bool { return f != UnparkFound{7} }) {
+	if f := b.Findings(); len(f) == 0 || slices.ContainsFunc(f, func(f any) bool { return f.(UnparkFound).Job != 7 }) {
 		t.Errorf("its GPUs are blocked: %+v", f)
 	}
 	clean := func() *Sample { // process 6 is nobody's
@@ -136,10 +136,10 @@ func TestParkedJobLeavesItsGPUs(t *testing.T) {
 	if b.Leave(l, 4, at); b.devices[0].cleanup != nil {
 		t.Error("its end leaves the GPUs again")
 	}
-	for _, c := range []struct{ returns, clean bool }{{false, false}, {true, true}} {
-		l.ParkWants, l.Owed = c.returns, c.returns
-		if sample(4, twoGPUs()); (b.devices[0].cleanup == nil) != c.clean {
-			t.Errorf("it returns: %t, its GPU is clean: %t", c.returns, b.devices[0].cleanup == nil)
+	for _, returns := range []bool{false, true} {
+		l.ParkWants, l.Owed = returns, returns
+		if sample(4, twoGPUs()); b.devices[0].cleanup == nil || !b.AreFree(l, at) {
+			t.Errorf("it returns: %t, its GPU is clean: %t", returns, b.devices[0].cleanup == nil)
 		}
 	}
 	lost := clean()
@@ -157,6 +157,37 @@ func TestParkedJobLeavesItsGPUs(t *testing.T) {
 	sample(8, lost)
 	if stops := findingsOf[StopFound](b); len(stops) == 0 || stops[0].Cause != job.StopGPULost {
 		t.Errorf("a lost GPU that it holds again does not stop it: %+v", stops)
+	}
+}
+
+// A parked job that uses a GPU which another job has got since is stopped, as any other job is. If it
+// had only a part of the GPU, it may never have stopped using it.
+func TestParkedJobTrespasses(t *testing.T) {
+	for _, milli := range []int{0, 500} {
+		b := bookOf(site.Policy{Strays: site.EndStrays, CleaningTimeout: time.Second})
+		l := onGPUs(b, 7, "a")
+		l.Attempt.GPUs[0].Milli = milli
+		l.Park, l.ParkWants, l.Owed = job.IsParked, true, true
+		onGPUs(b, 8, "a")
+		for n := range 2 {
+			e := twoGPUs()
+			e.Number, e.Snap.Devices = uint64(n), e.Snap.Devices[:1]
+			b.Sampled(e, midday.Add(time.Duration(n+1)*time.Minute))
+		}
+		stops, unparks := 0, 0
+		for _, f := range b.Findings() {
+			switch f := f.(type) {
+			case StopFound:
+				if f.Job == 7 && f.Cause == job.StopTrespass {
+					stops++
+				}
+			case UnparkFound:
+				unparks++
+			}
+		}
+		if (stops > 0) != (milli == 0) || (unparks > 0) == (milli == 0) || b.AreFree(l, midday.Add(2*time.Minute)) {
+			t.Errorf("%d milli: %d stops, %d unparks, its GPU is free: %t", milli, stops, unparks, b.AreFree(l, midday.Add(2*time.Minute)))
+		}
 	}
 }
 

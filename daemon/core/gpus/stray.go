@@ -214,14 +214,15 @@ const strayGrace = 2 * time.Second
 // If the policy is EndStrays, endStrays acts on processes that use a GPU which their job does not
 // hold. A process outside the job's unit gets SIGTERM, and SIGKILL after strayGrace. If the process
 // is in the unit, somebody gave the job an open device: the whole job is stopped after the policy's
-// CleaningTimeout. A parked job with a process on the GPU then gets its GPUs back: no sample had shown
-// that process before the job was parked.
+// CleaningTimeout. A parked job then gets its GPUs back if it has always used this one: no sample had
+// shown that process before the job was parked.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	dep, signal := d.cleanup, job.SIGTERM
 	long := now.Sub(dep.since) > b.policy.CleaningTimeout
 	for i := range d.Processes {
-		if id := d.jobs[d.Processes[i].PID]; long && b.jobs.IsParked(id) && !b.jobs.Returns(id) {
-			b.addFinding(UnparkFound{id})
+		p := &d.Processes[i]
+		if id := d.jobs[p.PID]; long && b.jobs.Keeps(id, d.UUID) {
+			b.addFinding(UnparkFound{id, p.PID, d.Index})
 		}
 	}
 	if b.policy.Strays != site.EndStrays {
@@ -234,7 +235,7 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		if id == 0 || p.Dead || b.jobs.Holds(id, d.UUID) || b.jobs.IsParked(id) ||
+		if id == 0 || p.Dead || b.jobs.Holds(id, d.UUID) || b.jobs.Keeps(id, d.UUID) ||
 			b.members[process{p.PID, p.Start}].unsure {
 			continue
 		}

@@ -268,10 +268,12 @@ func (b *Book) IsParked(id job.ID) bool {
 	return l != nil && l.Park == job.IsParked
 }
 
-// Returns reports whether the job is parked and is to get its GPUs back before other jobs.
-func (b *Book) Returns(id job.ID) bool {
-	l := b.placed[id]
-	return l != nil && l.Returns() && l.Owed
+// Keeps reports whether a parked job that uses the GPU never stopped doing so. That is not so if
+// another job has got the whole GPU since, for which it had to be clean.
+func (b *Book) Keeps(id job.ID, uuid string) bool {
+	return b.IsParked(id) && slices.ContainsFunc(b.placed[id].Attempt.GPUs, func(r job.Allocation) bool {
+		return r.UUID == uuid && (r.Share() < job.WholeGPU || !b.Held(uuid))
+	})
 }
 
 // ShareHeld returns how much of the GPU jobs hold, in thousandths.
