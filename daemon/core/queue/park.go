@@ -44,7 +44,7 @@ func (q *Book) Parkable(l *tracked.Job, now time.Time) (p job.Parking, no *job.R
 	case len(procs) == 0:
 		return p, job.Refuse("conflict/park-unused", j.Called())
 	}
-	bytes = job.RoundSizeUp(bytes + bytes/100*copyMarginPercent + copyMargin)
+	bytes += bytes/100*copyMarginPercent + copyMargin
 	return job.Parking{
 		Park: job.ParkTakes, ParkProcs: procs, ParkBytes: bytes, Unparkable: j.Unparkable,
 		ParkedTime: j.ParkedTime, ReturnedAt: j.ReturnedAt,
