@@ -2,16 +2,16 @@ package job
 
 import "slices"
 
-// ReturnRequest returns what a parked job asks for to return: exactly the GPUs of its attempt, and
-// nothing else. The GPU of which it has a part comes last.
-func (j *Job) ReturnRequest() *Request {
-	held := slices.Clone(j.Attempt.GPUs)
+// Return returns what a parked job asks for to get back the GPUs that it held: exactly these GPUs,
+// and nothing else. The GPU of which it has a part comes last.
+func (r *Request) Return(held []Allocation) *Request {
+	held = slices.Clone(held)
 	slices.SortStableFunc(held, func(a, b Allocation) int { return b.Share() - a.Share() })
 	ids := make([]int, len(held))
 	for i, g := range held {
 		ids[i] = g.Index
 	}
-	return j.Request.Only(ids)
+	return r.Only(ids)
 }
 
 // Only returns the request for exactly these GPUs, without host resources.

@@ -25,6 +25,14 @@ func (c *chooser) begin() {
 		small := isSmall(g.MemTotalBytes, largest)
 		c.links.GPUs = append(c.links.GPUs, links.GPU{Model: g.Model, Foreign: g.Foreign, Small: small})
 	}
+	for _, b := range c.pass.q.buckets {
+		if b.shape.slot == noSlot {
+			b.shape.qualify(c.pass.s)
+			for i, on := range b.shape.qual {
+				c.links.GPUs[i].Wanted = c.links.GPUs[i].Wanted || on
+			}
+		}
+	}
 }
 
 // A small GPU, such as a GPU for a display, has at most 8 GiB of memory, and also less than a

@@ -41,7 +41,7 @@
 //
 // Choice. A part of a GPU goes to the fullest GPU that has room, or with Spread to the emptiest.
 // Whole GPUs are of one model if a model has enough of them, and have the best links among
-// themselves. Small GPUs and GPUs with foreign processes come last.
+// themselves. GPUs for which parked jobs wait, small GPUs and GPUs with foreign processes come last.
 //
 // Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
 // or can be parked, and has run for at least a slice. If it can be parked and Snapshot.ParkBytes and

@@ -8,7 +8,7 @@ import (
 )
 
 // A future parks jobs as the core does: a parked job keeps what it has of the host, and waits in the
-// queue for its own GPUs. A copy takes the job's notice, both when it leaves and when it returns. To
+// queue for its own GPUs. Each of the two copies takes half of the job's notice. To
 // keep this simple, a parked job is charged for its GPUs, its copy takes no host memory, and a job
 // that starts in the future is stopped where it would be parked.
 
@@ -46,7 +46,7 @@ func (f *future) comeBack(p *Placement) {
 		return
 	}
 	r, x := &f.machine.Running[i], &f.running[i]
-	now, away := f.machine.Now, time.Duration(f.machine.Now-x.parkedAt)+r.Notice
+	now, away := f.machine.Now, time.Duration(f.machine.Now-x.parkedAt)+r.Notice/2
 	r.Grants, r.Still, r.Returned = slices.Clone(p.Grants), 0, now
 	r.SuspendedTime += away
 	x.limit = x.limit.Add(away)

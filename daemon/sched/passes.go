@@ -98,6 +98,9 @@ func (f *future) carryOut(plan *Plan) {
 		r := &f.machine.Running[at]
 		r.Stopping, r.Parks = true, v.Park
 		r.End, r.Late = f.machine.Now.Add(r.Notice), 0
+		if v.Park {
+			r.End = f.machine.Now.Add(r.Notice / 2)
+		}
 		f.running[at].ends = r.End
 		f.running[at].requeues = f.running[at].shape != nil && !v.Park
 		f.markOwed(v.For)

@@ -115,7 +115,8 @@ type victim struct {
 	rank
 	run    *Running
 	chosen bool
-	parked bool // if it is chosen, it is parked and not stopped
+	parked bool      // if it is chosen, it is parked and not stopped
+	frees  hostShare // what of the host it then gives up
 }
 
 // victims holds the running jobs that a pass may stop, in ascending order of their ranks.
@@ -321,6 +322,9 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 // preemptible. If it is neither, choose returns false.
 func (vs *victims) choose(v *victim) bool {
 	v.parked = v.run.Parks && v.run.ParkBytes <= min(vs.copies, vs.freed.mem)
+	if v.frees = v.run.hostShare(); v.parked {
+		v.frees = hostShare{mem: -v.run.ParkBytes, slot: noSlot}
+	}
 	v.chosen = v.parked || v.run.Preemptible
 	return v.chosen
 }
@@ -374,8 +378,7 @@ func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 // releaseVictim adds what a victim gives up to the capacities that the victim affects. If it is
 // parked, it gives up its GPUs, and takes host memory for the copy.
 func (vs *victims) releaseVictim(v *victim) {
-	host := v.hostShare()
-	vs.ofVictim(v.run, func(l *capacity) { l.giveBack(v.run.Grants, host, vs.pass.s.Now) })
+	vs.ofVictim(v.run, func(l *capacity) { l.giveBack(v.run.Grants, v.frees, vs.pass.s.Now) })
 	if v.parked {
 		vs.copies -= v.run.ParkBytes
 	}
@@ -383,19 +386,10 @@ func (vs *victims) releaseVictim(v *victim) {
 
 // keepVictim reverts releaseVictim.
 func (vs *victims) keepVictim(v *victim) {
-	host := v.hostShare()
-	vs.ofVictim(v.run, func(l *capacity) { l.take(v.run.Grants, host) })
+	vs.ofVictim(v.run, func(l *capacity) { l.take(v.run.Grants, v.frees) })
 	if v.parked {
 		vs.copies += v.run.ParkBytes
 	}
-}
-
-// hostShare returns what of the host a victim gives up.
-func (v *victim) hostShare() hostShare {
-	if v.parked {
-		return hostShare{mem: -v.run.ParkBytes, slot: noSlot}
-	}
-	return v.run.hostShare()
 }
 
 // reserveFreed keeps the freed GPUs for the job at the cursor.

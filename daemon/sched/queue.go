@@ -29,7 +29,7 @@ type Waiting struct {
 	Count    int           // number of starts: 1, or for an array the number of tasks left
 	Owed     bool          // other jobs were stopped for the job while it waited
 	Parks    bool          // once the job runs, it can probably be parked: it counts as preemptible
-	Returns  bool          // a parked job, which needs only the GPUs that its request names; see job.ReturnRequest
+	Returns  bool          // a parked job, which needs only the GPUs that its request names; see job.Request.Return
 	Batch    string        // name of the job's batch, within its account; "": none
 }
 

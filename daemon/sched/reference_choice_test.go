@@ -75,7 +75,7 @@ func wholes(grants []Grant) (list []int) {
 }
 
 // bestSet leaves out GPUs with foreign processes if enough others are left. If it does, it also
-// leaves out small GPUs if enough are left, and then keeps only the first model that has enough
+// leaves out small GPUs, and then those for which parked jobs wait, if enough are left. It then keeps only the first model that has enough
 // GPUs. It compares all sets of n of the GPUs that are left: by the number of GPUs with foreign
 // processes, then by the links inside the set, then by the links among the other GPUs, then by the
 // lowest positions.
@@ -98,6 +98,12 @@ func (r *reference) bestSet(list []int, n int) []int {
 func (r *reference) alike(list []int, n int) []int {
 	if large := slices.DeleteFunc(slices.Clone(list), r.small); len(large) >= n {
 		list = large
+	}
+	waits := func(i int) bool {
+		return slices.ContainsFunc(r.waiting, func(w *Waiting) bool { return w.Returns && mayUseGPU(w, &r.s.GPUs[i]) })
+	}
+	if rest := slices.DeleteFunc(slices.Clone(list), waits); len(rest) >= n {
+		list = rest
 	}
 	for _, i := range list {
 		other := func(k int) bool { return r.s.GPUs[k].Model != r.s.GPUs[i].Model }

@@ -150,7 +150,7 @@ type Running struct {
 	Still         Instant       // when the job's suspension ends; Never: unknown; 0: it is not suspended
 	Notice        time.Duration // how long the job takes to stop; once it was told to stop, the time left
 	Preemptible   bool
-	Parks         bool    // other jobs have it parked, which takes Notice; if Stopping, it is being parked
+	Parks         bool    // other jobs have it parked, Notice is for both copies; if Stopping, it is being parked
 	ParkBytes     int64   // host memory for the copy; part of MemBytes once it is being parked
 	Returned      Instant // when the job last came back from being parked; 0: it was not parked
 	Priority      job.Priority

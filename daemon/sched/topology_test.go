@@ -27,7 +27,7 @@ func (sc *scene) link(weight int32, gpus ...int) {
 
 // chooseSet chooses whole GPUs of the scene.
 func (sc *scene) chooseSet(list []int, n int) []int {
-	sc.p.pass.s = &sc.s
+	sc.p.pass.s, sc.p.pass.q = &sc.s, sc.q
 	sc.p.choice.begin()
 	return sc.p.choice.links.Choose(list, n)
 }

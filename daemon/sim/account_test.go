@@ -78,11 +78,11 @@ func TestMachineRefuses(t *testing.T) {
 	} {
 		m := newMachine(3, 100)
 		for _, j := range []*job.Job{attempt(1, 1, 1000, 0), attempt(2, 1, 600, 2)} {
-			if _, err := m.start(j, 0); err != nil {
+			if _, err := m.start(j, 0, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := m.start(c.job, 0); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := m.start(c.job, c.job.Request.GPUMemBytes, 0); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

@@ -20,6 +20,8 @@ type Options struct {
 	Predict     Prediction    // "" means Learned
 	Checkpoints *float64      // share of the jobs that write checkpoints; all others start over after a stop; nil: all do
 	SwitchCost  time.Duration // additional run time of a job that continues after it was stopped
+	Park        time.Duration // how long a GiB of GPU memory takes to be copied, in each direction
+	Parkable    float64       // share of the jobs that are parked instead of stopped
 	Seed        uint64        // seed of random choices: preemptible jobs, predictions
 	Spread      bool          // jobs request the emptiest GPU
 	Check       bool          // the core checks itself after every step
@@ -37,13 +39,16 @@ type engine struct {
 	start   time.Time // the virtual date of time 0
 	now     time.Duration
 	ends    queue[end]
+	copies  queue[copied]
 	pending []core.Action
 	arrived int // number of jobs that users have submitted
 	entered int // number of those jobs that the core has received
 	uids    map[string]int
 	told    []time.Duration
-	stop    []bool // by index: the job is preemptible
-	saves   []bool // by index: the job writes checkpoints
+	stop    []bool  // by index: the job is preemptible
+	saves   []bool  // by index: the job writes checkpoints
+	parks   []bool  // by index: the job can be parked
+	memory  []int64 // by index: bytes that the job uses on each of its GPUs
 	shares  Shares
 	starts  startProbe
 }
@@ -82,6 +87,7 @@ func newEngine(t Trace, o Options) *engine {
 		stop:   choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
 	}
 	e.saves = choose(len(t.Jobs), 1, random(o.Seed, streamCheckpoints))
+	e.drawParking()
 	if o.Checkpoints != nil {
 		e.saves = choose(len(t.Jobs), *o.Checkpoints, random(o.Seed, streamCheckpoints))
 	}
@@ -117,6 +123,7 @@ func (e *engine) begin() error {
 		CleaningTimeout: 30 * time.Second, FreshFor: time.Second, Quotas: e.shares.quotas(),
 	}
 	p.Sched.RestartCost = e.opt.SwitchCost
+	p.Park.Allow, p.Park.Preempt = e.opt.Parkable > 0, e.opt.Parkable > 0
 	if e.told != nil {
 		p.Predict = predictor(e.told)
 	}
@@ -145,6 +152,9 @@ func (e *engine) next() (time.Duration, bool) {
 	if len(e.ends) > 0 {
 		sooner(e.ends[0].at)
 	}
+	if len(e.copies) > 0 {
+		sooner(e.copies[0].at)
+	}
 	if len(e.starts.later) > 0 {
 		sooner(e.starts.later[0].at)
 	}
@@ -169,9 +179,20 @@ func (e *engine) runInstant(at time.Duration) error {
 	e.ledger.advance(at, e.machine.milli, e.arrived)
 	e.now = at
 	idle := true
+	if e.opt.Parkable > 0 { // the core parks only processes that it has seen
+		if err := e.feed(e.machine.sample(0)); err != nil {
+			return err
+		}
+	}
 	for len(e.ends) > 0 && e.ends[0].at <= at {
 		idle = false
 		if err := e.finish(e.ends.pop()); err != nil {
+			return err
+		}
+	}
+	for len(e.copies) > 0 && e.copies[0].at <= at {
+		idle = false
+		if err := e.finishCopy(e.copies.pop()); err != nil {
 			return err
 		}
 	}
@@ -203,7 +224,7 @@ func (e *engine) runInstant(at time.Duration) error {
 // finish ends a command that has run to its end. It does nothing if the command was stopped before.
 func (e *engine) finish(f end) error {
 	u := e.machine.units[f.job]
-	if u == nil || u.attempt != f.attempt || u.Phase != core.Active {
+	if u == nil || u.attempt != f.attempt || u.turn != f.turn || u.Phase != core.Active {
 		return nil
 	}
 	e.takeOff(u)
@@ -233,7 +254,7 @@ func (e *engine) submission(at int) core.Submit {
 	j := &e.jobs[at]
 	r := job.Request{
 		GPUMilli: j.GPUMilli, GPUMemBytes: j.GPUMemBytes, TimeLimit: job.Span(j.Limit),
-		Preemptible: e.stop[at], Spread: e.opt.Spread,
+		Preemptible: e.stop[at], Spread: e.opt.Spread, NoPark: !e.parks[at],
 	}
 	if e.opt.Predict == UserLimit && r.TimeLimit == 0 {
 		r.TimeLimit = job.Span(e.told[at])
@@ -318,7 +339,13 @@ func (e *engine) perform(a core.Action) error {
 		return e.step(e.machine.sample(a.Number))
 	case core.Signal:
 		return e.step(core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: true})
-	case core.Forget:
+	case core.SetMemory:
+		return e.step(core.MemorySet{SetMemory: a, OK: true})
+	case core.Park:
+		return e.beginCopy(a.Job, true)
+	case core.Unpark:
+		return e.beginCopy(a.Job, false)
+	case core.Forget, core.Freeze, core.Keep, core.NotifyOwner:
 		return nil
 	}
 	return fmt.Errorf("the core requests %T, which this simulator does not know", a)
@@ -326,11 +353,11 @@ func (e *engine) perform(a core.Action) error {
 
 // launch starts a unit and schedules the end of its command.
 func (e *engine) launch(j *job.Job) (*unit, error) {
-	u, err := e.machine.start(j, e.now)
+	at := int(j.ID) - 1
+	u, err := e.machine.start(j, e.memory[at], e.now)
 	if err != nil {
 		return nil, err
 	}
-	at := int(j.ID) - 1
 	r := &e.runs[at]
 	if r.running || r.left == 0 {
 		return nil, fmt.Errorf("job %d is started again", j.ID)
@@ -355,15 +382,21 @@ func (e *engine) cost(r *run) time.Duration {
 func (e *engine) takeOff(u *unit) {
 	at := int(u.Job) - 1
 	r := &e.runs[at]
-	elapsed, cost := e.now-u.started, e.cost(r)
-	lost, progress := min(elapsed, cost), max(0, elapsed-cost)
+	lost, progress := e.progress(u)
 	if progress < r.left && !e.saves[at] {
-		lost, progress = elapsed, 0
+		lost, progress = lost+progress, 0
 	}
 	r.left -= progress
 	r.running, r.owes = false, r.left > 0
 	e.machine.exit(u)
 	e.ledger.recordLeave(at, u, lost, r.owes, e.now)
+}
+
+// progress returns how a unit's command has spent its time since it began or returned: on its start
+// after a stop, and on its work.
+func (e *engine) progress(u *unit) (lost, progress time.Duration) {
+	elapsed, cost := e.now-u.begun, e.cost(&e.runs[int(u.Job)-1])
+	return min(elapsed, cost), max(0, elapsed-cost)
 }
 
 // stopUnit stops and collects a unit. If its command ends at the same instant, the command counts
@@ -393,6 +426,7 @@ type end struct {
 	at      time.Duration
 	job     job.ID
 	attempt int
+	turn    int // see unit.turn
 }
 
 func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < o.job }

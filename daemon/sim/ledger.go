@@ -44,6 +44,7 @@ type entry struct {
 	share       int
 	extra       time.Duration // run time spent on continuing after stops
 	preemptions int
+	park        job.ParkState
 	held        []Span // times in which the job had its GPUs
 	room        []Room
 }
@@ -107,6 +108,7 @@ func (l *ledger) record(j *job.Job, now time.Duration) error {
 	if before.Terminal() {
 		return fmt.Errorf("job %d is recorded after its end", j.ID)
 	}
+	e.recordParking(j, now)
 	if e.state = j.State; before == j.State {
 		return nil
 	}
@@ -116,10 +118,7 @@ func (l *ledger) record(j *job.Job, now time.Duration) error {
 	case job.Queued:
 		e.waited += now - e.queuedAt
 	case job.Ending:
-		ran := now - e.startedAt
-		e.ran += ran
-		e.gpu += ran.Microseconds() * int64(e.share)
-		e.queuedAt = now
+		e.recordRun(now)
 	}
 	switch {
 	case j.State == job.Ending && j.Stop == job.StopPreempt:
@@ -136,6 +135,31 @@ func (l *ledger) record(j *job.Job, now time.Duration) error {
 		return fmt.Errorf("job %d ended %s instead of completed: %s", j.ID, j.State, words.Result(j.Result))
 	}
 	return nil
+}
+
+// recordParking counts the time for which a job is parked as waiting.
+func (e *entry) recordParking(j *job.Job, now time.Duration) {
+	before := e.park
+	if e.park = j.Park; before == e.park {
+		return
+	}
+	if e.park == job.ParkTakes {
+		e.room = append(e.room, Room{For: int(j.ParkedFor) - 1, At: now})
+	} else if before == job.ParkTakes {
+		e.recordRun(now)
+	}
+	if e.park == job.ParkGives {
+		e.waited += now - e.queuedAt
+		e.startedAt = now
+	}
+}
+
+// recordRun counts the time since the job last got its GPUs.
+func (e *entry) recordRun(now time.Duration) {
+	ran := now - e.startedAt
+	e.ran += ran
+	e.gpu += ran.Microseconds() * int64(e.share)
+	e.queuedAt = now
 }
 
 // audit checks invariants 2 to 4.

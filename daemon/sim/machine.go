@@ -19,6 +19,10 @@ type unit struct {
 	started time.Duration
 	refs    []job.Allocation
 	milli   int
+	uid     int
+	memory  int64         // bytes that it uses on each of its GPUs
+	turn    int           // how often it was parked
+	begun   time.Duration // when its command last began to work
 }
 
 // A machine is systemd and the GPUs. It keeps its own account of the GPUs in use.
@@ -43,13 +47,13 @@ func newMachine(gpus int, memBytes int64) *machine {
 
 // start starts a job's unit and puts its processes on its GPUs. It refuses a start that breaks
 // invariant 1.
-func (m *machine) start(j *job.Job, now time.Duration) (*unit, error) {
+func (m *machine) start(j *job.Job, memory int64, now time.Duration) (*unit, error) {
 	if m.units[j.ID] != nil {
 		return nil, fmt.Errorf("job %d is started while its unit exists", j.ID)
 	}
 	u := &unit{
 		Unit:    core.Unit{Job: j.ID, Phase: core.Active, Invocation: fmt.Sprintf("inv%d", m.invoked)},
-		attempt: j.Attempt.Number, started: now, refs: j.Attempt.GPUs,
+		attempt: j.Attempt.Number, refs: j.Attempt.GPUs, uid: j.Owner.UID, memory: memory,
 	}
 	for i, r := range u.refs {
 		if r.Index < 0 || r.Index >= len(m.gpus) || slices.ContainsFunc(u.refs[:i], func(o job.Allocation) bool {
@@ -57,31 +61,39 @@ func (m *machine) start(j *job.Job, now time.Duration) (*unit, error) {
 		}) {
 			return nil, fmt.Errorf("job %d gets GPUs %v", j.ID, j.GPUIndexes())
 		}
-		if err := m.occupy(j, r); err != nil {
-			return nil, err
-		}
 		u.milli += r.Share()
 	}
 	if u.milli != j.Request.GPUMilli {
 		return nil, fmt.Errorf("job %d asks %d milli-GPUs and gets %d", j.ID, j.Request.GPUMilli, u.milli)
 	}
 	m.invoked++
-	m.milli += u.milli
 	m.units[j.ID] = u
-	return u, nil
+	return u, m.enter(u, now)
+}
+
+// enter puts a unit's processes on its GPUs.
+func (m *machine) enter(u *unit, now time.Duration) error {
+	u.started, u.begun = now, now
+	m.milli += u.milli
+	for _, r := range u.refs {
+		if err := m.occupy(u, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pid(id job.ID) int { return 1000 + int(id) }
 
-func (m *machine) occupy(j *job.Job, r job.Allocation) error {
-	d, mem := &m.gpus[r.Index], uint64(j.Request.GPUMemBytes)
+func (m *machine) occupy(u *unit, r job.Allocation) error {
+	d, mem := &m.gpus[r.Index], uint64(u.memory)
 	if m.share[r.Index] += r.Share(); m.share[r.Index] > 1000 || d.MemFreeBytes < mem {
-		return fmt.Errorf("job %d is too much for GPU %d: %d milli-GPUs in use, %d bytes free", j.ID, r.Index,
+		return fmt.Errorf("job %d is too much for GPU %d: %d milli-GPUs in use, %d bytes free", u.Job, r.Index,
 			m.share[r.Index], d.MemFreeBytes)
 	}
 	d.MemUsedBytes, d.MemFreeBytes = d.MemUsedBytes+mem, d.MemFreeBytes-mem
 	d.Processes = append(slices.Clip(d.Processes), gpu.Process{
-		PID: pid(j.ID), Kind: gpu.KindCompute, UsedBytes: int64(mem), UID: j.Owner.UID, Unit: j.ID.Unit(),
+		PID: pid(u.Job), Start: 1, Kind: gpu.KindCompute, UsedBytes: int64(mem), UID: u.uid, Unit: u.Job.Unit(),
 	})
 	return nil
 }
@@ -92,6 +104,11 @@ func (m *machine) exit(u *unit) {
 		return
 	}
 	u.Phase = core.Exited
+	m.leave(u)
+}
+
+// leave takes a unit's processes off its GPUs.
+func (m *machine) leave(u *unit) {
 	m.milli -= u.milli
 	for _, r := range u.refs {
 		d := &m.gpus[r.Index]

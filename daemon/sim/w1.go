@@ -33,6 +33,8 @@ const (
 	streamGenerate
 	streamScenario
 	streamCheckpoints
+	streamParkable
+	streamMemory
 )
 
 func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }

@@ -85,6 +85,9 @@ func (q *Book) copyTime(bytes int64) time.Duration {
 // addParking adds to a running job whether it is parked, being parked, or could be.
 func (q *Book) addParking(r *sched.Running, l *tracked.Job, now time.Time) {
 	j := l.Job
+	if !j.ReturnedAt.IsZero() {
+		r.Returned, r.Since = sched.At(j.ReturnedAt), sched.At(j.QueuedAt.Add(-j.ParkedTime))
+	}
 	switch {
 	case r.Stopping:
 	case j.Park == job.ParkTakes:
@@ -101,11 +104,15 @@ func (q *Book) addParking(r *sched.Running, l *tracked.Job, now time.Time) {
 	}
 }
 
+// willPark reports whether the scheduler will park such a job, if it can.
+func (q *Book) willPark(r *job.Request) bool {
+	return q.policy.Park.Allow && q.policy.Park.Preempt && !r.NoPark && r.GPUMilli > 0 && r.Mates.UID() < 0
+}
+
 // returning makes an entry of the queue that of a parked job, which waits only for its GPUs.
 func (q *Book) returning(w *sched.Waiting, j *job.Job) {
-	w.Returns, w.Since = true, sched.At(j.SuspendedAt)
-	here := job.Job{Request: j.Request, Attempt: &job.Attempt{GPUs: q.gpus.Present(j.Attempt.GPUs)}}
-	w.Request = here.ReturnRequest()
+	w.Returns, w.Since = true, sched.At(j.QueuedAt.Add(j.SuspendedAt.Sub(j.Attempt.PlacedAt)-j.ParkedTime))
+	w.Request = j.Request.Return(q.gpus.Present(j.Attempt.GPUs))
 	if q.gpus.HaveMemory() { // the driver fails if the copies do not fit, and the job has been promised the rest
 		w.Request.GPUMemBytes = max(w.Request.GPUMemBytes, q.returnBytes(j))
 	}

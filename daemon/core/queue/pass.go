@@ -14,7 +14,7 @@ import (
 func (q *Book) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	s := q.Snapshot(now)
 	for i := range s.Running {
-		if r := &s.Running[i]; r.Preemptible {
+		if r := &s.Running[i]; r.Preemptible || r.Parks {
 			l := q.jobs.Active(r.ID)
 			r.Effort, r.Program, r.Untried = q.estimates.Effort(l, l.Served+tracked.RanFor(l.Job, now))
 		}

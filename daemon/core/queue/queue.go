@@ -209,7 +209,8 @@ func (q *Book) WaitingJob(l *tracked.Job) sched.Waiting {
 	if j.Returns() {
 		q.returning(&w, j)
 	}
-	if j.Request.Preemptible {
+	w.Parks = q.willPark(&j.Request)
+	if j.Request.Preemptible || w.Parks {
 		w.Effort, w.Program, w.Untried = q.estimates.Effort(l, w.Served)
 	}
 	if j.Tasks != nil {

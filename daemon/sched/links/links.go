@@ -10,6 +10,7 @@ type GPU struct {
 	Model   string
 	Foreign bool // processes that belong to no job are on it
 	Small   bool
+	Wanted  bool // a parked job waits for it
 }
 
 // Chooser chooses GPUs of a machine. A GPU is given by its position in the field GPUs.
@@ -202,14 +203,15 @@ func (c *Chooser) swap(list []int, in []bool, best *setScore) bool {
 }
 
 // DropWorse removes the worse candidates if enough others are left for n whole GPUs. First it
-// removes GPUs with foreign processes, then small GPUs. Then it removes all models but one: the
-// first model with enough GPUs.
+// removes GPUs with foreign processes, then small GPUs, then GPUs for which parked jobs wait. Then it
+// removes all models but one: the first model with enough GPUs.
 func (c *Chooser) DropWorse(list []int, n int) []int {
 	list, enough := c.goodOrAll(list, n, func(i int) bool { return !c.GPUs[i].Foreign })
 	if !enough {
 		return list
 	}
 	list, _ = c.goodOrAll(list, n, func(i int) bool { return !c.GPUs[i].Small })
+	list, _ = c.goodOrAll(list, n, func(i int) bool { return !c.GPUs[i].Wanted })
 	for at, i := range list {
 		model := c.GPUs[i].Model
 		if n < 2 || at > 0 && c.GPUs[list[at-1]].Model == model {

@@ -112,6 +112,14 @@ func (o *options) schedulerFlags(f *flag.FlagSet) {
 		storeParsed(&o.tuning.Depth, strconv.Atoi))
 	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default: the policy's)",
 		storeParsed(&o.tuning.Preemptible, fraction))
+	f.Func("park", "time for which a GiB of GPU memory is copied when a job is parked, and when it returns, in `seconds`",
+		func(s string) error {
+			seconds, err := strconv.ParseFloat(s, 64)
+			o.options.Park = time.Duration(seconds * float64(time.Second))
+			return err
+		})
+	f.Float64Var(&o.options.Parkable, "parkable", 0,
+		"share of jobs that are parked instead of stopped, `0 to 1` (default 0)")
 }
 
 // storeParsed returns a flag function that stores the parsed value.
@@ -230,6 +238,10 @@ func (o *options) checkTuning() error {
 		return errors.New("--preemptible must be 0 to 1")
 	case o.options.Checkpoints != nil && !isBetween(*o.options.Checkpoints, 1):
 		return errors.New("--checkpoints must be 0 to 1")
+	case !isBetween(o.options.Parkable, 1):
+		return errors.New("--parkable must be 0 to 1")
+	case o.options.Park < 0 || o.options.Park > time.Hour:
+		return errors.New("--park must be 0 to 3600")
 	case t.Depth != nil && (*t.Depth < 0 || *t.Depth > maxDepth):
 		return fmt.Errorf("--depth must be 0 to %d", maxDepth)
 	case t.HalfLife > 0 && t.HalfLife < time.Minute:
