@@ -50,7 +50,7 @@ const withContainers = "^TestInContainer"
 
 // This pattern matches the tests of attacks, and the tests that kill processes at random moments.
 // Together they take a fifth of the suite's time.
-const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
+const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$|ParkKills$)"
 
 // This table lists packages whose tests compute for a long time. These tests have no time limits
 // that they would exceed while four boxes run.
