@@ -160,7 +160,14 @@ func jobFields(j *job.Job) []any {
 	if j.Held != "" && j.State == job.Queued {
 		fields = append(fields, "held_by", j.Held)
 	}
-	if j.IsSuspended() && j.State.Live() {
+	switch {
+	case !j.IsSuspended() || !j.State.Live():
+	case j.Park != job.NotParked:
+		fields = append(fields, "park", j.Park, "parked_by", j.SuspendedBy)
+		if j.ParkedFor != 0 {
+			fields = append(fields, "parked_for", j.ParkedFor)
+		}
+	default:
 		fields = append(fields, "suspended_by", j.SuspendedBy)
 	}
 	if j.Left != "" {
