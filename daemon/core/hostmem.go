@@ -119,8 +119,8 @@ func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Tim
 	switch {
 	case l.Lifetime().Moving: // the unit may have had this limit only before a change
 	case isOutgrown(c, l, now):
-		endParking(c, l, now)
-		c.step.notifyOwner(l, job.Say("notice/park-grown"))
+		changeParking(c, l, func() { l.Park, l.ParkWants = job.ParkGives, false }, now) // the driver may hold its processes
+		copyMemory(c, l)
 	default:
 		copyMemory(c, l)
 	}

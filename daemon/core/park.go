@@ -52,7 +52,7 @@ func parkQuietly(c *lifecycle, l *tracked.Job, waits job.ID, awake bool, now tim
 // beginParking suspends a job and gives it host memory for the copies. Once its unit has that memory,
 // the driver begins to copy.
 func beginParking(c *lifecycle, l *tracked.Job, p *job.Parking, by string, over bool, now time.Time) {
-	l.Suspended, l.Lifetime().Uncopied = tracked.Demand{}, true
+	l.Suspended = tracked.Demand{}
 	moveMemory(c, l, func() {
 		l.Parking = *p
 		l.SuspendedAt, l.SuspendedBy, l.Endless = now, by, true
@@ -60,14 +60,11 @@ func beginParking(c *lifecycle, l *tracked.Job, p *job.Parking, by string, over 
 	}, now)
 }
 
-// isOutgrown reports whether a job that is being parked uses more GPU memory by now than there is host
-// memory for. Once the driver may have begun to copy, nobody can tell.
+// isOutgrown reports whether a job that is to be parked uses more GPU memory by now than there is host
+// memory for the copies.
 func isOutgrown(c *lifecycle, l *tracked.Job, now time.Time) bool {
-	if l.Park != job.ParkTakes || !l.Lifetime().Uncopied {
-		return false
-	}
 	_, bytes, known := c.gpus.GPUProcesses(l, now)
-	return known && bytes > l.ParkBytes
+	return l.Park == job.ParkTakes && !l.Lifetime().Copying && known && bytes > l.ParkBytes
 }
 
 // copyMemory asks the driver for the copies that the record calls for, unless it is at them. While a
@@ -77,7 +74,7 @@ func copyMemory(c *lifecycle, l *tracked.Job) {
 	if l.State != job.Running || l.Park != job.ParkTakes && l.Park != job.ParkGives || t.Copying || !c.systemd.listed() {
 		return
 	}
-	t.Copying, t.Uncopied = true, false
+	t.Copying = true
 	a := Park{
 		Job: l.ID, Attempt: l.Attempt.Number, Whose: w, GPUs: l.Attempt.GPUs,
 		Processes: l.ParkProcs, Bytes: l.ParkBytes, Freeze: !l.ParkAwake,

@@ -361,7 +361,6 @@ var sentences = map[job.Code]sentence{
 
 	"notice/result":      {"%v", ""},
 	"notice/unparked":    {"this job was parked for %v. It has its GPUs and their memory again, and goes on.", ""},
-	"notice/park-grown":  {"this job was not parked: it took more GPU memory before the driver could copy it", ""},
 	"notice/unparkable":  {"this job can't be parked, and goes on. The driver says: %v", ""},
 	"notice/gpu-error":   {"%v", ""},
 	"notice/stray-ended": {"process %v used GPU %v, which the job does not have, and was ended", ""},

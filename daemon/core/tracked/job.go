@@ -233,7 +233,6 @@ type Lifetime struct {
 
 	Moving    bool      // the unit's memory limit is being changed
 	Copying   bool      // a Park or an Unpark action is under way
-	Uncopied  bool      // this daemon has begun to park the job, and has asked for no copy yet
 	CopyFails time.Time // since when the driver's program has failed to copy; zero: it has not
 	MemUsed   int64     // the most host memory that a sample showed in use
 	MemSince  time.Time // since when the job neither lent nor wanted host memory
