@@ -105,11 +105,11 @@ func (w *World) judgeGPUs(r *run) {
 }
 
 // judgeCopies checks invariant 23 for the memory limit of a unit: it has room for the copies of the
-// job's GPU memory beside the job's own memory.
+// job's GPU memory beside the job's own memory. What a job takes after the last sample is not known.
 func (w *World) judgeCopies(r *run) {
 	n := w.tracked.mirror.jobs[r.job]
 	if limit, own := w.memLimit(r), n.Request.MemBytes-n.MemLent; limit > 0 && !w.tracked.lost && r.alive &&
-		r.parked.state == checkpointed && limit < own+r.parked.copies() {
+		r.parked.state == checkpointed && limit < own+min(r.parked.copies(), n.ParkBytes) {
 		w.breach(23, "%v may use %s, and has copies of %s", r, job.FormatSize(limit), job.FormatSize(r.parked.copies()))
 	}
 }
