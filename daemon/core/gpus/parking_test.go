@@ -216,6 +216,7 @@ func TestIdleJobsAreParked(t *testing.T) {
 		parked int
 	}{
 		"may be parked":    {func(*site.Policy, *tracked.Job) {}, "notice/idle-park", 1},
+		"has no process":   {func(_ *site.Policy, l *tracked.Job) { l.Attempt.GPUs[0].UUID = "b" }, "notice/idle", 0},
 		"not at this site": {func(p *site.Policy, _ *tracked.Job) { p.Park.Allow = false }, "notice/idle", 0},
 		"not wanted":       {func(_ *site.Policy, l *tracked.Job) { l.Request.NoPark = true }, "notice/idle", 0},
 		"shares by MPS":    {func(_ *site.Policy, l *tracked.Job) { l.Request.Mates = job.MatesOf(1001) }, "notice/idle", 0},
@@ -228,10 +229,12 @@ func TestIdleJobsAreParked(t *testing.T) {
 		c.change(b.policy, l)
 		sample := func() {
 			at = at.Add(time.Minute)
-			e := &Sample{Snap: gpu.Snapshot{Devices: []gpu.Device{{UUID: "a", Health: gpu.HealthOK}}}}
+			e := twoGPUs()
+			e.Snap.Devices[1].Processes = nil
 			b.Sampled(e, at)
 			b.GatherUses()
 			b.RecordUses(0, at)
+			b.RecordUses(1, at)
 			b.FindIdle(at)
 		}
 		sample()

@@ -201,7 +201,7 @@ func (b *Book) countIdle(p *gpuUse) {
 		return
 	}
 	u.Idle += p.span
-	does := idleResponse(b.policy, p.l)
+	does := b.idleResponse(p.l)
 	if does == site.Ignore || does.Breaks(u.IdleGrace, w.IdleGrace) {
 		u.IdleWarned = 0 // so the job counts as not warned
 	}
@@ -212,9 +212,13 @@ func (b *Book) countIdle(p *gpuUse) {
 }
 
 // idleResponse returns what is done about a job while it is idle. A job that the scheduler can't park
-// is only warned.
-func idleResponse(p *site.Policy, l *tracked.Job) site.Response {
-	if does := p.Usage.Idle; does != site.WarnAndPark || MayPark(p, l) {
+// is only warned. By the last sample, that includes a job without a process on its GPUs.
+func (b *inventory) idleResponse(l *tracked.Job) site.Response {
+	does := b.policy.Usage.Idle
+	if does != site.WarnAndPark {
+		return does
+	}
+	if procs, _, known := b.GPUProcesses(l, b.lastGoodSample); known && len(procs) > 0 && MayPark(b.policy, l) {
 		return does
 	}
 	return site.Warn
@@ -232,7 +236,7 @@ func (b *Book) FindIdle(now time.Time) {
 		}
 		switch idle, at := b.idleFor(l, now); {
 		case at < 0:
-		case idleResponse(b.policy, l) == site.WarnAndPark:
+		case b.idleResponse(l) == site.WarnAndPark:
 			b.addFinding(ParkFound{l.ID})
 		case b.policy.Usage.Idle == site.WarnAndStop:
 			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: job.Span(idle)}
