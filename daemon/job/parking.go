@@ -27,7 +27,7 @@ type Parking struct {
 	ParkProcs  []ParkedProcess `json:"park_procs,omitempty"`  // its processes that use GPUs
 	Unparkable Message         `json:"unparkable,omitzero"`   // why the driver could not park it; zero: nobody tried, or it could
 	ParkedTime time.Duration   `json:"parked_time,omitempty"` // how long it was parked up to its last return
-	ReturnedAt time.Time       `json:"returned_at,omitzero"`  // its last return
+	ReturnedAt time.Time       `json:"returned_at,omitzero"`  // its last return after the scheduler had parked it
 }
 
 // A parked job whose processes are not frozen works again if they take more than WakeCPU of CPU time
@@ -65,10 +65,12 @@ func (j *Job) ParkedSoFar(now time.Time) time.Duration {
 	return j.ParkedTime + max(0, now.Sub(j.SuspendedAt))
 }
 
-// EndParking ends the parking of a job, and the suspension that belongs to it.
+// EndParking ends the parking of a job, and the suspension that belongs to it. If the scheduler had
+// parked the job, its time slice begins anew. Otherwise its owner could avoid preemption by parking it
+// in time.
 func (j *Job) EndParking(now time.Time) {
 	ended := Parking{Unparkable: j.Unparkable, ParkedTime: j.ParkedSoFar(now), ReturnedAt: j.ReturnedAt}
-	if j.Park == ParkGives {
+	if j.Park == ParkGives && (j.ParkedFor != 0 || j.ParkAwake) {
 		ended.ReturnedAt = now
 	}
 	j.Parking, j.Owed = ended, false

@@ -20,7 +20,7 @@ func TestEndOfParking(t *testing.T) {
 	} {
 		j := Job{Attempt: &Attempt{GPUs: make([]Allocation, 1)}, Life: Life{
 			Suspension: Suspension{SuspendedAt: began, SuspendedBy: "alice"},
-			Parking:    Parking{Park: state, ParkBytes: 1 << 30, ParkWants: true, ParkedTime: time.Minute},
+			Parking:    Parking{Park: state, ParkBytes: 1 << 30, ParkedFor: 7, ParkWants: true, ParkedTime: time.Minute},
 		}}
 		if n := len(j.HeldGPUs()); n != c.holds {
 			t.Errorf("%s: it holds %d GPUs, want %d", state, n, c.holds)
@@ -33,6 +33,20 @@ func TestEndOfParking(t *testing.T) {
 		if j.ParkedTime != want.ParkedTime || !j.ReturnedAt.Equal(want.ReturnedAt) || j.Park != NotParked ||
 			j.ParkBytes != 0 || j.ParkWants || j.IsSuspended() || j.SuspendedTime != time.Hour {
 			t.Errorf("%s: it ended as %+v, want %+v", state, j.Parking, want)
+		}
+	}
+}
+
+// A job that its owner parked gets no new time slice, unlike one that the scheduler parked.
+func TestReturnFromOwnParking(t *testing.T) {
+	for _, c := range []struct {
+		by   Parking
+		anew bool
+	}{{Parking{}, false}, {Parking{ParkedFor: 7}, true}, {Parking{ParkAwake: true}, true}} {
+		j := Job{Life: Life{Parking: c.by}}
+		j.Park = ParkGives
+		if j.EndParking(time.Unix(1e9, 0)); j.ReturnedAt.IsZero() == c.anew {
+			t.Errorf("%+v: it returned at %s", c.by, j.ReturnedAt)
 		}
 	}
 }
