@@ -18,10 +18,11 @@
 // Invariants (Check verifies 1 to 4 and 11, and reports the number):
 //
 //  1. Every known job that has not ended is in exactly one state. The queue contains exactly the
-//     queued jobs that may start: jobs that are not held, and that wait for neither a time nor
-//     another job. Only time in the queue counts as waiting.
+//     queued jobs that may start, and the parked jobs that wait for their GPUs. A queued job may
+//     start if it is not held, and waits for neither a time nor another job. Only time in the queue
+//     counts as waiting.
 //  2. The jobs on a GPU together never hold more than one whole GPU. A job that holds GPUs holds
-//     all that it asked for.
+//     all that it asked for. A parked job holds none, and gets back exactly those that it had.
 //  3. A job has at most one action under way whose answer counts, and none while it is queued. A
 //     stop may begin during an inspection; the answer to that inspection is then ignored.
 //  4. A job with a unit has an attempt that has not ended, with one exception: a unit that contains
@@ -57,4 +58,6 @@
 //     of each user, those of all users, and the messages being sent. No message delays a job.
 //  14. Users take turns at starting units. A slow start gives up its place, so it delays only its
 //     own user's starts.
+//  15. Each step of parking a job and of unparking it is on record before the action for it, which
+//     may be done twice. The driver copies only after the job's unit has host memory for the copies.
 package core
