@@ -116,6 +116,13 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 				x.mem -= h.PromiseBytes - h.SeenBytes
 			}
 		}
+		if g.State == Cleaning { // what the last job used is free when another starts
+			mem := g.MemTotalBytes - g.ForeignBytes
+			for _, h := range g.Held {
+				mem -= max(h.PromiseBytes, h.SeenBytes)
+			}
+			x.mem = max(x.mem, mem)
+		}
 		r.now.gpus = append(r.now.gpus, x)
 	}
 	r.users, r.waiting = activeUsers(s, waiting), waiting

@@ -47,8 +47,12 @@ type gpuNeeds struct {
 }
 
 func needsOf(r *job.Request) needs {
+	slot := gpuSlot
+	if r.GPUMilli == 0 {
+		slot = noGPUSlot
+	}
 	return needs{
-		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs, slotOf(r)}},
+		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs, slot}},
 		gpuNeeds: gpuNeeds{
 			gpuMem: r.GPUMemBytes, mates: r.Mates, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: job.GPUSetOf(r.GPUIDs), from: job.GPUSetOf(r.GPUsFrom), without: job.GPUSetOf(r.ExcludeGPUs),
@@ -56,13 +60,6 @@ func needsOf(r *job.Request) needs {
 		},
 		spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible, returns: r.Preemptible && r.MayRequeue(),
 	}
-}
-
-func slotOf(r *job.Request) slotKind {
-	if r.GPUMilli == 0 {
-		return noGPUSlot
-	}
-	return gpuSlot
 }
 
 // needsOf returns what the job needs. A parked job needs only its GPUs. It has a part of the last

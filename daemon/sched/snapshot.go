@@ -89,11 +89,16 @@ func (g *GPU) usesHostMemory() bool { return g.MemTotalBytes == 0 && !g.isUnread
 // inService reports whether the GPU serves jobs now, or will do so once it is cleaned.
 func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
 
-// freeMem returns the memory that can be promised to a new job.
+// freeMem returns the memory that can be promised to a new job. While the GPU is cleaned, what the
+// last job used counts as free: no job starts there before it is.
 func (g *GPU) freeMem() int64 {
-	free := g.MemFreeBytes
+	free, cleaned := g.MemFreeBytes, g.MemTotalBytes-g.ForeignBytes
 	for _, h := range g.Held {
 		free -= max(0, h.PromiseBytes-h.SeenBytes)
+		cleaned -= max(h.PromiseBytes, h.SeenBytes)
+	}
+	if g.State == Cleaning {
+		return max(free, cleaned)
 	}
 	return free
 }
