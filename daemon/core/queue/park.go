@@ -95,8 +95,8 @@ func (q *Book) addParking(r *sched.Running, l *tracked.Job, now time.Time) {
 		r.Still = 0
 		r.Notice = max(0, j.SuspendedAt.Add(q.copyTime(j.ParkBytes)).Sub(now))
 		r.End = sched.At(now.Add(r.Notice))
-	case j.Park == job.ParkGives:
-		r.Still = sched.At(now.Add(q.copyTime(j.ParkBytes)))
+	case j.Park == job.ParkGives: // it is no victim until it runs again
+		r.Still, r.Returned = sched.At(now.Add(q.copyTime(j.ParkBytes))), sched.At(now)
 	case q.policy.Park.Preempt && !j.Request.NoPark:
 		if p, no := q.Parkable(l, now); no == nil {
 			r.Parks, r.ParkBytes, r.Notice = true, p.ParkBytes, 2*q.copyTime(p.ParkBytes)
