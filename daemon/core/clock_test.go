@@ -33,7 +33,7 @@ func TestStartBySteadyClock(t *testing.T) {
 // A job that fits, but that no plan has considered yet, waits with the reason "checking".
 func TestReasonOfAJobThatFits(t *testing.T) {
 	c := startedCore(site.Policy{}, job.Restored{})
-	c.queue.Plan(noon)
+	c.queue.MakePlan(noon)
 	l := &tracked.Job{Job: &job.Job{ID: 1, State: job.Queued}, Account: c.accounts.Of(job.Owner{UID: 1001}, nil)}
 	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {
 		t.Errorf("%+v", why)

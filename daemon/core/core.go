@@ -254,7 +254,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 		v := c.show(l, now)
 		if w := c.waiter(l); w != nil && !r.brief && explained < maxExplained {
 			if explained++; explained == 1 {
-				c.queue.Placements(now)
+				c.queue.FindPlacements(now)
 			}
 			v.Reasons = c.explain(w)
 		}

@@ -17,7 +17,7 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.queue.Placements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite this list
+	c.queue.FindPlacements(now) // find again the jobs for which GPUs are kept: other uses of the queue overwrite this list
 	kept := c.queue.Kept()
 	list, all := c.queue.Ahead(c.queue.Snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)

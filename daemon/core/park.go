@@ -184,7 +184,7 @@ func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
 	if l == nil || l.State != job.Running || l.Stop != "" || l.Park != job.IsParked {
 		return
 	}
-	if l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU); c.gpus.AreFree(l, now) {
+	if l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU); gpus.AreFree(&c.gpus, l, now) {
 		giveGPUs(c, l, now)
 	} else if !l.Owed {
 		wantGPUs(c, l, now)

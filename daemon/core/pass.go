@@ -26,7 +26,7 @@ func (c *Core) schedule(now time.Time) {
 	c.estimates.LearnBounds(now)
 	c.queue.Reestimate()
 	c.queue.RepushReturning()
-	p := c.queue.Plan(now)
+	p := c.queue.MakePlan(now)
 	c.queue.CountPass()
 	if p.Wake != sched.Never {
 		c.queue.ReplanBy(p.Wake.Time())

@@ -85,7 +85,7 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	c.queue.Enqueue(l, now)
 	defer c.queue.Dequeue(l, now)
 	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}
-	for _, p := range c.queue.Placements(now) {
+	for _, p := range c.queue.FindPlacements(now) {
 		if p.Job == 0 && c.gpus.Closed(now) == nil {
 			v.State = job.Starting // a view shows GPUs only for jobs that are not queued
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.Refs(p.Grants)}

@@ -45,7 +45,7 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 	var ahead *foresight.Foresight
 	if q.Reasons && slices.ContainsFunc(list, func(l *tracked.Job) bool { return c.waiter(l) != nil }) {
 		ahead = c.Foresee(now)
-		c.queue.Placements(now)
+		c.queue.FindPlacements(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are large, and there may be a hundred thousand of them
 	inQueue := 0

@@ -59,7 +59,7 @@ func (d *device) showsProcesses() bool {
 
 // Present returns a copy of some allocations, with the indexes that their GPUs have now: job.NoGPU for
 // a GPU that is not known now.
-func (b *inventory) Present(refs []job.Allocation) []job.Allocation {
+func Present(b *Book, refs []job.Allocation) []job.Allocation {
 	list := slices.Clone(refs)
 	for i := range list {
 		at := b.Position(&list[i])
@@ -71,13 +71,13 @@ func (b *inventory) Present(refs []job.Allocation) []job.Allocation {
 }
 
 // HaveMemory reports whether the GPUs have memory of their own, and do not use the host's.
-func (b *inventory) HaveMemory() bool {
+func HaveMemory(b *Book) bool {
 	return !slices.ContainsFunc(b.devices, func(d *device) bool { return d.MemIsNode || d.MemTotalBytes == 0 })
 }
 
 // AreFree reports whether a parked job can get its GPUs back at once: nobody holds them, and what is
 // on them does not matter.
-func (b *inventory) AreFree(l *tracked.Job, now time.Time) bool {
+func AreFree(b *Book, l *tracked.Job, now time.Time) bool {
 	return !slices.ContainsFunc(l.Attempt.GPUs, func(r job.Allocation) bool {
 		at := b.Position(&r)
 		if at < 0 || b.jobs.Held(r.UUID) {

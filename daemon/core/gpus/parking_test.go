@@ -138,7 +138,7 @@ func TestParkedJobLeavesItsGPUs(t *testing.T) {
 	}
 	for _, returns := range []bool{false, true} {
 		l.ParkWants, l.Owed = returns, returns
-		if sample(4, twoGPUs()); b.devices[0].cleanup == nil || !b.AreFree(l, at) {
+		if sample(4, twoGPUs()); b.devices[0].cleanup == nil || !AreFree(b, l, at) {
 			t.Errorf("it returns: %t, its GPU is clean: %t", returns, b.devices[0].cleanup == nil)
 		}
 	}
@@ -185,8 +185,8 @@ func TestParkedJobTrespasses(t *testing.T) {
 				unparks++
 			}
 		}
-		if (stops > 0) != (milli == 0) || (unparks > 0) == (milli == 0) || b.AreFree(l, midday.Add(2*time.Minute)) {
-			t.Errorf("%d milli: %d stops, %d unparks, its GPU is free: %t", milli, stops, unparks, b.AreFree(l, midday.Add(2*time.Minute)))
+		if (stops > 0) != (milli == 0) || (unparks > 0) == (milli == 0) || AreFree(b, l, midday.Add(2*time.Minute)) {
+			t.Errorf("%d milli: %d stops, %d unparks, its GPU is free: %t", milli, stops, unparks, AreFree(b, l, midday.Add(2*time.Minute)))
 		}
 	}
 }

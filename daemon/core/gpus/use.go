@@ -201,7 +201,7 @@ func (b *Book) countIdle(p *gpuUse) {
 		return
 	}
 	u.Idle += p.span
-	does := b.idleResponse(p.l)
+	does := idleResponse(b, p.l)
 	if does == site.Ignore || does.Breaks(u.IdleGrace, w.IdleGrace) {
 		u.IdleWarned = 0 // so the job counts as not warned
 	}
@@ -213,7 +213,7 @@ func (b *Book) countIdle(p *gpuUse) {
 
 // idleResponse returns what is done about a job while it is idle. A job that the scheduler can't park
 // is only warned. By the last sample, that includes a job without a process on its GPUs.
-func (b *inventory) idleResponse(l *tracked.Job) site.Response {
+func idleResponse(b *Book, l *tracked.Job) site.Response {
 	does := b.policy.Usage.Idle
 	if does != site.WarnAndPark {
 		return does
@@ -236,7 +236,7 @@ func (b *Book) FindIdle(now time.Time) {
 		}
 		switch idle, at := b.idleFor(l, now); {
 		case at < 0:
-		case b.idleResponse(l) == site.WarnAndPark:
+		case idleResponse(b, l) == site.WarnAndPark:
 			b.addFinding(ParkFound{l.ID})
 		case b.policy.Usage.Idle == site.WarnAndStop:
 			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: job.Span(idle)}

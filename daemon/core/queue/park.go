@@ -3,6 +3,7 @@ package queue
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
@@ -112,8 +113,8 @@ func (q *Book) willPark(r *job.Request) bool {
 // returning makes an entry of the queue that of a parked job, which waits only for its GPUs.
 func (q *Book) returning(w *sched.Waiting, j *job.Job) {
 	w.Returns, w.Since = true, sched.At(j.QueuedAt.Add(j.SuspendedAt.Sub(j.Attempt.PlacedAt)-j.ParkedTime))
-	w.Request = j.Request.Return(q.gpus.Present(j.Attempt.GPUs))
-	if q.gpus.HaveMemory() { // the driver fails if the copies do not fit, and the job has been promised the rest
+	w.Request = j.Request.Return(gpus.Present(q.gpus, j.Attempt.GPUs))
+	if gpus.HaveMemory(q.gpus) { // the driver fails if the copies do not fit, and the job has been promised the rest
 		w.Request.GPUMemBytes = max(w.Request.GPUMemBytes, q.returnBytes(j))
 	}
 	w.Served += tracked.RanFor(j, j.SuspendedAt)

@@ -99,14 +99,14 @@ func (q *Book) runningJob(l *tracked.Job, s *sched.Snapshot, now time.Time) sche
 	return r
 }
 
-// Plan decides which jobs start and which are preempted; it changes nothing.
-func (q *Book) Plan(now time.Time) *sched.Plan {
+// MakePlan decides which jobs start and which are preempted; it changes nothing.
+func (q *Book) MakePlan(now time.Time) *sched.Plan {
 	return q.Planner.Plan(q.snapshotWithEfforts(now), q.Queue)
 }
 
-// Placements decides which jobs start, but not which jobs are preempted. That suffices to explain
+// FindPlacements decides which jobs start, but not which jobs are preempted. That suffices to explain
 // why the other jobs wait.
-func (q *Book) Placements(now time.Time) []sched.Placement {
+func (q *Book) FindPlacements(now time.Time) []sched.Placement {
 	return q.Planner.Placements(q.Snapshot(now), q.Queue)
 }
 
