@@ -34,7 +34,7 @@ func (w *World) isBusy(r *run) bool {
 
 // grow makes a run take more memory on each of its GPUs, if memory is free.
 func (w *World) grow(name string, r *run) {
-	if w.runs[name] != r || !r.alive {
+	if w.runs[name] != r || !r.alive || r.parked.state != onGPU {
 		return
 	}
 	for _, g := range w.gpus {

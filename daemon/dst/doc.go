@@ -71,8 +71,8 @@
 //  21. If a client is told that a job got a signal, the job did get it. A job is recorded as warned
 //     only once its warning has reached it.
 //  22. Once the faults have stopped, the memory limit of a job's unit is the one on record.
-//  23. A parked job's processes are on no GPU, and its unit can't open its GPUs. On record, no GPU
-//     is held by two jobs, and the driver is given only processes of the job, all of them. The
-//     memory limit of a parked job's unit has room for the copies of its GPU memory. Once the
-//     faults have stopped, each parked job that wants its GPUs gets them back by itself.
+//  23. A parked job's processes are on no GPU, and its unit can't open its GPUs. The driver is given
+//     only processes of the job, all of them. The memory limit of a parked job's unit has room for
+//     the copies of its GPU memory. Once the faults have stopped, each parked job that wants its
+//     GPUs gets them back by itself.
 package dst

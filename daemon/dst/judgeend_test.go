@@ -147,7 +147,7 @@ func (w *World) findings(n *job.Job, real *run) []finding {
 		return []finding{
 			{res.Cause == job.StopGPULost && !lost, "no GPU was lost"},
 			{res.Cause == job.StopGPULost, ""},
-			{res.Cause == job.StopCause("park") && !r.parked.isBroken, "the driver did not lose its memory"},
+			{res.Cause == job.StopCause("park") && r.parked.state != broken, "the driver did not lose its memory"},
 			{res.Cause == job.StopCause("park"), ""},
 			{launch && ofMachine && !n.Recovered, "it could not be started for no fault of its own"},
 			{launch && r.kept && !n.Recovered, "the machine kept every job from starting"},

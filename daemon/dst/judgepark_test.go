@@ -50,33 +50,13 @@ func (w *World) judgePark(n *job.Job) (returns bool) {
 
 // judgeProcesses checks invariant 23 for the processes that the driver is to park.
 func (w *World) judgeProcesses(r *run, a *core.Park) {
-	shown := map[int]bool{}
-	for _, p := range a.Processes {
-		shown[p.PID] = true
-	}
-	if !shown[r.pid] && r.parked.state == onGPU && r.touched != "restart" {
+	all := slices.ContainsFunc(a.Processes, func(p job.ParkedProcess) bool { return p.PID == r.pid })
+	if !all && r.parked.state == onGPU && r.touched != "restart" {
 		w.breach(23, "%v is parked without its process %d: %+v", r, r.pid, a.Processes)
 	}
 	for _, p := range a.Processes {
 		if s := w.strays[p.PID]; s != nil && s.run != r {
 			w.breach(23, "process %d is parked with %v", p.PID, r)
-		}
-	}
-}
-
-// judgeHeld checks invariant 23 for the GPUs that jobs hold on record.
-func (w *World) judgeHeld() {
-	milli := map[string]int{}
-	for _, n := range w.tracked.mirror.jobs {
-		if n.State.Live() && !w.tracked.lost {
-			for _, g := range n.HeldGPUs() {
-				milli[g.UUID] += cmp.Or(g.Milli, job.WholeGPU)
-			}
-		}
-	}
-	for _, g := range w.gpus {
-		if milli[g.UUID] > job.WholeGPU {
-			w.breach(23, "GPU %s is held by jobs to %d thousandths", g.UUID, milli[g.UUID])
 		}
 	}
 }
@@ -108,8 +88,8 @@ func (w *World) judgeGPUs(r *run) {
 // job's GPU memory beside the job's own memory. What a job takes after the last sample is not known.
 func (w *World) judgeCopies(r *run) {
 	n := w.tracked.mirror.jobs[r.job]
-	if limit, own := w.memLimit(r), n.Request.MemBytes-n.MemLent; limit > 0 && !w.tracked.lost && r.alive &&
-		r.parked.state == checkpointed && limit < own+min(r.parked.copies(), n.ParkBytes) {
-		w.breach(23, "%v may use %s, and has copies of %s", r, job.FormatSize(limit), job.FormatSize(r.parked.copies()))
+	copies := min(r.parked.copies(), n.ParkBytes)
+	if copies > 0 && !w.tracked.lost && r.alive && !w.fits(r, n.Request.MemBytes-n.MemLent+copies) {
+		w.breach(23, "%v may not use the %s that its copies need beside its own memory", r, job.FormatSize(copies))
 	}
 }

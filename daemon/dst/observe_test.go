@@ -17,7 +17,6 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	placed, back := w.judgeDecided(&eff)
 	w.noteActions(&eff)
 	w.judgeReplay(&eff, c)
-	w.judgeHeld()
 	for _, n := range back {
 		w.judgeMemory(n)
 	}

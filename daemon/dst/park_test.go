@@ -2,6 +2,7 @@ package dst
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -25,10 +25,9 @@ const (
 
 // parked is what the driver has of a run that was parked.
 type parked struct {
-	state    driverState
-	saved    []savedProcess
-	closed   bool // the unit can't open its GPUs
-	isBroken bool // the driver lost the run's memory at some point
+	state  driverState
+	saved  []savedProcess
+	closed bool // the unit can't open its GPUs
 }
 
 // savedProcess is a process that the driver took off a GPU.
@@ -52,12 +51,6 @@ type helper struct {
 	end   core.ParkEnd
 	says  string
 	took  time.Duration
-}
-
-// helperKey identifies the unit of a helper.
-type helperKey struct {
-	job    job.ID
-	unpark bool
 }
 
 // parkJob is daemon.Options.Park.
@@ -91,7 +84,7 @@ func (b *bus) change(ctx context.Context, a *core.Park, open, freeze bool) error
 
 // copyMemory runs a job's helper to its end.
 func (w *World) copyMemory(ctx context.Context, a core.Park, unpark bool) (core.ParkEnd, string, time.Duration) {
-	l, key, d := w.current.life, helperKey{a.Job, unpark}, w.roll("helper", uint64(a.Job), uint64(w.Elapsed))
+	l, key, d := w.current.life, fmt.Sprint(a.Job, unpark), w.roll("helper", uint64(a.Job), uint64(w.Elapsed))
 	w.mayDie(l)
 	if w.isOn(busGone) || w.isOn(lostCalls) && d.chance(30) {
 		_ = w.sleep(ctx, d.shortTime(time.Millisecond))
@@ -141,7 +134,7 @@ func (w *World) runHelper(x *helper, a core.Park, unpark bool, d *dice) {
 	w.judgeProcesses(r, &a)
 	st, _ := w.bus.sys.Status(context.Background(), name)
 	bytes := r.parked.copies()
-	w.eachParked(r, &a, func(_ *card, p *gpu.Process) { bytes += p.UsedBytes })
+	w.eachParked(&a, func(_ *card, p *gpu.Process) { bytes += p.UsedBytes })
 	x.took = time.Duration(float64(bytes) / (5 * gib) * float64(time.Second))
 	x.until = w.Elapsed + d.shortTime(20*time.Millisecond) + x.took
 	fault := d.n(100)
@@ -160,20 +153,19 @@ func (w *World) runHelper(x *helper, a core.Park, unpark bool, d *dice) {
 			x.says = "no process is left"
 		case st.Frozen || fault < 16: // a frozen process can't help the driver
 			w.count("helper without an answer")
-			x.end = core.ParkUnsure
 			if d.chance(50) && !st.Frozen {
-				w.endHelper(x, r, &a, unpark, 100)
-				x.end = core.ParkUnsure
+				w.endHelper(x, r, &a, unpark, bytes, 100)
 			}
+			x.end = core.ParkUnsure
 		default:
-			w.endHelper(x, r, &a, unpark, fault)
+			w.endHelper(x, r, &a, unpark, bytes, fault)
 		}
 		w.tell("%v: helper ends, unpark %t: %d, %s, the driver's state is %d", r, unpark, x.end, x.says, r.parked.state)
 	})
 }
 
-// endHelper does what a helper does to a run's processes.
-func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, fault int) {
+// endHelper does what a helper does to a run's processes, which have so much memory.
+func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, bytes int64, fault int) {
 	p := &r.parked
 	switch {
 	case p.state == broken:
@@ -182,19 +174,19 @@ func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, fault in
 		x.took = 0
 	case fault < 24:
 		w.count("driver lost the memory")
-		p.state, p.isBroken = broken, true
+		p.state = broken
 		x.end, x.says = core.ParkBroken, "cuCheckpointProcess: 719 CUDA_ERROR_LAUNCH_FAILED"
 	case unpark:
 		w.count("unparked")
 		w.restore(r)
-	case fault < 40 || w.lacksRoom(r, a):
+	case fault < 40 || !w.fits(r, w.ownMem(r)+bytes):
 		w.count("driver can't park")
 		p.state = onGPU
 		x.end, x.says = core.ParkRefused, "cuCheckpointProcessCheckpoint: 801 CUDA_ERROR_NOT_SUPPORTED"
 	default:
 		w.count("parked")
 		p.state = checkpointed
-		w.eachParked(r, a, func(g *card, of *gpu.Process) { p.saved = append(p.saved, savedProcess{g, *of}) })
+		w.eachParked(a, func(g *card, of *gpu.Process) { p.saved = append(p.saved, savedProcess{g, *of}) })
 		for _, s := range p.saved {
 			s.on.removeProcess(s.PID)
 		}
@@ -202,7 +194,7 @@ func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, fault in
 }
 
 // eachParked calls a function for each process on a GPU that a helper is to park.
-func (w *World) eachParked(r *run, a *core.Park, do func(*card, *gpu.Process)) {
+func (w *World) eachParked(a *core.Park, do func(*card, *gpu.Process)) {
 	for _, g := range w.gpus {
 		for i := range g.processes {
 			of := &g.processes[i]
@@ -227,21 +219,10 @@ func (w *World) restore(r *run) {
 	w.judgeGPUs(r)
 }
 
-// memLimit returns the memory limit of a run's unit; 0: none.
-func (w *World) memLimit(r *run) int64 {
+// fits reports whether a run's unit may use so much host memory.
+func (w *World) fits(r *run, bytes int64) bool {
 	st, _ := w.bus.sys.Status(context.Background(), r.job.Unit())
-	if st.MemoryMax == units.Infinity {
-		return 0
-	}
-	return int64(st.MemoryMax)
-}
-
-// lacksRoom reports whether the copies of a run's GPU memory exceed what its unit may use.
-func (w *World) lacksRoom(r *run, a *core.Park) bool {
-	bytes := int64(0)
-	w.eachParked(r, a, func(_ *card, of *gpu.Process) { bytes += of.UsedBytes })
-	limit := w.memLimit(r)
-	return limit > 0 && bytes+w.ownMem(r) > limit
+	return uint64(bytes) <= st.MemoryMax // or units.Infinity
 }
 
 // ownMem returns the host memory that a run uses beside the copies of its GPU memory. It changes

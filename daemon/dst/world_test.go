@@ -47,7 +47,7 @@ type World struct {
 	kernel   *kernel
 	boot     int
 	reboots  int // number of reboots of any kind
-	helpers  map[helperKey]*helper
+	helpers  map[string]*helper
 	leaving  bool   // systemd is stopping everything
 	reserved uint64 // MiB that the driver keeps of each GPU
 	unified  bool   // the GPUs have no memory of their own
@@ -76,7 +76,7 @@ func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
 		Result: Result{Counts: map[string]int{}}, post: newPost(), diedAt: -1,
-		boot: 1, strays: map[int]*stray{}, helpers: map[helperKey]*helper{}, asked: map[int]time.Duration{}, toldUser: map[int]time.Duration{}, problem: gpu.ProblemStale,
+		boot: 1, strays: map[int]*stray{}, helpers: map[string]*helper{}, asked: map[int]time.Duration{}, toldUser: map[int]time.Duration{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}
 	w.specs.w = w
