@@ -211,11 +211,6 @@ func (w *World) judgePlacement(placed *job.Job) {
 	if _, yes := j.held[placed.ID]; yes {
 		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
 	}
-	w.judgeGPUsOf(placed)
-}
-
-// judgeGPUsOf checks invariant 4 for a job that is given GPUs.
-func (w *World) judgeGPUsOf(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
 		why := w.whyUnusable(ref)
 		if why == "" {

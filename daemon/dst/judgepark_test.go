@@ -35,16 +35,14 @@ func (w *World) judgePark(n *job.Job) (returns bool) {
 	if old.Park != job.IsParked || n.Park != job.ParkGives {
 		return false
 	}
-	now := *n.Attempt // its GPUs may have other numbers by now
-	now.GPUs = slices.Clone(now.GPUs)
-	for i := range now.GPUs {
-		if d := w.toldOf(now.GPUs[i].UUID); d != nil {
-			now.GPUs[i].Index = d.Index
+	for _, ref := range n.Attempt.GPUs {
+		if d := w.toldOf(ref.UUID); d != nil {
+			ref.Index = d.Index // it may have another number by now
+		}
+		if why := w.whyUnusable(ref); why != "" {
+			w.breach(4, "job %d returns to GPU %d (%s): %s", n.ID, ref.Index, ref.UUID, why)
 		}
 	}
-	back := *n
-	back.Attempt = &now
-	w.judgeGPUsOf(&back)
 	return true
 }
 

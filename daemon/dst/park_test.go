@@ -84,7 +84,7 @@ func (b *bus) change(ctx context.Context, a *core.Park, open, freeze bool) error
 
 // copyMemory runs a job's helper to its end.
 func (w *World) copyMemory(ctx context.Context, a core.Park, unpark bool) (core.ParkEnd, string, time.Duration) {
-	l, key, d := w.current.life, fmt.Sprint(a.Job, unpark), w.roll("helper", uint64(a.Job), uint64(w.Elapsed))
+	l, key, d := w.current.life, fmt.Sprint(a.Job, a.Attempt, unpark), w.roll("helper", uint64(a.Job), uint64(w.Elapsed))
 	w.mayDie(l)
 	if w.isOn(busGone) || w.isOn(lostCalls) && d.chance(30) {
 		_ = w.sleep(ctx, d.shortTime(time.Millisecond))
