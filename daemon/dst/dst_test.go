@@ -180,7 +180,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 		needs Kind // fault without which the bug does not show
 		most  int
 	}{
-		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 8},
+		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 12},
 		"a stop that does nothing": {bug{idleStop: true}, submit, 3},
 		"a post that lies":         {bug{lyingPost: true}, submit, 3},
 	} {
