@@ -119,8 +119,7 @@ func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Tim
 	switch {
 	case l.Lifetime().Moving: // the unit may have had this limit only before a change
 	case isOutgrown(c, l, now):
-		changeParking(c, l, func() { l.Park, l.ParkWants = job.ParkGives, false }, now) // the driver may hold its processes
-		copyMemory(c, l)
+		giveGPUs(c, l, now) // the driver may hold its processes
 	default:
 		copyMemory(c, l)
 	}
