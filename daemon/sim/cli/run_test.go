@@ -85,6 +85,8 @@ func TestSimUsage(t *testing.T) {
 		"--trace x --procs-per-gpu 0":       "--procs-per-gpu must be at least 1",
 		"--trace x --preemptible 2":         "--preemptible must be 0 to 1",
 		"--trace x --preemptible NaN":       "--preemptible must be 0 to 1",
+		"--trace x --parkable 1.1":          "--parkable must be 0 to 1",
+		"--trace x --park 3601":             "--park must be 0 to 3600",
 		"--trace x --preemptible -0.1":      "--preemptible must be 0 to 1",
 		"--trace x --load nan":              "--load must be 0 to 10",
 		"--trace x --load +Inf":             "--load must be 0 to 10",
