@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
@@ -70,6 +71,9 @@ func (w *World) parkJob(ctx context.Context, a core.Park, back, frozen bool) (co
 // change opens a job's GPUs to its unit or closes them, and freezes or thaws the unit.
 func (b *bus) change(ctx context.Context, a *core.Park, open, freeze bool) error {
 	name := a.Job.Unit()
+	if r := b.w.runs[name]; r == nil || r.attempt != a.Attempt {
+		return units.ErrAbsent
+	}
 	_, err := call(b, ctx, unittest.OpDevices, name, func() (bool, error) {
 		if r := b.w.runs[name]; r != nil && !b.dead && r.attempt == a.Attempt {
 			r.parked.closed = !open

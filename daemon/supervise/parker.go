@@ -28,6 +28,7 @@ type parkUnits interface {
 	oneshotRunner
 	AllowDevices(ctx context.Context, name string, devices []cgroup.Device, open bool) error
 	Freeze(ctx context.Context, name string, on bool) error
+	Status(ctx context.Context, name string) (units.Status, error)
 }
 
 // changeTime limits a change of the job's unit, and what a busy systemd takes in addition to the
@@ -75,11 +76,19 @@ func unsure(err error) (core.ParkEnd, string, time.Duration) {
 	return core.ParkUnsure, err.Error(), 0
 }
 
-// change opens the job's GPUs to its unit, or closes them, and then freezes or thaws the unit.
+// change opens the job's GPUs to its unit, or closes them, and then freezes or thaws the unit. While the
+// driver copied, the job may have ended and started again, in a unit of the same name.
 func (p *parker) change(ctx context.Context, a *core.Park, open, freeze bool) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	name := units.Name(int64(a.Job))
+	st, err := p.Units.Status(ctx, name)
+	if err != nil {
+		return err
+	}
+	if st.InvocationID != a.Whose.Invocation {
+		return fmt.Errorf("change unit %q: %w", name, units.ErrAbsent)
+	}
 	var own []cgroup.Device
 	for _, g := range a.GPUs {
 		own = append(own, cgroup.GPU(uint32(g.Minor)))

@@ -26,11 +26,15 @@ type parkBench struct {
 	err   error
 	calls []string
 	props []units.Property
+	meets func() // happens while the program runs; nil: nothing
 }
 
 func (b *parkBench) RunOneshot(_ context.Context, name string, props []units.Property) (units.Status, error) {
 	b.calls, b.props = append(b.calls, name), props
 	time.Sleep(time.Second)
+	if b.meets != nil {
+		b.meets()
+	}
 	end := b.ends[0]
 	if len(b.ends) > 1 {
 		b.ends = b.ends[1:]
@@ -49,7 +53,7 @@ func (b *parkBench) Freeze(ctx context.Context, name string, on bool) error {
 }
 
 var parkJob7 = core.Park{
-	Job: 7, Attempt: 2, Whose: core.Whose{UID: 1001}, Freeze: true, GPUs: []job.Allocation{{GPU: contract.GPU{Minor: 3}}},
+	Job: 7, Attempt: 2, Whose: core.Whose{UID: 1001, Invocation: fmt.Sprintf("%032x", 1)}, Freeze: true, GPUs: []job.Allocation{{GPU: contract.GPU{Minor: 3}}},
 	Processes: []job.ParkedProcess{{PID: 41, Start: 1}, {PID: 42, Start: 2}, {PID: 43, Start: 3}, {PID: 44, Start: 4}},
 }
 
@@ -168,6 +172,26 @@ func TestParkWithoutAnswer(t *testing.T) {
 			t.Errorf("without a unit: %d %q", end, says)
 		}
 	})
+}
+
+// While the driver copies, the job ends and starts again. The unit of its next attempt is left alone.
+func TestParkOfAnEarlierAttempt(t *testing.T) {
+	for _, end := range []units.Status{parked, exit(gpu.ParkRefused, "X")} {
+		synctest.Test(t, func(t *testing.T) {
+			p, b := newParkBench(t, end)
+			b.meets = func() {
+				b.Vanish(units.Name(7))
+				props := units.Properties(units.Spec{ID: 7, Attempt: 3, UID: 1001, GPUs: []contract.GPU{{Minor: 3}}})
+				if _, err := b.Start(t.Context(), units.Name(7), props); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, says, _ := p.park(t.Context(), parkJob7, false, false)
+			if got != core.ParkUnsure || says != "" || len(b.calls) != 1 {
+				t.Errorf("%d %q by %q", got, says, b.calls)
+			}
+		})
+	}
 }
 
 // A process that has left the job's unit keeps the job from being parked, but not from returning. A
