@@ -8,10 +8,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// liveRun returns the run of a job's attempt if its command is alive, or nil.
+// liveRun returns the run of a job's attempt if its command is alive, or nil. A unit that was
+// restarted by hand has other processes than those that were parked.
 func (w *World) liveRun(n *job.Job) *run {
 	r := w.runs[n.ID.Unit()]
-	if r == nil || !r.alive || n.Attempt == nil || r.attempt != n.Attempt.Number || w.tracked.lost {
+	if r == nil || !r.alive || n.Attempt == nil || r.attempt != n.Attempt.Number || r.first != 0 || w.tracked.lost {
 		return nil
 	}
 	return r
@@ -49,7 +50,7 @@ func (w *World) judgePark(n *job.Job) (returns bool) {
 // judgeProcesses checks invariant 23 for the processes that the driver is to park.
 func (w *World) judgeProcesses(r *run, a *core.Park) {
 	all := slices.ContainsFunc(a.Processes, func(p job.ParkedProcess) bool { return p.PID == r.pid })
-	if !all && r.parked.state == onGPU && r.touched != "restart" {
+	if !all && r.parked.state == onGPU && r.first == 0 {
 		w.breach(23, "%v is parked without its process %d: %+v", r, r.pid, a.Processes)
 	}
 	for _, p := range a.Processes {
