@@ -13,13 +13,13 @@ import (
 // word and how long the driver copied.
 type Park func(ctx context.Context, a core.Park, back, frozen bool) (core.ParkEnd, string, time.Duration)
 
-// park parks a job, or undoes that. It does nothing if the job's unit is gone or has ended: the end
-// is reported by other means.
+// park parks a job, or undoes that. It does nothing if the job's unit is gone, has ended or was
+// restarted by hand: that is reported by other means.
 func (x *executor) park(ctx context.Context, a core.Park, back bool) core.Parked {
 	p := core.Parked{Job: a.Job, Attempt: a.Attempt, End: core.ParkUnsure}
 	seen, another := x.inspectUnit(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
 	switch {
-	case !seen.OK || another || seen.Unit.Phase != core.Active:
+	case !seen.OK || another || seen.Unit.Phase != core.Active || seen.Unit.Invocation != a.Whose.Invocation:
 		return p
 	case x.opt.Park == nil:
 		p.End, p.Says = core.ParkRefused, "there is no program for it"

@@ -29,6 +29,7 @@ func TestParkLooksAtTheUnit(t *testing.T) {
 		"no unit":      {nil, nil, core.ParkUnsure, "[]", false},
 		"has ended":    {own, func(s *unittest.Systemd) { s.Exit(units.Name(7), 0) }, core.ParkUnsure, "[]", false},
 		"another's":    {units.Properties(units.Spec{ID: 7, Attempt: 2, UID: 1002}), nil, core.ParkUnsure, "[]", true},
+		"restarted":    {own, nil, core.ParkUnsure, "[]", false},
 		"an old one":   {units.Properties(units.Spec{ID: 7, Attempt: 1, UID: 1001}), nil, core.ParkUnsure, "[]", false},
 		"not readable": {own, func(s *unittest.Systemd) { s.FailNext(unittest.OpStatus, unittest.Fault{Err: fmt.Errorf("odd")}) }, core.ParkUnsure, "[]", true},
 	} {
@@ -58,7 +59,10 @@ func TestParkLooksAtTheUnit(t *testing.T) {
 			if c.end == core.ParkBroken {
 				want.Says, want.Took = "lost", time.Second
 			}
-			a := core.Park{Job: 7, Attempt: 2, Whose: core.Whose{UID: 1001, Attempt: 2}}
+			a := core.Park{Job: 7, Attempt: 2, Whose: core.Whose{UID: 1001, Attempt: 2, Invocation: fmt.Sprintf("%032x", 1)}}
+			if name == "restarted" || name == "another's" || name == "an old one" {
+				a.Whose.Invocation = "before"
+			}
 			if got := d.exec.park(t.Context(), a, back); got != want || fmt.Sprint(asked) != c.asked || log.Len() > 0 != c.warned {
 				t.Errorf("%s, back %t: %+v, asked %v, logged %q", name, back, got, asked, log.String())
 			}
