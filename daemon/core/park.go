@@ -181,8 +181,8 @@ func giveGPUs(c *lifecycle, l *tracked.Job, now time.Time) {
 // The scheduler does not park it again.
 func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
 	l := c.jobs.Active(f.Job)
-	if l == nil || l.State != job.Running || l.Stop != "" || l.Park != job.IsParked {
-		return
+	if l == nil || l.State != job.Running || l.Stop != "" || l.Park != job.IsParked || !c.systemd.listed() {
+		return // a later sample finds it again
 	}
 	if l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU); gpus.AreFree(&c.gpus, l, now) {
 		giveGPUs(c, l, now)
