@@ -160,7 +160,7 @@ func (w *World) runHelper(x *helper, a core.Park, unpark bool, d *dice) {
 			if d.chance(50) && !st.Frozen {
 				w.endHelper(x, r, &a, unpark, bytes, 100)
 			}
-			x.end = core.ParkUnsure
+			x.end = core.ParkFailed
 		default:
 			w.endHelper(x, r, &a, unpark, bytes, fault)
 		}
