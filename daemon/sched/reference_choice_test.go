@@ -100,7 +100,9 @@ func (r *reference) alike(list []int, n int) []int {
 		list = large
 	}
 	waits := func(i int) bool {
-		return slices.ContainsFunc(r.waiting, func(w *Waiting) bool { return w.Returns && mayUseGPU(w, &r.s.GPUs[i]) })
+		return slices.ContainsFunc(r.waiting, func(w *Waiting) bool {
+			return w.Returns && mayUseGPU(w, &r.s.GPUs[i]) && (w.Request.Mates <= 0 || r.s.GPUs[i].NoMPS.IsZero())
+		})
 	}
 	if rest := slices.DeleteFunc(slices.Clone(list), waits); len(rest) >= n {
 		list = rest
