@@ -130,6 +130,9 @@ func mayUseGPU(w *Waiting, g *GPU) bool {
 	if slices.Contains(q.ExcludeGPUs, g.Index) {
 		return false
 	}
+	if q.Mates.UID() >= 0 && !g.NoMPS.IsZero() {
+		return false
+	}
 	return !(q.GPUType != "" && !g.isType(q.GPUType) || g.MemTotalBytes < q.GPUMemBytes)
 }
 
