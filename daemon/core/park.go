@@ -33,7 +33,7 @@ func park(c *lifecycle, l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	case j.ParkWants || j.Park == job.ParkGives:
 		return job.Refuse("conflict/unparks", j.Called())
 	}
-	wantGPUs(c, l, now)
+	wantGPUs(c, l, l.Over || l.ParkedFor != 0 || l.ParkAwake, now)
 	return nil
 }
 
@@ -154,9 +154,10 @@ func copied(c *lifecycle, e *Parked, what job.ParkState, now time.Time) *tracked
 	return l
 }
 
-// wantGPUs makes a parked job wait for its GPUs in front of the jobs of its class and number.
-func wantGPUs(c *lifecycle, l *tracked.Job, now time.Time) {
-	changeParking(c, l, func() { l.ParkWants, l.Owed = true, true }, now)
+// wantGPUs makes a parked job wait for its GPUs. With the argument first, it waits in front of the jobs
+// of its class and number. A job that its owner parked does not: the owner could keep it as a ticket.
+func wantGPUs(c *lifecycle, l *tracked.Job, first bool, now time.Time) {
+	changeParking(c, l, func() { l.ParkWants, l.Owed = true, first }, now)
 }
 
 // unpark gives a parked job the GPUs on which it was placed. These are the ones that it gave up,
@@ -187,7 +188,7 @@ func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
 	if l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU); gpus.AreFree(&c.gpus, l, now) {
 		giveGPUs(c, l, now)
 	} else if !l.Owed {
-		wantGPUs(c, l, now)
+		wantGPUs(c, l, true, now)
 	}
 }
 

@@ -349,7 +349,7 @@ func (c *lifecycle) keepPeaks(e Measured, now time.Time) {
 		l.Attempt = &a
 		followMemory(c, l, u.MemUsed, now)
 		if l.Wakes(u.CPUTime, now) {
-			wantGPUs(c, l, now)
+			wantGPUs(c, l, true, now)
 		}
 	}
 }
