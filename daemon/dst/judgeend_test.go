@@ -147,8 +147,8 @@ func (w *World) findings(n *job.Job, real *run) []finding {
 		return []finding{
 			{res.Cause == job.StopGPULost && !lost, "no GPU was lost"},
 			{res.Cause == job.StopGPULost, ""},
-			{res.Cause == job.StopCause("park") && r.parked.state != broken, "the driver did not lose its memory"},
-			{res.Cause == job.StopCause("park"), ""},
+			{res.Cause == job.StopPark && r.parked.state == onGPU, "its processes had their memory on their GPUs"},
+			{res.Cause == job.StopPark, ""},
 			{launch && ofMachine && !n.Recovered, "it could not be started for no fault of its own"},
 			{launch && r.kept && !n.Recovered, "the machine kept every job from starting"},
 			{launch && !none && began, "its command began"},
