@@ -82,6 +82,8 @@ var bothLines = []struct {
 	{"release ENDED", 1, 1, "already ended"},
 	{"suspend RUNS", 0, 4, "Slurm's operators and administrators"},
 	{"resume HELD", 1, 1, ""},
+	{"park RUNS", 8, 2, "not for Slurm"},
+	{"unpark RUNS", 1, 2, "not for Slurm"},
 	{"requeue HELD", 1, 1, ""},
 	{"requeue ENDED", 1, 1, "already ended"},
 	{"update HELD --time 20m --name other --comment 'two words'", 0, 0, "changed"},

@@ -21,9 +21,6 @@ const summing = "simcuda --mem 40G --hold %d --sum"
 // parks lets the site park jobs, with further settings. The machine seems to have 256 GiB of memory.
 func parks(t *testing.T, lines string) {
 	t.Helper()
-	t.Cleanup(func() {
-		t.Logf("DEBUG %s", sh(t, "", "journalctl -o short-precise --no-pager | grep -v \"audit uid=0\" | grep -i \"park\\|job=\\|nvml\" | tail -${1:-60}; cat /run/fakenvml/park; ls -la /run/fakenvml/claims"))
-	})
 	const dir = "/run/systemd/system/gpusched.service.d"
 	t.Cleanup(func() {
 		sh(t, "", "rm -rf "+dir+" /run/meminfo /run/fakenvml/park; systemctl daemon-reload; systemctl restart gpusched")
@@ -164,8 +161,9 @@ func TestParkKills(t *testing.T) {
 	parks(t, "")
 	random := chance(t)
 	one := fmt.Sprintf(summing, 1)
+	sh(t, "alice", "rm -f ~/finish")
 	alone := submit(t, "alice", "--gpu-ids 3 -- "+one)
-	id := submit(t, "alice", "--gpu-ids 0 -- bash -c 'until [ -e ~/end ]; do "+one+" || exit; done'")
+	id := submit(t, "alice", "--gpu-ids 0 -- bash -c 'until [ -e ~/finish ]; do "+one+" || exit; done'")
 	waitUses(t, id)
 	var others []int64
 	killed := map[job.ParkState]int{}
@@ -191,7 +189,7 @@ func TestParkKills(t *testing.T) {
 		act("unpark")
 		return parkState(t, id) == job.NotParked
 	})
-	sh(t, "alice", "touch ~/end")
+	sh(t, "alice", "touch ~/finish")
 	for _, other := range others {
 		mustEnd(t, wait(t, other), "completed", "exit code 0")
 	}
@@ -245,15 +243,15 @@ func TestParkRefused(t *testing.T) {
 func TestParkIdle(t *testing.T) {
 	begin(t)
 	parks(t, "[idle]\naction = \"park\"\nafter = \"2s\"\ngrace = \"1s\"")
-	sh(t, "alice", "rm -f ~/work ~/end")
+	sh(t, "alice", "rm -f ~/awake ~/finish")
 	id := submit(t, "alice", `--gpu-ids 0 -- bash -c 'simcuda --mem 5G --util 0 --hold 1000 &
-		until [ -e ~/work ]; do sleep 0.1; done; until [ -e ~/end ]; do (: < /dev/nvidia0) 2>&1 | tail -c 40 > ~/opens; done'`)
+		until [ -e ~/awake ]; do sleep 0.1; done; until [ -e ~/finish ]; do (: < /dev/nvidia0) 2>&1 | tail -c 40 > ~/opens; done'`)
 	waitParked(t, id, job.IsParked)
 	if out := sh(t, "bob", fmt.Sprintf("gpusched list %d", id)); !strings.Contains(out, "did not use its GPUs") {
 		t.Errorf("list: %s", out)
 	}
 	other, release := submitHold(t, "bob", "--gpu-ids 0", "true")
-	sh(t, "alice", "touch ~/work")
+	sh(t, "alice", "touch ~/awake")
 	opens := func(word string) {
 		t.Helper()
 		poll(t, "the notebook reads "+word, func() bool { return strings.Contains(sh(t, "alice", "cat ~/opens || true"), word) })
