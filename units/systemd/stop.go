@@ -147,10 +147,15 @@ func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) 
 	if err != nil {
 		return wrap("collect unit", name, err)
 	}
-	for range collectTries {
+	for try := range collectTries {
 		there, err := unitThere(ctx, l, name)
 		if err != nil || !there {
 			return err
+		}
+		if try == frozenTry {
+			if s, err := readStatus(ctx, l, name); err == nil && s.Frozen { // it stays until it is thawed
+				break
+			}
 		}
 		if err := pause(ctx, l, w, collectPause); err != nil {
 			return wrap("collect unit", name, err)
@@ -159,10 +164,12 @@ func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) 
 	return m.whyStillLoaded(ctx, l, name)
 }
 
-// systemd drops a unit in its next iteration, so one check nearly always suffices.
+// systemd drops a unit in its next iteration, so one check nearly always suffices. On a machine that
+// is very busy, the last processes may end some time after systemd has reported the stop.
 const (
-	collectTries = 10
+	collectTries = 100
 	collectPause = 20 * time.Millisecond
+	frozenTry    = 10
 )
 
 func pause(ctx context.Context, l *link, w *waiter, d time.Duration) error {
