@@ -179,13 +179,15 @@ func giveGPUs(c *lifecycle, l *tracked.Job, now time.Time) {
 }
 
 // unparkUser gives a parked job its GPUs back because it still uses one, which no other job can use.
-// The scheduler does not park it again.
 func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
 	l := c.jobs.Active(f.Job)
 	if l == nil || l.State != job.Running || l.Stop != "" || l.Park != job.IsParked || !c.systemd.listed() {
 		return // a later sample finds it again
 	}
-	if l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU); gpus.AreFree(&c.gpus, l, now) {
+	if !f.Missed || l.ParkedFor != 0 || l.ParkAwake { // its owner may try again, the scheduler does not
+		l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU)
+	}
+	if gpus.AreFree(&c.gpus, l, now) {
 		giveGPUs(c, l, now)
 	} else if !l.Owed {
 		wantGPUs(c, l, true, now)

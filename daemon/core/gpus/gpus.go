@@ -130,12 +130,14 @@ type StopFound struct {
 }
 
 // ParkFound is a job that is to be parked, because it does not use its GPUs. UnparkFound is a parked
-// job that is to get its GPUs back, because one of its processes still uses one.
+// job that is to get its GPUs back, because one of its processes still uses one. Missed means that the
+// process was not parked with the others.
 type (
 	ParkFound   struct{ Job job.ID }
 	UnparkFound struct {
 		Job      job.ID
 		PID, GPU int
+		Missed   bool
 	}
 )
 

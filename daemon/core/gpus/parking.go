@@ -45,6 +45,12 @@ func (b *inventory) GPUProcesses(l *tracked.Job, now time.Time) (procs []job.Par
 	return procs, bytes, true
 }
 
+// isMissed reports whether a process of a parked job was not parked with it: it began to use the GPU
+// after the last look before.
+func isMissed(l *tracked.Job, p *gpu.Process) bool {
+	return !p.Dead && p.Start != 0 && !slices.Contains(l.ParkProcs, job.ParkedProcess{PID: p.PID, Start: p.Start})
+}
+
 // MayPark reports whether the scheduler may park a job by itself, as far as that is known without a
 // sample.
 func MayPark(p *site.Policy, l *tracked.Job) bool {

@@ -214,15 +214,17 @@ const strayGrace = 2 * time.Second
 // If the policy is EndStrays, endStrays acts on processes that use a GPU which their job does not
 // hold. A process outside the job's unit gets SIGTERM, and SIGKILL after strayGrace. If the process
 // is in the unit, somebody gave the job an open device: the whole job is stopped after the policy's
-// CleaningTimeout. A parked job then gets its GPUs back if it has always used this one: no sample had
-// shown that process before the job was parked.
+// CleaningTimeout. A parked job then gets its GPUs back if it has always used this one, and at once if
+// the process is not one that was parked.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	dep, signal := d.cleanup, job.SIGTERM
 	long := now.Sub(dep.since) > b.policy.CleaningTimeout
 	for i := range d.Processes {
 		p := &d.Processes[i]
-		if id := d.jobs[p.PID]; long && b.jobs.Keeps(id, d.UUID) {
-			b.addFinding(UnparkFound{id, p.PID, d.Index})
+		if id := d.jobs[p.PID]; b.jobs.Keeps(id, d.UUID) {
+			if missed := isMissed(b.jobs.Active(id), p); missed || long {
+				b.addFinding(UnparkFound{id, p.PID, d.Index, missed})
+			}
 		}
 	}
 	if b.policy.Strays != site.EndStrays {

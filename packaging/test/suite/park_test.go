@@ -187,7 +187,11 @@ func TestParkKills(t *testing.T) {
 	t.Logf("killed while the job was: %v", killed)
 	poll(t, "the job has its GPU", func() bool {
 		act("unpark")
-		return parkState(t, id) == job.NotParked
+		if parkState(t, id) == job.NotParked {
+			return true
+		}
+		sh(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus; gpusched list", id)) // for the message
+		return false
 	})
 	sh(t, "alice", "touch ~/finish")
 	for _, other := range others {
