@@ -311,18 +311,10 @@ func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, erro
 	ends := map[job.ID]job.End{}
 	for _, id := range ids {
 		if j, ok := s.jobs[id]; ok && j.State.Terminal() {
-			started := s.started(id)
-			for _, t := range s.jobs {
-				started = started || t.Task != nil && t.Task.Array == id && s.started(t.ID)
-			}
-			ends[id] = job.End{State: j.State, Started: started}
+			ends[id] = job.End{State: j.State, Started: j.Began}
 		}
 	}
 	return ends, nil
-}
-
-func (s *disk) started(id job.ID) bool {
-	return slices.ContainsFunc(s.attempts[id], func(a job.Attempt) bool { return !a.StartedAt.IsZero() })
 }
 
 // ByKey implements daemon.Store.

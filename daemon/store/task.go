@@ -17,9 +17,7 @@ const (
  FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.number = j.attempt
  WHERE j.array_id = ? AND j.result IS NOT NULL ORDER BY j.task_index`
 
-	endsQuery = `SELECT j.id, j.state, EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.started_at <> '') OR
- EXISTS (SELECT 1 FROM jobs t JOIN attempts a ON a.job_id = t.id WHERE t.array_id = j.id AND a.started_at <> '')
- FROM jobs j WHERE j.result IS NOT NULL AND j.id IN (SELECT value FROM json_each(?))`
+	endsQuery = `SELECT j.id, j.state, coalesce(json_extract(j.life, '$.began'), 0) FROM jobs j WHERE j.result IS NOT NULL AND j.id IN (SELECT value FROM json_each(?))`
 )
 
 // Task returns the job that a task of an array became. It returns 0 if there is no such task, or if
@@ -72,8 +70,8 @@ func elapsed(from, to time.Time) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// Ends returns the ends of the jobs. It leaves out jobs that have not ended. An array counts as
-// started once any of its tasks has started.
+// Ends returns the ends of the jobs. It leaves out jobs that have not ended. A job whose
+// command the machine kept from running did not start.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	ends := make(map[job.ID]job.End, len(ids))
 	err := eachRow(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {

@@ -27,24 +27,27 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A job has started if any of its attempts has started, and an array if any of its tasks has. Jobs
-// that have not ended are left out.
+// A job has started if its command ran in any attempt, or that of any task. A start that the machine
+// prevented does not count. Jobs that have not ended are left out.
 func TestEnds(t *testing.T) {
 	s := openNew(t)
-	again := endedJob(3, job.Cancelled)
+	began := func(j *job.Job) *job.Job {
+		j.Began = true
+		return j
+	}
+	again := began(endedJob(3, job.Cancelled))
 	again.Attempt.Number, again.Attempt.StartedAt = 2, time.Time{}
-	first := runningJob(3)
+	first := began(runningJob(3))
 	first.State, first.Attempt.EndedAt = job.Queued, epoch
 	unstarted := endedJob(4, job.Cancelled)
-	unstarted.Attempt.StartedAt = time.Time{}
 	endedArray := func(id job.ID) *job.Job {
 		j := array(id, 1)
 		j.State, j.Result = job.Cancelled, &job.Result{Outcome: job.Cancelled}
 		return j
 	}
-	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()}, job.Record{Job: endedJob(2, job.Failed), Payload: payload()},
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()}, job.Record{Job: began(endedJob(2, job.Failed)), Payload: payload()},
 		job.Record{Job: first, Payload: payload()}, job.Record{Job: again}, job.Record{Job: unstarted, Payload: payload()},
-		job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(endedJob(6, job.Failed), 5, 0)}, job.Record{Job: endedArray(5)},
+		job.Record{Job: array(5, 1), Payload: payload()}, job.Record{Job: taskOf(endedJob(6, job.Failed), 5, 0)}, job.Record{Job: began(endedArray(5))},
 		job.Record{Job: endedArray(7), Payload: payload()}, job.Record{Job: runningJob(8), Payload: payload()})
 	got, err := s.Ends(context.Background(), []job.ID{1, 2, 3, 4, 5, 7, 8, 99, 2})
 	requireEqual(t, err, got, map[job.ID]job.End{
