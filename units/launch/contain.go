@@ -254,7 +254,7 @@ func endContainer(path string, environ []string) int {
 	b := newBox(s, s.RequireFilter, &surroundings{base: environ, free: func(int) bool { return true }})
 	switch b.Engine {
 	case contract.Podman:
-		if !b.isThere() && !wasKilled(environ) {
+		if !b.isThere() && !wasStopped(environ) {
 			break
 		}
 		if status, err := b.heal(runChild, "rm", "--force", "--time=0", "--ignore", b.name); err != nil || status != 0 {
@@ -266,15 +266,18 @@ func endContainer(path string, environ []string) int {
 	return 0
 }
 
-// wasKilled reports, after the end of a unit's main process, whether SIGKILL may have ended it or
-// the Podman that it ran. If Podman is killed while it removes a container, the container may be
-// gone from the lists that isThere reads and still be in Podman's database.
-func wasKilled(environ []string) bool {
-	return valueOf(environ, "EXIT_CODE") == "killed" || valueOf(environ, "EXIT_STATUS") == killedInShell
+// wasStopped reports, after the end of a unit's main process, whether a signal may have ended it or
+// the Podman that it ran. A stop signals all of Podman's processes, also one that is removing the
+// container. The container may then be gone from the lists that isThere reads and still be in Podman's
+// database.
+func wasStopped(environ []string) bool {
+	status, err := strconv.Atoi(valueOf(environ, "EXIT_STATUS"))
+	return err != nil || status > signalInShell
 }
 
-// killedInShell is the exit status with which a shell, or Podman, reports SIGKILL.
-const killedInShell = "137"
+// signalInShell is added to the number of a signal in the exit status with which a shell, or Podman,
+// reports it.
+const signalInShell = 128
 
 // isThere reports whether Podman's lists in the store of jobs may have the container. Usually Podman
 // has removed it, and need not be run again.

@@ -115,6 +115,7 @@ func TestContainerEnd(t *testing.T) {
 	}{
 		"gone":          {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=exited", "EXIT_STATUS=3"}, ""},
 		"killed":        {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=killed", "EXIT_STATUS=KILL"}, remove},
+		"stopped":       {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=exited", "EXIT_STATUS=143"}, remove},
 		"Podman killed": {`[{"names":["gpujob-42-11"]}]`, nil, []string{"EXIT_CODE=exited", "EXIT_STATUS=137"}, remove},
 		"there":         {`[{"names":["gpujob-42-1"]}]`, nil, nil, remove},
 		"stuck":         {`[{"names":["gpujob-42-1"]}]`, []string{"stuck"}, nil, remove + "podman system migrate\n" + remove},
