@@ -56,14 +56,18 @@ func TestBoundGarbage(t *testing.T) {
 
 // Unused memory is returned, and a second call returns nothing.
 func TestReturnMemory(t *testing.T) {
-	held := make([]*[1 << 20]byte, 100)
-	for i := range held {
-		held[i] = new([1 << 20]byte)
+	returned := false
+	for try := 0; try < 10 && !returned; try++ { // the runtime may be the first to return it
+		held := make([]*[1 << 20]byte, 100)
+		for i := range held {
+			held[i] = new([1 << 20]byte)
+		}
+		runtime.KeepAlive(held)
+		held = nil
+		runtime.GC() // now the process has 100 MiB that it does not use
+		returned = ReturnMemory()
 	}
-	runtime.KeepAlive(held)
-	held = nil
-	runtime.GC() // now the process has 100 MiB that it does not use
-	if !ReturnMemory() {
+	if !returned {
 		t.Error("100 MiB that are not in use are not given back")
 	}
 	if ReturnMemory() {

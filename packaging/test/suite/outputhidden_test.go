@@ -119,6 +119,9 @@ func TestOutputOfAnEarlierJob(t *testing.T) {
 		if last := sh(t, "alice", "gpusched list -a -o ids | sort -n | tail -1"); last != "2" {
 			t.Errorf("the last number is %s", last)
 		}
+		poll(t, "no unit is left, from which a job would be recovered", func() bool {
+			return sh(t, "", "systemctl list-units --all --no-legend 'gpujob-*.service'") == ""
+		})
 		sh(t, "", stop+"rm -f state.db* "+ids+"; "+startDaemon)
 	}
 }
