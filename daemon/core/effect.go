@@ -103,13 +103,15 @@ type Park struct {
 	Attempt   int
 	Whose     Whose
 	GPUs      []job.Allocation
+	From      []job.Allocation // of Unpark: the GPUs from which GPUs[i] takes over; nil: the same
 	Processes []job.ParkedProcess
 	Bytes     int64 // how much the driver is to copy
 	Freeze    bool
 }
 
 // Unpark undoes Park: it opens the GPUs to the unit, thaws it, and makes the driver copy the memory
-// back. It may be done twice. It is answered by Unparked.
+// back. It may be done twice. It is answered by Unparked. If the driver can't copy the memory to other
+// GPUs than before, the answer is ParkRefused, and the job is parked as before.
 type Unpark Park
 
 // Keep stores decisions about a running job outside the state file. It is not answered.
