@@ -15,13 +15,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestManualPages formats every manual page with all warnings enabled.
+// TestManualPages formats every manual page with all warnings enabled. Every page names the version.
 func TestManualPages(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(extractDeb(t), "usr/share/man/man*/*.gz"))
 	if err != nil || len(pages) < 3 {
 		t.Fatalf("pages %v, %v", pages, err)
 	}
+	_, version, _ := strings.Cut(filepath.Base(built(t, "*.deb")), "_")
+	version, _, _ = strings.Cut(version, "_")
 	for _, page := range pages {
+		if head, _, _ := strings.Cut(output(t, "zcat", page), ".SH NAME"); !strings.Contains(head, `"gpusched `+version+`"`) {
+			t.Errorf("%s does not name the version %s:\n%s", filepath.Base(page), version, head)
+		}
 		cmd := exec.CommandContext(t.Context(), "man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page)
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANROFFSEQ=", "MANWIDTH=80")
 		var warnings bytes.Buffer

@@ -54,7 +54,7 @@ func stage(o options) error {
 }
 
 func stageManuals(o options) error {
-	settings, err := settingsManual(o.date)
+	settings, err := settingsManual(o)
 	if err != nil {
 		return fmt.Errorf("write gpusched.toml(5): %w", err)
 	}
@@ -81,6 +81,7 @@ func stageManuals(o options) error {
 			return err
 		}
 		name := filepath.Base(path)
+		page = bytes.Replace(page, []byte(`"" "gpusched"`), fmt.Appendf(nil, `"%s" "gpusched %s"`, o.date.Format(time.DateOnly), o.version), 1)
 		pages["man"+name[len(name)-1:]+"/"+name] = page
 	}
 	for name, page := range pages {

@@ -15,7 +15,7 @@ import (
 var settingsPage string
 
 // settingsManual generates gpusched.toml(5) from the keys of daemon/config.
-func settingsManual(date time.Time) (string, error) {
+func settingsManual(o options) (string, error) {
 	page, err := template.New("gpusched.toml.5").Funcs(template.FuncMap{
 		"roff": manual.Roff, "quoted": manual.Quoted, "sentence": upperFirst, "sections": config.Sections,
 		"keys": func(section string) []config.Key {
@@ -27,7 +27,7 @@ func settingsManual(date time.Time) (string, error) {
 	}
 	var b strings.Builder
 	err = page.Execute(&b, map[string]string{
-		"Date": date.Format(time.DateOnly), "MainFile": config.MainFile, "DropInDir": config.DropInDir,
+		"Date": o.date.Format(time.DateOnly), "Version": o.version, "MainFile": config.MainFile, "DropInDir": config.DropInDir,
 	})
 	return b.String(), err
 }

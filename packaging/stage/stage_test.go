@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ gpusched (0.1.0) stable; urgency=medium
 }
 
 func TestSettingsManualNamesEveryKey(t *testing.T) {
-	page, err := settingsManual(time.Unix(0, 0).UTC())
+	page, err := settingsManual(options{date: time.Unix(0, 0).UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +91,8 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	}
 }
 
-// The Python client has the same version as the packages
-// that contain it: the newest in the changelog.
-func TestPythonClientHasTheVersion(t *testing.T) {
+// Every file that names the version names the newest in the changelog.
+func TestFilesNameTheVersion(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile("../../" + path)
 		if err != nil {
@@ -101,9 +101,11 @@ func TestPythonClientHasTheVersion(t *testing.T) {
 		return string(text)
 	}
 	last := regexp.MustCompile(`(?m)^## \[(\d[^]]*)\]`).FindStringSubmatch(read("CHANGELOG.md"))
-	for _, path := range []string{"contrib/python/pyproject.toml", "contrib/python/build_wheel.py"} {
-		if last == nil || !strings.Contains(read(path), `"`+last[1]+`"`) {
-			t.Errorf("%s does not name the version %q", path, last)
+	for _, path := range []string{"README.md", "contrib/python/pyproject.toml", "contrib/python/build_wheel.py",
+		"cmd/gpusched/client/testdata/script/python.txt"} {
+		named := regexp.MustCompile(`(?i)(?:gpusched[-_]|version.* = .*")(\d+(?:\.\d+)+)`).FindAllStringSubmatch(read(path), -1)
+		if len(named) == 0 || slices.ContainsFunc(named, func(m []string) bool { return m[1] != last[1] }) {
+			t.Errorf("%s does not name the version %q: %q", path, last[1], named)
 		}
 	}
 }
