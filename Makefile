@@ -31,7 +31,7 @@ PACKER_GO := go
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-queue demo demo-tree demo-image images pictures install install-user clean deps
+.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check release machine box newest gpu vm bench bench-queue demo demo-tree demo-image images pictures install install-user clean deps
 
 help: ## list these targets
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '%-16s %s\n' "$$name" "$$does"; done
@@ -107,6 +107,9 @@ vulnerabilities: ## known vulnerabilities in what the programs call; asks the Go
 
 package-check: package ## lintian, rpm, modes, manual pages, completions, reproducibility
 	go test -count=1 -timeout 20m -tags packages ./packaging/check/
+
+release: ## deb, rpm and their SHA256SUMS in dist/, from a clean checkout, built twice
+	sh packaging/release.sh
 
 machine: package ## the tests on machines with a real systemd; needs root
 	go run ./packaging/test/run images build package test-tools box-1 box-2 box-3 box-4 box-slurm box-containers box-hostile box13 machines emulated
