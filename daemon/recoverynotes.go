@@ -37,6 +37,11 @@ func (x *executor) applyKept(j *job.Job) {
 	}
 	j.Request.TimeLimit, j.MovedMemory = k.TimeLimit, k.MovedMemory
 	j.Suspension, j.Parking = k.Suspension, k.Parking
+	if len(k.GPUs) == len(j.Attempt.GPUs) { // it may have moved
+		for i := range k.GPUs {
+			j.Attempt.GPUs[i].GPU = k.GPUs[i]
+		}
+	}
 	if k.MemMoved { // the unit may have the limit from before or after the change, or that of a parked job
 		j.Request.MemBytes = cmp.Or(k.MemBytes, j.Request.MemBytes)
 	}

@@ -119,7 +119,7 @@ func compareMemory(c *lifecycle, l *tracked.Job, limit, high int64, now time.Tim
 	switch {
 	case l.Lifetime().Moving: // the unit may have had this limit only before a change
 	case isOutgrown(c, l, now):
-		giveGPUs(c, l, now) // the driver may hold its processes
+		giveGPUs(c, l, nil, now) // the driver may hold its processes
 	default:
 		copyMemory(c, l)
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/gpus"
@@ -82,6 +83,7 @@ func copyMemory(c *lifecycle, l *tracked.Job) {
 	if l.Park == job.ParkTakes {
 		c.step.act(a)
 	} else {
+		a.From = l.ParkedOn
 		c.step.act(Unpark(a))
 	}
 }
@@ -117,11 +119,25 @@ func parked(c *lifecycle, e Parked, now time.Time) {
 
 // unparked handles the answer to Unpark.
 func unparked(c *lifecycle, e Unparked, now time.Time) {
-	if l := copied(c, (*Parked)(&e), job.ParkGives, now); l != nil && e.End == ParkDone {
+	l := copied(c, (*Parked)(&e), job.ParkGives, now)
+	switch {
+	case l == nil:
+	case e.End == ParkDone:
 		c.queue.NoteCopy(l.ParkBytes, e.Took)
 		away := now.Sub(l.SuspendedAt).Round(time.Second)
+		say := job.Say("notice/unparked", away)
+		if old := l.ParkedOn; old != nil {
+			say = job.Say("notice/moved", away, job.FormatGPUList(job.Indexes(old)), job.FormatGPUList(l.GPUIndexes()))
+		}
 		endParking(c, l, now)
-		c.step.notifyOwner(l, job.Say("notice/unparked", away))
+		c.step.notifyOwner(l, say)
+	case e.End == ParkRefused && l.ParkedOn != nil:
+		c.gpus.Leave(l, c.requestSample(), now)
+		changeParking(c, l, func() {
+			c.editAttempt(l, func(a *job.Attempt) { a.GPUs, l.ParkedOn = l.ParkedOn, nil })
+			l.Park, l.Unmovable = job.IsParked, true
+			l.ParkWants, l.Owed = true, true
+		}, now)
 	}
 }
 
@@ -160,21 +176,31 @@ func wantGPUs(c *lifecycle, l *tracked.Job, first bool, now time.Time) {
 	changeParking(c, l, func() { l.ParkWants, l.Owed = true, first }, now)
 }
 
-// unpark gives a parked job the GPUs on which it was placed. These are the ones that it gave up,
-// unless their indexes changed while it waited. Then it goes on waiting.
+// unpark gives a parked job the GPUs on which it was placed. If these are others than it had, the order
+// of their indexes decides which one takes over from which: it is CUDA's order, too.
 func unpark(c *lifecycle, l *tracked.Job, p *sched.Placement, now time.Time) {
-	for i := range p.Grants {
-		if !c.gpus.Among(l.Attempt.GPUs)[p.Grants[i].GPU] {
-			return
-		}
-	}
 	c.gpus.RecordBaseline(p.Grants)
-	giveGPUs(c, l, now)
+	refs, own := c.gpus.Refs(p.Grants), c.gpus.Among(l.Attempt.GPUs)
+	if !slices.ContainsFunc(p.Grants, func(g sched.Grant) bool { return !own[g.GPU] }) {
+		refs = nil
+	}
+	slices.SortFunc(refs, func(a, b job.Allocation) int { return a.Index - b.Index })
+	giveGPUs(c, l, refs, now)
 }
 
-// giveGPUs gives a parked job its GPUs back.
-func giveGPUs(c *lifecycle, l *tracked.Job, now time.Time) {
-	changeParking(c, l, func() { l.Park, l.ParkWants, l.Owed = job.ParkGives, false, false }, now)
+// giveGPUs gives a parked job GPUs: nil are those that it had.
+func giveGPUs(c *lifecycle, l *tracked.Job, refs []job.Allocation, now time.Time) {
+	changeParking(c, l, func() {
+		if refs != nil {
+			c.editAttempt(l, func(a *job.Attempt) {
+				l.ParkedOn, a.GPUs = a.GPUs, slices.Clone(a.GPUs)
+				for i := range refs {
+					a.GPUs[i] = a.GPUs[i].At(&refs[i])
+				}
+			})
+		}
+		l.Park, l.ParkWants, l.Owed = job.ParkGives, false, false
+	}, now)
 	copyMemory(c, l)
 }
 
@@ -188,7 +214,7 @@ func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
 		l.Unparkable = job.Say("detail/park-left", f.PID, f.GPU)
 	}
 	if gpus.AreFree(&c.gpus, l, now) {
-		giveGPUs(c, l, now)
+		giveGPUs(c, l, nil, now)
 	} else if !l.Owed {
 		wantGPUs(c, l, true, now)
 	}

@@ -99,7 +99,7 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 // report these facts.
 func (c *lifecycle) storeKept(l *tracked.Job) {
 	k := job.Kept{
-		TimeLimit: l.Request.TimeLimit, MemBytes: l.Request.MemBytes,
+		TimeLimit: l.Request.TimeLimit, MemBytes: l.Request.MemBytes, GPUs: job.ContractGPUs(l.Attempt.GPUs),
 		Suspension: l.Suspension, Parking: l.Parking, MovedMemory: l.MovedMemory,
 	}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})

@@ -96,7 +96,7 @@ func (w *world) tidy() {
 }
 
 func (w *world) sample(number uint64) core.Event {
-	ev := core.Sampled{Number: number, Jobs: map[int]job.ID{}, Persons: w.persons, Driver: w.driver, HasCUDA: w.policy.Prove, Snap: gpu.Snapshot{Problem: w.problem}}
+	ev := core.Sampled{Number: number, Jobs: map[int]job.ID{}, Persons: w.persons, Driver: w.driver, HasCUDA: w.policy.Prove, Snap: gpu.Snapshot{Driver: "580", Problem: w.problem}}
 	if w.problem == "" {
 		ev.Snap.Devices = slices.Clone(w.gpus)
 	}

@@ -28,7 +28,7 @@ func (w *world) copy(a *core.Park, back bool) {
 		return
 	}
 	if back {
-		w.giveBack(u)
+		w.giveBack(u, a)
 		return
 	}
 	if !w.jobs[a.Job].ParkAwake {
@@ -53,9 +53,18 @@ func (w *world) copy(a *core.Park, back bool) {
 	}
 }
 
-// giveBack puts what was copied on the GPUs again.
-func (w *world) giveBack(u *unit) {
+// giveBack puts what was copied on the GPUs again, or on those to which it moves.
+func (w *world) giveBack(u *unit, a *core.Park) {
+	if a.From != nil && u.gpus == nil {
+		u.parkedOn = job.Indexes(a.GPUs)
+	}
 	for _, c := range u.copied {
+		for i := range a.From {
+			if a.From[i].UUID == c.gpu {
+				c.gpu = a.GPUs[i].UUID
+				break
+			}
+		}
 		for i := range w.gpus {
 			if w.gpus[i].UUID == c.gpu {
 				w.put(&w.gpus[i], c.what)

@@ -11,13 +11,14 @@ import (
 
 // tenure is the time during which an attempt had GPUs, measured by a clock that is never set.
 type tenure struct {
-	uid      int
-	refs     []job.Allocation
-	rates    []rateSince
-	decided  map[*job.Job]int // number of rates when each record of this process was decided
-	written  int              // number of rates that are on record
-	from, to time.Duration    // to is negative until the end is decided
-	ended    time.Duration    // end according to the job's record; may be earlier than the field to
+	uid       int
+	refs      []job.Allocation
+	rates     []rateSince
+	decided   map[*job.Job]int // number of rates when each record of this process was decided
+	written   int              // number of rates that are on record
+	from, to  time.Duration    // to is negative until the end is decided
+	submitted time.Time
+	ended     time.Duration // end according to the job's record; may be earlier than the field to
 
 	// These are set if the machine went off during the tenure, and otherwise 0. offAt is the time
 	// when the machine went off. sureUntil is the time until which the job surely ran. heardAt is
@@ -74,11 +75,12 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// belongsTo reports whether the tenure belongs to this job. It does if both have the same user and
-// the same GPUs, because an attempt keeps these.
+// belongsTo reports whether the tenure belongs to this job. It does if both have the same user, and
+// the same GPUs or time of submission: a parked job may move to other GPUs, and a job that is known
+// from its unit has another time.
 func (h *tenure) belongsTo(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
-	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
+	return h.uid == n.Owner.UID && (h.submitted.Equal(n.SubmittedAt) || slices.EqualFunc(h.refs, n.Attempt.GPUs, same))
 }
 
 // books has the GPUs and groups of users over time.
@@ -106,10 +108,11 @@ func (w *World) noteRecord(n *job.Job) {
 	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
 	if h == nil || !h.belongsTo(n) || again { // after a loss of the state file, another job may get the same number
 		h = &tenure{
-			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
+			uid: n.Owner.UID, submitted: n.SubmittedAt, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
 		}
 		b.holds[key] = h
 	}
+	h.refs = n.Attempt.GPUs
 	if h.open() {
 		h.noteRate(n, w.Elapsed)
 	}

@@ -118,7 +118,7 @@ func (w *World) snapshot() gpu.Snapshot {
 	if w.isOn(sourceProblem) {
 		return gpu.Snapshot{Problem: w.problem, Detail: "as the plan has it", Devices: []gpu.Device{}}
 	}
-	s := gpu.Snapshot{Driver: "550", CUDAVersion: "12.4", TakenUnixNano: w.wall().UnixNano()}
+	s := gpu.Snapshot{Driver: "580", CUDAVersion: "12.4", TakenUnixNano: w.wall().UnixNano()}
 	for i := range w.gpus {
 		for _, g := range w.gpus {
 			if g.Index == i && !g.missing {

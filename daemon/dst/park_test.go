@@ -57,12 +57,17 @@ type helper struct {
 // parkJob is daemon.Options.Park.
 func (w *World) parkJob(ctx context.Context, a core.Park, back, frozen bool) (core.ParkEnd, string, time.Duration) {
 	const lost = "the call is lost"
+	var err error
 	if back && w.bus.change(ctx, &a, true, false) != nil || !back && frozen && w.bus.Freeze(ctx, a.Job.Unit(), false) != nil {
 		return core.ParkUnsure, lost, 0
 	}
 	end, says, took := w.copyMemory(ctx, a, back)
-	if !back && (end == core.ParkDone && w.bus.change(ctx, &a, false, a.Freeze) != nil ||
-		end == core.ParkRefused && w.bus.change(ctx, &a, true, false) != nil) {
+	if !back && end == core.ParkDone || back && end == core.ParkRefused {
+		err = w.bus.change(ctx, &a, false, a.Freeze)
+	} else if end == core.ParkRefused {
+		err = w.bus.change(ctx, &a, true, false)
+	}
+	if err != nil {
 		return core.ParkUnsure, lost, 0
 	}
 	return end, says, took
@@ -180,9 +185,12 @@ func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, bytes in
 		w.count("driver lost the memory")
 		p.state = broken
 		x.end, x.says = core.ParkBroken, "cuCheckpointProcess: 719 CUDA_ERROR_LAUNCH_FAILED"
+	case unpark && len(a.From) > 0 && fault < 40:
+		w.count("driver can't move")
+		x.end, x.says = core.ParkRefused, "cuCheckpointProcessRestore: 1 CUDA_ERROR_INVALID_VALUE"
 	case unpark:
 		w.count("unparked")
-		w.restore(r)
+		w.restore(r, a)
 	case fault < 40 || !w.fits(r, w.ownMem(r)+bytes):
 		w.count("driver can't park")
 		p.state = onGPU
@@ -209,17 +217,28 @@ func (w *World) eachParked(a *core.Park, do func(*card, *gpu.Process)) {
 	}
 }
 
-// restore puts a run's processes back on their GPUs.
-func (w *World) restore(r *run) {
+// restore puts a run's processes back on their GPUs, or on those to which they move.
+func (w *World) restore(r *run, a *core.Park) {
 	p := &r.parked
 	for _, s := range p.saved {
 		if w.strays[s.PID] == nil && s.PID >= firstStray { // it has ended
 			continue
 		}
+		if len(a.From) > 0 {
+			w.count("moved")
+			at := slices.IndexFunc(a.From, func(g job.Allocation) bool { return g.UUID == s.on.UUID })
+			if at < 0 {
+				w.breach(23, "%v moves from GPU %s, which is not among %v", r, s.on.UUID, a.From)
+				continue
+			}
+			s.on = w.gpuOf(a.GPUs[at].UUID)
+		}
 		s.UsedBytes = min(s.UsedBytes, w.freeMem(s.on))
 		s.on.processes = append(s.on.processes, s.Process)
 	}
-	p.state, p.saved = onGPU, nil
+	if p.state, p.saved = onGPU, nil; len(a.From) > 0 {
+		r.gpus = job.ContractGPUs(a.GPUs)
+	}
 	w.judgeGPUs(r)
 }
 

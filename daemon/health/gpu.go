@@ -3,7 +3,6 @@ package health
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -97,8 +96,7 @@ const parkingDriver = 570
 
 // Parking reports that the site allows parking and the driver can't do it.
 func Parking(v *job.View, allowed bool) []job.Check {
-	major, _, _ := strings.Cut(v.Driver, ".")
-	if n, err := strconv.Atoi(major); !allowed || err != nil || n >= parkingDriver {
+	if n := gpu.DriverMajor(v.Driver); !allowed || n == 0 || n >= parkingDriver {
 		return nil
 	}
 	return []job.Check{{

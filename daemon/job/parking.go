@@ -25,6 +25,8 @@ type Parking struct {
 	ParkAwake  bool            `json:"park_awake,omitempty"`  // its processes are not frozen while it is parked
 	ParkBytes  int64           `json:"park_bytes,omitempty"`  // host memory for the copies, in addition to its own
 	ParkProcs  []ParkedProcess `json:"park_procs,omitempty"`  // its processes that use GPUs
+	ParkedOn   []Allocation    `json:"parked_on,omitempty"`   // while it moves: the GPUs on which it was parked; else nil
+	Unmovable  bool            `json:"unmovable,omitempty"`   // the driver could not move it, so it returns to its own GPUs
 	Unparkable Message         `json:"unparkable,omitzero"`   // why the driver could not park it; zero: nobody tried, or it could
 	ParkedTime time.Duration   `json:"parked_time,omitempty"` // how long it was parked up to its last return
 	ReturnedAt time.Time       `json:"returned_at,omitzero"`  // its last return after the scheduler had parked it
@@ -69,7 +71,8 @@ func (j *Job) ParkedSoFar(now time.Time) time.Duration {
 // parked the job, its time slice begins anew. Otherwise its owner could avoid preemption by parking it
 // in time.
 func (j *Job) EndParking(now time.Time) {
-	ended := Parking{Unparkable: j.Unparkable, ParkedTime: j.ParkedSoFar(now), ReturnedAt: j.ReturnedAt}
+	ended := Parking{Unparkable: j.Unparkable, Unmovable: j.Unmovable, ReturnedAt: j.ReturnedAt}
+	ended.ParkedTime = j.ParkedSoFar(now)
 	if j.Park == ParkGives && (j.ParkedFor != 0 || j.ParkAwake) {
 		ended.ReturnedAt = now
 	}

@@ -235,8 +235,13 @@ func (j *Job) GPUIndexes() []int {
 	if j.Attempt == nil {
 		return nil
 	}
-	list := make([]int, len(j.Attempt.GPUs))
-	for i, g := range j.Attempt.GPUs {
+	return Indexes(j.Attempt.GPUs)
+}
+
+// Indexes returns the physical indexes of GPUs.
+func Indexes(refs []Allocation) []int {
+	list := make([]int, len(refs))
+	for i, g := range refs {
 		list[i] = g.Index
 	}
 	return list

@@ -1,23 +1,52 @@
 package job
 
-import "slices"
+import (
+	"slices"
 
-// Return returns what a parked job asks for to get back the GPUs that it held: exactly these GPUs,
-// and nothing else. The GPU of which it has a part comes last.
-func (r *Request) Return(held []Allocation) *Request {
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Return returns what a parked job asks for to get GPUs again: the ones that it held or, if the list
+// among is not empty, as many of these. It asks for nothing else. The GPU of which it has a part comes
+// last.
+func (r *Request) Return(held []Allocation, among []int) *Request {
+	own := *r
+	own.GPUIDs, own.GPUsFrom, own.ExcludeGPUs = nil, among, nil
+	own.MemBytes, own.CPUs = 0, 0
+	if len(among) > 0 {
+		return &own
+	}
 	held = slices.Clone(held)
 	slices.SortStableFunc(held, func(a, b Allocation) int { return b.Share() - a.Share() })
-	ids := make([]int, len(held))
-	for i, g := range held {
-		ids[i] = g.Index
+	for _, g := range held {
+		own.GPUIDs = append(own.GPUIDs, g.Index)
 	}
-	return r.Only(ids)
+	return &own
 }
 
-// Only returns the request for exactly these GPUs, without host resources.
-func (r *Request) Only(ids []int) *Request {
-	own := *r
-	own.GPUIDs, own.GPUsFrom, own.ExcludeGPUs = ids, nil, nil
-	own.MemBytes, own.CPUs = 0, 0
-	return &own
+// MayMove reports whether a parked job may return to other GPUs of the same model, as far as the job
+// decides that. If two processes use its GPUs, the driver could move one of them and not the other.
+// CUDA_VISIBLE_DEVICES must still be true for processes that start later: it counts the GPUs that the
+// job can open, unless they are named. The device nodes in a container can't change.
+func (j *Job) MayMove() bool {
+	r := &j.Request
+	return !j.Unmovable && !j.Recovered && len(j.ParkProcs) == 1 && len(r.GPUIDs) == 0 &&
+		r.GPUVisible != "uuid" && r.ContainerEngine == "" &&
+		!slices.ContainsFunc(j.Attempt.GPUs, func(g Allocation) bool { return g.Milli != 0 || g.IsSlice() })
+}
+
+// At returns the same share of another GPU of the model.
+func (g Allocation) At(other *Allocation) Allocation {
+	g.UUID, g.Index, g.Minor = other.UUID, other.Index, other.Minor
+	g.CPUs = other.CPUs
+	return g
+}
+
+// ContractGPUs returns the GPUs of allocations.
+func ContractGPUs(refs []Allocation) []contract.GPU {
+	list := make([]contract.GPU, len(refs))
+	for i := range refs {
+		list[i] = refs[i].GPU
+	}
+	return list
 }

@@ -84,9 +84,10 @@ func (f *future) fateOf(r *Running) fate {
 		x.postpone(max(r.Still, f.begun) - f.begun)
 	}
 	if r.Parks && r.Request != nil {
-		x.back = f.returnShape(r)
+		w := Waiting{Request: r.Return, Returns: true}
+		x.back = shapeOf(w.Request, w.needsOf())
 	}
-	r.Request, r.Throttle = nil, nil
+	r.Request, r.Return, r.Throttle = nil, nil, nil
 	return x
 }
 

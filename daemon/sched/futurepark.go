@@ -8,21 +8,9 @@ import (
 )
 
 // A future parks jobs as the core does: a parked job keeps what it has of the host, and waits in the
-// queue for its own GPUs. Each of the two copies takes half of the job's notice. To
+// queue for GPUs (Running.Return). Each of the two copies takes half of the job's notice. To
 // keep this simple, a parked job is charged for its GPUs, its copy takes no host memory, and a job
 // that starts in the future is stopped where it would be parked.
-
-// returnShape returns what a running job waits for once it is parked.
-func (f *future) returnShape(r *Running) *resourceShape {
-	held := slices.Clone(r.Grants)
-	slices.SortStableFunc(held, func(a, b Grant) int { return b.Milli - a.Milli })
-	ids := make([]int, len(held))
-	for i, g := range held {
-		ids[i] = f.machine.GPUs[g.GPU].Index
-	}
-	w := Waiting{Request: r.Request.Only(ids), Returns: true}
-	return shapeOf(w.Request, w.needsOf())
-}
 
 // park takes a job off its GPUs once its copy is made, and queues it.
 func (f *future) park(r *Running, x *fate) {

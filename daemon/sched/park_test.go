@@ -64,10 +64,10 @@ func TestReturns(t *testing.T) {
 	j := job.Job{Attempt: &job.Attempt{GPUs: make([]job.Allocation, 1)}}
 	j.Attempt.GPUs[0].Index = 1
 	j.Request = job.Request{GPUMilli: 1000, MemBytes: 8 * gib, CPUs: 4, GPUsFrom: []int{0, 1}}
-	sc.queueJob(1, 1000, func(w *Waiting) { w.Request, w.Returns = j.Request.Return(j.Attempt.GPUs), true })
+	sc.queueJob(1, 1000, func(w *Waiting) { w.Request, w.Returns = j.Request.Return(j.Attempt.GPUs, nil), true })
 	sc.queueJob(2, 1000)
 	sc.expect("start 1 on 1")
-	if why := sc.p.Explain(&Waiting{ID: 1, Request: j.Request.Return(j.Attempt.GPUs), Account: ann, Expected: time.Hour, Returns: true}); len(why) == 0 {
+	if why := sc.p.Explain(&Waiting{ID: 1, Request: j.Request.Return(j.Attempt.GPUs, nil), Account: ann, Expected: time.Hour, Returns: true}); len(why) == 0 {
 		t.Error("the GPU is given out, and there is no reason to wait")
 	}
 }
@@ -80,7 +80,7 @@ func TestReturnRequest(t *testing.T) {
 	}
 	j.Attempt.GPUs[0].Milli = 500
 	j.Request.GPUMilli = 2500
-	if ids := j.Request.Return(j.Attempt.GPUs).GPUIDs; len(ids) != 3 || ids[0] != 5 || ids[1] != 6 || ids[2] != 4 {
+	if ids := j.Request.Return(j.Attempt.GPUs, nil).GPUIDs; len(ids) != 3 || ids[0] != 5 || ids[1] != 6 || ids[2] != 4 {
 		t.Errorf("it names %v", ids)
 	}
 }
@@ -92,6 +92,7 @@ func TestCourseOfParking(t *testing.T) {
 	sc.runJob(102, 500*minute, onGPUs(0)...)
 	r := sc.runJob(101, 300*minute, onGPUs(1)...)
 	r.Parks, r.Notice, r.Request = true, 2*minute, &job.Request{GPUMilli: 1000}
+	r.Return = &job.Request{GPUMilli: 1000, GPUIDs: []int{1}}
 	sc.queueJob(1, 1000, asks(high))
 	want := "102 on 0 -60..500/500, 101 on 1 -60..1/1, 1 on 1 1..61/61, 101 on 1 61..361/361"
 	if got := sc.printCourse(nil, 24*time.Hour); got != want {

@@ -171,6 +171,7 @@ type Running struct {
 	Guarded       bool          // the job was guarded when it started
 	Rate          Rate
 	Request       *job.Request // the request, for forecasts; nil: after a preemption, the job is not queued again
+	Return        *job.Request // if it Parks: what it asks for once it is parked
 	Throttle      *Throttle    // the lanes in which the job counts; nil: none
 }
 

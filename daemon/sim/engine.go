@@ -342,9 +342,9 @@ func (e *engine) perform(a core.Action) error {
 	case core.SetMemory:
 		return e.step(core.MemorySet{SetMemory: a, OK: true})
 	case core.Park:
-		return e.beginCopy(a.Job, true)
+		return e.beginCopy(&a, true)
 	case core.Unpark:
-		return e.beginCopy(a.Job, false)
+		return e.beginCopy((*core.Park)(&a), false)
 	case core.Forget, core.Freeze, core.Keep, core.NotifyOwner:
 		return nil
 	}

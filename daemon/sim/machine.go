@@ -132,7 +132,7 @@ func (m *machine) status(id job.ID) core.Unit {
 
 func (m *machine) sample(number uint64) core.Sampled {
 	ev := core.Sampled{Number: number, Jobs: make(map[int]job.ID, len(m.units)),
-		Snap: gpu.Snapshot{Devices: slices.Clone(m.gpus)}}
+		Snap: gpu.Snapshot{Driver: "580", Devices: slices.Clone(m.gpus)}}
 	for id := range m.units {
 		ev.Jobs[pid(id)] = id
 	}

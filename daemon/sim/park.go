@@ -52,8 +52,8 @@ func (e *engine) copyTime(u *unit) time.Duration {
 
 // beginCopy begins to copy a job's GPU memory. The job halts, and its GPUs are busy until that is
 // done.
-func (e *engine) beginCopy(id job.ID, park bool) error {
-	u := e.machine.units[id]
+func (e *engine) beginCopy(a *core.Park, park bool) error {
+	id, u := a.Job, e.machine.units[a.Job]
 	if u == nil || u.Phase != core.Active {
 		return nil
 	}
@@ -66,6 +66,7 @@ func (e *engine) beginCopy(id job.ID, park bool) error {
 		u.turn++
 		return nil
 	}
+	u.refs = a.GPUs
 	if err := e.machine.enter(u, e.now); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,20 @@ func TestParkByHand(t *testing.T) {
 	}
 	if lost := out.Metrics.LostGPU; lost != 80 {
 		t.Errorf("%v s are lost to copies", lost)
+	}
+}
+
+// The second job is parked for the third at 1800 s, and comes back on the GPUs of the first at 2400 s.
+// Its own are free only at 7802 s. Each copy takes 2 s.
+func TestParkedJobMoves(t *testing.T) {
+	o := options(t, "fair", 4)
+	o.Parkable, o.Park = 1, time.Second
+	out, err := sim.Run(trace(t, "0 2400 2 1G", "0 7200 2 1G", "60 6000 2 1G"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := endSeconds(out), []int{2400, 2402 + 5400, 1802 + 6000}; !slices.Equal(got, want) {
+		t.Errorf("the jobs end at %v, want %v", got, want)
 	}
 }
 

@@ -361,6 +361,7 @@ var sentences = map[job.Code]sentence{
 
 	"notice/result":      {"%v", ""},
 	"notice/unparked":    {"this job was parked for %v. It has its GPUs and their memory again, and goes on.", ""},
+	"notice/moved":       {"this job was parked for %v. It goes on with its GPU memory, on GPU %[3]v instead of %[2]v.", ""},
 	"notice/unparkable":  {"this job can't be parked, and goes on. The driver says: %v", ""},
 	"notice/gpu-error":   {"%v", ""},
 	"notice/stray-ended": {"process %v used GPU %v, which the job does not have, and was ended", ""},

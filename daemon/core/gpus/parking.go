@@ -76,6 +76,43 @@ func Present(b *Book, refs []job.Allocation) []job.Allocation {
 	return list
 }
 
+// movingDriver is the first version of the driver that can move the GPU memory of a process to other
+// GPUs.
+const movingDriver = 580
+
+// Alike returns the GPUs, by index, to which a parked job may return. The result is nil if these are
+// its own alone, or if nobody has those now: they are as good as any, and the driver has less to do.
+func Alike(b *Book, j *job.Job) (list []int) {
+	if !j.MayMove() || gpu.DriverMajor(b.last.driver) < movingDriver {
+		return nil
+	}
+	own := b.Among(j.Attempt.GPUs)
+	if !slices.Contains(own, true) {
+		return nil
+	}
+	home := b.devices[slices.Index(own, true)]
+	likeHome := func(d *device) bool { return d.Name == home.Name && d.MemTotalBytes == home.MemTotalBytes }
+	awaited := false
+	for at, d := range b.devices {
+		r := &j.Request
+		if likeHome(d) && d.present && d.Slice.IsZero() && !slices.Contains(r.ExcludeGPUs, d.Index) &&
+			(len(r.GPUsFrom) == 0 || slices.Contains(r.GPUsFrom, d.Index)) {
+			list = append(list, d.Index)
+		}
+		if !own[at] {
+			continue
+		}
+		state, _ := b.state(d, b.lastGoodSample)
+		if awaited = awaited || b.jobs.Held(d.UUID) || state != sched.OK && state != sched.Cleaning; !likeHome(d) {
+			return nil
+		}
+	}
+	if !awaited {
+		return nil
+	}
+	return list
+}
+
 // HaveMemory reports whether the GPUs have memory of their own, and do not use the host's.
 func HaveMemory(b *Book) bool {
 	return !slices.ContainsFunc(b.devices, func(d *device) bool { return d.MemIsNode || d.MemTotalBytes == 0 })

@@ -257,3 +257,61 @@ func TestIdleJobsAreParked(t *testing.T) {
 		}
 	}
 }
+
+// A parked job may return to GPUs of the model of its own, of those that it chose, unless its own are
+// free.
+func TestAlike(t *testing.T) {
+	type scene struct {
+		b    *Book
+		j    *job.Job
+		s    *Sample
+		user *tracked.Job // of its GPU
+	}
+	for name, c := range map[string]struct {
+		change func(*scene)
+		want   []int
+	}{
+		"its GPU is in use": {func(*scene) {}, []int{0, 1, 2}},
+		"it is free":        {func(s *scene) { s.user.Park = job.IsParked }, nil},
+		"it is free and lost": {func(s *scene) {
+			s.user.Park = job.IsParked
+			s.s.Snap.Devices[0].Health = gpu.HealthLost
+		}, []int{0, 1, 2}},
+		"an older driver":        {func(s *scene) { s.s.Snap.Driver = "575.57.08" }, nil},
+		"another is absent":      {func(s *scene) { s.s.Snap.Devices = slices.Delete(s.s.Snap.Devices, 1, 2) }, []int{0, 2}},
+		"one is excluded":        {func(s *scene) { s.j.Request.ExcludeGPUs = []int{1} }, []int{0, 2}},
+		"it chose among two":     {func(s *scene) { s.j.Request.GPUsFrom = []int{0, 2} }, []int{0, 2}},
+		"it names its GPU":       {func(s *scene) { s.j.Request.GPUIDs = []int{0} }, nil},
+		"it sees UUIDs":          {func(s *scene) { s.j.Request.GPUVisible = "uuid" }, nil},
+		"it runs in a container": {func(s *scene) { s.j.Request.ContainerEngine = contract.Podman }, nil},
+		"two processes":          {func(s *scene) { s.j.ParkProcs = make([]job.ParkedProcess, 2) }, nil},
+		"a part of a GPU":        {func(s *scene) { s.j.Attempt.GPUs[0].Milli = 500 }, nil},
+		"the driver can't":       {func(s *scene) { s.j.Unmovable = true }, nil},
+		"known from its unit":    {func(s *scene) { s.j.Recovered = true }, nil},
+		"its GPU is not there":   {func(s *scene) { s.j.Attempt.GPUs[0].UUID = "x" }, nil},
+		"two GPUs of two models": {func(s *scene) {
+			s.j.Attempt.GPUs = append(s.j.Attempt.GPUs, job.Allocation{GPU: contract.GPU{UUID: "d"}})
+		}, nil},
+		"two GPUs, one is in use": {func(s *scene) {
+			s.j.Attempt.GPUs = append(s.j.Attempt.GPUs, job.Allocation{GPU: contract.GPU{UUID: "b"}})
+		}, []int{0, 1, 2}},
+	} {
+		s := scene{b: bookOf(site.Policy{}), s: &Sample{Snap: gpu.Snapshot{Driver: "580.65.06"}}}
+		for i, uuid := range []string{"a", "b", "c", "d"} {
+			d := gpu.Device{Index: i, UUID: uuid, Health: gpu.HealthOK, Name: "H100", MemTotalBytes: 80 << 30}
+			if i == 3 {
+				d.MemTotalBytes = 94 << 30
+			}
+			s.s.Snap.Devices = append(s.s.Snap.Devices, d)
+		}
+		s.b.Sampled(s.s, midday)
+		s.j = onGPUs(s.b, 7, "a").Job
+		s.j.Park, s.j.ParkProcs = job.IsParked, make([]job.ParkedProcess, 1)
+		s.user = onGPUs(s.b, 8, "a")
+		c.change(&s)
+		s.b.Sampled(s.s, midday.Add(time.Second))
+		if got := Alike(s.b, s.j); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -93,7 +93,7 @@ func (q *Book) addParking(r *sched.Running, l *tracked.Job, now time.Time) {
 	case r.Stopping:
 	case j.Park == job.ParkTakes:
 		r.Stopping, r.Parks, r.ParkBytes = true, true, j.ParkBytes
-		r.Still = 0
+		r.Return, r.Still = q.returnRequest(j), 0
 		r.Notice = max(0, j.SuspendedAt.Add(q.copyTime(j.ParkBytes)).Sub(now))
 		r.End = sched.At(now.Add(r.Notice))
 	case j.Park == job.ParkGives: // it is no victim until it runs again
@@ -101,6 +101,9 @@ func (q *Book) addParking(r *sched.Running, l *tracked.Job, now time.Time) {
 	case q.policy.Park.Preempt && !j.Request.NoPark:
 		if p, no := q.Parkable(l, now); no == nil {
 			r.Parks, r.ParkBytes, r.Notice = true, p.ParkBytes, 2*q.copyTime(p.ParkBytes)
+			once := *j
+			once.Parking = p
+			r.Return = q.returnRequest(&once)
 		}
 	}
 }
@@ -113,11 +116,16 @@ func (q *Book) willPark(r *job.Request) bool {
 // returning makes an entry of the queue that of a parked job, which waits only for its GPUs.
 func (q *Book) returning(w *sched.Waiting, j *job.Job) {
 	w.Returns, w.Since = true, sched.At(j.QueuedAt.Add(j.SuspendedAt.Sub(j.Attempt.PlacedAt)-j.ParkedTime))
-	w.Request = j.Request.Return(gpus.Present(q.gpus, j.Attempt.GPUs))
+	w.Request = q.returnRequest(j)
 	if gpus.HaveMemory(q.gpus) { // the driver fails if the copies do not fit, and the job has been promised the rest
 		w.Request.GPUMemBytes = max(w.Request.GPUMemBytes, q.returnBytes(j))
 	}
 	w.Served += tracked.RanFor(j, j.SuspendedAt)
+}
+
+// returnRequest returns what a parked job asks for.
+func (q *Book) returnRequest(j *job.Job) *job.Request {
+	return j.Request.Return(gpus.Present(q.gpus, j.Attempt.GPUs), gpus.Alike(q.gpus, j))
 }
 
 // returnBytes returns the GPU memory that a parked job needs on each of its GPUs.
