@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/gpusched/gpusched/gpu"
@@ -29,7 +30,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	census := flags.Bool("census", false, "print which functions the library has and exit")
 	compute := flags.Bool("cuda", false, "compute with CUDA on the first GPU that it shows, and exit")
 	park := flags.Bool("park", false, "make the driver take the GPUs from the processes PID:START…, which keep their GPU memory on the host, and exit")
-	unpark := flags.Bool("unpark", false, "give processes PID:START… their GPUs and GPU memory back, and exit")
+	unpark := flags.Bool("unpark", false, "give processes PID:START… their GPUs and GPU memory back, for each OLD=NEW on GPU NEW instead of OLD, and exit")
 	timeout := flags.Duration("device-timeout", 0, "time limit for the answer of one GPU (default 4s)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -42,8 +43,12 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 			modes++
 		}
 	}
-	processes, ok := parseProcesses(flags.Args())
-	if !ok || (len(processes) > 0) != (*park || *unpark) || *timeout < 0 || modes > 1 {
+	processes, moves, bad := parse(flags.Args(), *unpark)
+	if len(bad) > 0 && *unpark && strings.Contains(bad[0], "=") {
+		text := fmt.Sprintf("%q must be OLD=NEW, the UUIDs of two GPUs as nvidia-smi -L prints them", bad[0])
+		return report(out, int(gpu.ParkUnsure), text)
+	}
+	if len(bad) > 0 || (len(processes) > 0) != (*park || *unpark) || *timeout < 0 || modes > 1 {
 		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments without --park or --unpark, at most one of these, --once, --count, --census and --cuda, and no negative time; see --help")
 		return 2
 	}
@@ -51,9 +56,11 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	case *compute:
 		return computeCUDA(out)
 	case *park:
-		return move(out, cuda.Park, processes)
+		status, text := cuda.Park(processes)
+		return report(out, int(status), text)
 	case *unpark:
-		return move(out, cuda.Unpark, processes)
+		status, text := cuda.Unpark(processes, moves)
+		return report(out, int(status), text)
 	}
 	lib := nvml.Open(nvml.Options{Path: *path, Below: *below, DeviceTimeout: *timeout})
 	var err error
@@ -106,31 +113,29 @@ func computeCUDA(out io.Writer) int {
 	if proof == gpu.ProofWell {
 		text = "the sums are right"
 	}
-	report(out, text)
-	return proof.Status()
+	return report(out, proof.Status(), text)
 }
 
-// move parks or unparks processes.
-func move(out io.Writer, do func([]gpu.Process) (gpu.ParkStatus, string), processes []gpu.Process) int {
-	status, text := do(processes)
-	report(out, text)
-	return int(status)
-}
-
-// parseProcesses returns false if an argument is none.
-func parseProcesses(args []string) (processes []gpu.Process, ok bool) {
-	ok = true
+// parse returns the processes and moves that the arguments name, and the arguments that name none. There may be
+// moves only on the way back.
+func parse(args []string, back bool) (processes []gpu.Process, moves []gpu.ParkMove, bad []string) {
 	for _, arg := range args {
-		p, is := gpu.ParkProcess(arg)
-		processes, ok = append(processes, p), ok && is
+		if p, ok := gpu.ParkProcess(arg); ok {
+			processes = append(processes, p)
+		} else if m, ok := gpu.ParkMoveOf(arg); ok && back {
+			moves = append(moves, m)
+		} else {
+			bad = append(bad, arg)
+		}
 	}
-	return processes, ok
+	return processes, moves, bad
 }
 
-// report prints what CUDA says, for people and for the service manager.
-func report(out io.Writer, text string) {
+// report prints what CUDA says, for people and for the service manager. It returns the exit status.
+func report(out io.Writer, status int, text string) int {
 	fmt.Fprintln(out, text)
 	tellManager("STATUS=" + text)
+	return status
 }
 
 // tellManager sends a message to the service manager, if there is one.

@@ -277,6 +277,8 @@ func TestCommandLine(t *testing.T) {
 		{"stray process", []string{"--once", "12:34"}, 2, "", "takes no arguments"},
 		{"park nothing", []string{"--park"}, 2, "", "takes no arguments"},
 		{"park no process", []string{"--unpark", "12:34", "12"}, 2, "", "takes no arguments"},
+		{"park to another GPU", []string{"--park", "12:34", "GPU-00000000-0000-0000-0000-000000000000=GPU-00000000-0000-0000-0000-000000000001"}, 2, "", "takes no arguments"},
+		{"unpark to no GPU", []string{"--unpark", "12:34", "GPU-00000000-0000-0000-0000-000000000000=GPU-1"}, 1, "must be OLD=NEW, the UUIDs of two GPUs", ""},
 		{"both", []string{"--once", "--census"}, 2, "", "at most one of these, --once"},
 		{"negative time", []string{"--device-timeout", "-1s"}, 2, "", "no negative time"},
 	}

@@ -28,7 +28,7 @@ func newRig(t *testing.T, without ...string) rig {
 	t.Helper()
 	r := rig{t, newMachine(t), t.TempDir()}
 	_, err := fakenvml.BuildCUDA(r.dir, without...)
-	for _, node := range []string{"nvidia0", "nvidia1"} {
+	for _, node := range []string{"nvidia0", "nvidia1", "nvidia2"} {
 		err = errors.Join(err, os.WriteFile(filepath.Join(r.dir, node), nil, 0o600))
 	}
 	r.check(err)
@@ -98,24 +98,22 @@ func (r rig) want(cmd *exec.Cmd, status gpu.ParkStatus, says string, pids []int,
 	}
 }
 
-// gpu0 waits until this much memory is in use on GPU 0, by this process alone (0: none).
-func (r rig) gpu0(pid int, gib uint64) {
+// uses waits until this much memory of a GPU is in use, by this process alone (0: none).
+func (r rig) uses(index, pid int, gib uint64) {
 	r.t.Helper()
 	s := r.open(0)
 	defer s.Close()
-	r.await(fmt.Sprintf("process %d has %d GiB", pid, gib), func() bool {
+	r.await(fmt.Sprintf("process %d has %d GiB of GPU %d", pid, gib, index), func() bool {
 		snapshot, err := s.Sample(r.t.Context())
 		r.check(err)
-		d := snapshot.Devices[0]
+		d := snapshot.Devices[index]
 		return d.MemUsedBytes>>30 == gib && (pid == 0) == (len(d.Processes) == 0) && (pid == 0 || d.Processes[0].PID == pid)
 	})
 }
 
-// TestPark: a program that is parked leaves its GPU to another program. It can't have the GPU back
-// while the other has the memory, or while it may not open the GPU. Then it ends with the same result
-// as without parking.
-func TestPark(t *testing.T) {
-	r := newRig(t)
+// programs starts simcuda on GPUs 0 and 1. The function that it returns compares their results.
+func (r rig) programs() (first *exec.Cmd, same func()) {
+	r.t.Helper()
 	simcuda, err := fakenvml.BuildSimCUDA(r.dir)
 	r.check(err)
 	outs := make([]strings.Builder, 2)
@@ -125,14 +123,40 @@ func TestPark(t *testing.T) {
 		both[i].Stdout, both[i].Env = &outs[i], append(both[i].Env, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%d", i))
 		r.start(both[i])
 	}
-	pids := []int{both[0].Process.Pid}
-	r.gpu0(pids[0], 50)
+	return both[0], func() {
+		r.t.Helper()
+		r.check(errors.Join(both[0].Wait(), both[1].Wait()))
+		if parked, alone := outs[0].String(), outs[1].String(); parked != alone || !strings.HasPrefix(alone, "sum ") {
+			r.t.Errorf("parked, it says %q, alone %q", parked, alone)
+		}
+	}
+}
+
+// moves returns the command that unparks the processes and moves them from GPUs to other GPUs.
+func (r rig) moves(pids []int, pairs ...[2]int) *exec.Cmd {
+	cmd := r.helper("--unpark", pids...)
+	for _, p := range pairs {
+		cmd.Args = append(cmd.Args, gpu.ParkMoveArgument(uuid(p[0]), uuid(p[1])))
+	}
+	return cmd
+}
+
+func uuid(index int) string { return fmt.Sprintf("GPU-fa4e0000-0000-4000-8000-%012d", index) }
+
+// TestPark: a program that is parked leaves its GPU to another program. It can't have the GPU back
+// while the other has the memory, or while it may not open the GPU. Then it ends with the same result
+// as without parking.
+func TestPark(t *testing.T) {
+	r := newRig(t)
+	simcuda, same := r.programs()
+	pids := []int{simcuda.Process.Pid}
+	r.uses(0, pids[0], 50)
 	r.check(r.SetPark("ms_per_gib=2", "init=1"))
 	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
 	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
-	r.gpu0(0, 0)
-	other := r.command(simcuda, "--mem", "60G", "--hold", "1000")
-	r.gpu0(r.start(other), 60)
+	r.uses(0, 0, 0)
+	other := r.command(simcuda.Path, "--mem", "60G", "--hold", "1000")
+	r.uses(0, r.start(other), 60)
 	r.want(r.helper("--unpark", pids...), gpu.ParkUnsure, "cuCheckpointProcessRestore: 2 CUDA_ERROR_OUT_OF_MEMORY", pids, 2)
 	kill(other)
 	r.check(os.Rename(r.dir+"/nvidia0", r.dir+"/closed"))
@@ -140,11 +164,78 @@ func TestPark(t *testing.T) {
 	r.check(os.Rename(r.dir+"/closed", r.dir+"/nvidia0"))
 	r.want(r.helper("--unpark", pids...), gpu.ParkDone, "done", pids, 0)
 	r.want(r.helper("--unpark", pids...), gpu.ParkDone, "done", pids, 0)
-	r.gpu0(pids[0], 50)
-	r.check(errors.Join(both[0].Wait(), both[1].Wait()))
-	if parked, alone := outs[0].String(), outs[1].String(); parked != alone || !strings.HasPrefix(alone, "sum ") {
-		t.Errorf("parked, it says %q, alone %q", parked, alone)
+	r.uses(0, pids[0], 50)
+	same()
+}
+
+// TestParkMoves: a program that is parked goes on with its GPU memory on another GPU of the same model,
+// even if the program that moves it is killed. If the driver can't move it, it stays parked.
+func TestParkMoves(t *testing.T) {
+	r := newRig(t)
+	r.check(r.State.SetGPUs("", "", "used_mib=60000", `name="NVIDIA H100 PCIe"`))
+	simcuda, same := r.programs()
+	pids := []int{simcuda.Process.Pid}
+	r.uses(0, pids[0], 50)
+	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
+	r.check(os.Rename(r.dir+"/nvidia0", r.dir+"/closed"))
+	const restore = "cuCheckpointProcessRestore: "
+	for _, c := range []struct {
+		from, to int
+		says     string
+	}{
+		{1, 2, restore + "1 CUDA_ERROR_INVALID_VALUE"},
+		{0, 2, restore + "2 CUDA_ERROR_OUT_OF_MEMORY"},
+		{0, 3, restore + "101 CUDA_ERROR_INVALID_DEVICE"}, // another model
+		{0, 0, restore + "101 CUDA_ERROR_INVALID_DEVICE"}, // closed
+		{0, 9, restore + "101 CUDA_ERROR_INVALID_DEVICE"}, // unknown
+	} {
+		r.want(r.moves(pids, [2]int{c.from, c.to}), gpu.ParkRefused, c.says, pids, 2)
 	}
+	r.check(r.State.SetGPUs("", "", "", ""))
+	to2 := func(status gpu.ParkStatus, says string, state int) {
+		t.Helper()
+		r.want(r.moves(pids, [2]int{0, 2}), status, says, pids, state)
+	}
+	r.check(r.SetPark("fail=restore:801"))
+	to2(gpu.ParkRefused, restore+"801 CUDA_ERROR_NOT_SUPPORTED", 2)
+	r.check(r.SetPark("die=restore"))
+	to2(-1, "", 2)
+	r.check(r.SetPark("fail=unlock:999"))
+	to2(gpu.ParkUnsure, "cuCheckpointProcessUnlock: 999 CUDA_ERROR_UNKNOWN", 1)
+	r.check(r.SetPark("die=unlock"))
+	to2(-1, "", 1)
+	r.check(r.SetPark())
+	to2(gpu.ParkDone, "done", 0)
+	to2(gpu.ParkDone, "done", 0)
+	r.uses(2, pids[0], 50)
+	r.uses(0, 0, 0)
+	same()
+}
+
+// TestParkMovesAll: a process with two GPUs can exchange them, or return to its own after a move was refused.
+// That is refused which leaves out a GPU, and what can't be done for the first process.
+func TestParkMovesAll(t *testing.T) {
+	r := newRig(t)
+	pids := r.processes()[:1]
+	r.check(r.Claim(pids[0], 2, 3<<30))
+	exchange := [][2]int{{0, 2}, {2, 0}}
+	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
+	r.want(r.moves(pids, exchange[0]), gpu.ParkRefused, "cuCheckpointProcessRestore: 1 CUDA_ERROR_INVALID_VALUE", pids, 2)
+	r.check(r.State.SetGPUs("cuda=999", "", ""))
+	r.want(r.moves(pids, exchange...), gpu.ParkRefused, "cuInit: 999 CUDA_ERROR_UNKNOWN", pids, 2)
+	r.check(r.State.SetGPUs("", "", ""))
+	r.want(r.helper("--unpark", pids...), gpu.ParkDone, "done", pids, 0)
+	r.uses(0, pids[0], 1)
+	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2)
+	r.want(r.moves(pids, exchange...), gpu.ParkDone, "done", pids, 0)
+	r.uses(0, pids[0], 3)
+	r.uses(2, pids[0], 1)
+
+	pids = r.processes()
+	r.want(r.helper("--park", pids...), gpu.ParkDone, "done", pids, 2, 2)
+	r.check(r.SetPark("fail=restore:801", fmt.Sprintf("pid=%d", pids[1])))
+	says := "cuCheckpointProcessRestore: 801 CUDA_ERROR_NOT_SUPPORTED"
+	r.want(r.moves(pids, [2]int{0, 0}, [2]int{1, 1}), gpu.ParkUnsure, says, pids, 1, 2)
 }
 
 // TestParkAllOrNone: if the driver can't park one of two processes, both run on. If it can't give one

@@ -59,7 +59,9 @@
 //
 // A process without claims can't be parked, nor that of another user. A restore fails if others hold
 // the memory, or if the device filter does not let the caller open the GPU; simcuda then ends if it may
-// not open the GPU either. No call returns while the process is frozen, but lock gives up in time.
+// not open the GPU either. A restore to other GPUs moves the claims; it must name all GPUs of the process,
+// and the new ones must have the same name and memory as the old. No call returns while the process is
+// frozen, but lock gives up in time.
 //
 // Invariants, cited by tests:
 //

@@ -185,11 +185,62 @@ static int room(const struct fake_claim *wants, int n)
 	return 0;
 }
 
+// A GPU and the one that takes over, and the argument of restore, as in cuda.h.
+struct move { unsigned char from[16], to[16]; };
+struct moves { const struct move *list; unsigned n; };
+
+// Returns the GPU with a UUID, or one without a name.
+static const struct fake_gpu *gpu_of(const unsigned char *u)
+{
+	static struct fake_gpu gpus[FAKE_MAX_GPUS], none = {.minor = -1};
+	char uuid[64] = "GPU-";
+	for (int i = 0; i < 16; i++)
+		sprintf(uuid + strlen(uuid), i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
+	for (int i = fake_gpus(gpus, FAKE_MAX_GPUS) - 1; i >= 0; i--)
+		if (!strcmp(gpus[i].uuid, uuid))
+			return &gpus[i];
+	return &none;
+}
+
+// Changes the GPUs of claims. Each must be in a move, and no two get the same GPU.
+static int redirect(struct fake_claim *claims, int n, const struct moves *moves)
+{
+	for (int i = 0; i < n; i++) {
+		unsigned at = 0;
+		while (at < moves->n && gpu_of(moves->list[at].from)->minor != claims[i].minor)
+			at++;
+		if (at >= moves->n)
+			return INVALID_VALUE;
+		const struct fake_gpu from = *gpu_of(moves->list[at].from), to = *gpu_of(moves->list[at].to);
+		if (strcmp(from.name, to.name) || from.mem_mib != to.mem_mib)
+			return INVALID_DEVICE;
+		claims[i].minor = to.minor;
+		for (int j = 0; j < i; j++)
+			if (claims[j].minor == to.minor)
+				return INVALID_VALUE;
+	}
+	return 0;
+}
+
+// Renames claims to those of other GPUs, first to names that do not count, since GPUs may be exchanged.
+static int rename_claims(const struct fake_claim *from, const struct fake_claim *to, int n)
+{
+	char is[4096], aside[4096], will[4096];
+	for (int i = 0; i < 2 * n; i++) {
+		snprintf(is, sizeof is, "%s/claims/%d-%d", fake_dir(), from[i % n].pid, from[i % n].minor);
+		snprintf(aside, sizeof aside, "%s/claims/.%d-%d.moves", fake_dir(), from[i % n].pid, from[i % n].minor);
+		snprintf(will, sizeof will, "%s/claims/%d-%d", fake_dir(), to[i % n].pid, to[i % n].minor);
+		if (i < n ? rename(is, aside) : rename(aside, will))
+			return UNKNOWN;
+	}
+	return 0;
+}
+
 // Takes a process from one state to another. As in the driver, a thread of the process does it, so none
 // of these calls returns while the process is frozen, but cuCheckpointProcessLock gives up.
-static int change(const char *call, int pid, int from, int to, unsigned give_up_ms)
+static int change(const char *call, int pid, int from, int to, unsigned give_up_ms, const struct moves *moves)
 {
-	static struct fake_claim claims[FAKE_MAX_GPUS];
+	static struct fake_claim claims[FAKE_MAX_GPUS], moved[FAKE_MAX_GPUS];
 	unsigned long long mib = 0;
 	int n, error = enter(call, pid, claims, &n);
 	if (error)
@@ -206,7 +257,12 @@ static int change(const char *call, int pid, int from, int to, unsigned give_up_
 	if (from == PARKED || to == PARKED)
 		usleep(mib * rules(pid).ms_per_gib * 1000 / 1024);
 	int lock = fake_lock();
-	error = lock < 0 ? UNKNOWN : from == PARKED ? room(claims, n) : 0;
+	memcpy(moved, claims, sizeof moved);
+	error = lock < 0 ? UNKNOWN : moves && moves->n ? redirect(moved, n, moves) : 0;
+	if (!error && from == PARKED)
+		error = room(moved, n);
+	if (!error && moves && moves->n)
+		error = rename_claims(claims, moved, n);
 	if (!error && fake_set_state(pid, to))
 		error = UNKNOWN;
 	close(lock);
@@ -221,7 +277,7 @@ int cuCheckpointProcessGetState(int pid, int *state)
 	return error;
 }
 
-int cuCheckpointProcessLock(int pid, const unsigned *timeout_ms) { return change("lock", pid, RUNNING, LOCKED, *timeout_ms); }
-int cuCheckpointProcessCheckpoint(int pid) { return change("checkpoint", pid, LOCKED, PARKED, 0); }
-int cuCheckpointProcessRestore(int pid) { return change("restore", pid, PARKED, LOCKED, 0); }
-int cuCheckpointProcessUnlock(int pid) { return change("unlock", pid, LOCKED, RUNNING, 0); }
+int cuCheckpointProcessLock(int pid, const unsigned *timeout_ms) { return change("lock", pid, RUNNING, LOCKED, *timeout_ms, NULL); }
+int cuCheckpointProcessCheckpoint(int pid) { return change("checkpoint", pid, LOCKED, PARKED, 0, NULL); }
+int cuCheckpointProcessRestore(int pid, const struct moves *moves) { return change("restore", pid, PARKED, LOCKED, 0, moves); }
+int cuCheckpointProcessUnlock(int pid) { return change("unlock", pid, LOCKED, RUNNING, 0, NULL); }

@@ -233,6 +233,21 @@ static void hold(double seconds)
 		;
 }
 
+// Looks which GPUs this process has after it was parked: the driver may have given it others.
+static void follow(void)
+{
+	static struct fake_claim claims[FAKE_MAX_GPUS];
+	int n = fake_claims_of(claims, FAKE_MAX_GPUS, getpid());
+	visible_count = 0;
+	for (int i = 0; i < gpu_count; i++)
+		for (int j = 0; j < n; j++)
+			if (gpus[i].minor == claims[j].minor)
+				visible[visible_count++] = i;
+	for (int i = 0; i < visible_count; i++)
+		if (!fake_opens(&gpus[visible[i]]))
+			die("CUDA error: invalid device ordinal");
+}
+
 // Returns once the driver lets this process call CUDA. While its memory is on the host, it holds there its
 // words, which are lost on the GPU, and 1 MiB for each GiB that it has on its GPUs.
 static void stand_still(void)
@@ -248,9 +263,7 @@ static void stand_still(void)
 	}
 	if (!copy)
 		return;
-	for (int i = 0; i < visible_count; i++)
-		if (!fake_opens(&gpus[visible[i]]))
-			die("CUDA error: invalid device ordinal");
+	follow();
 	memcpy(words, copy, sizeof words);
 	free(copy);
 }

@@ -13,8 +13,12 @@ int cuda_park_open(char *why, unsigned long size);
 // What cuda_park does: a call on a process, or the initialization of CUDA, which makes no context.
 enum { PARK_STATE, PARK_LOCK, PARK_CHECKPOINT, PARK_RESTORE, PARK_UNLOCK, PARK_INIT };
 
-// Makes a call. PARK_STATE stores the state of the process. Returns CUDA's result, and writes an error into why.
-int cuda_park(int call, int pid, int *state, char *why, unsigned long size);
+// A GPU and the one that takes over, as in cuda.h of CUDA 13.
+struct move { unsigned char from[16], to[16]; };
+
+// Makes a call. PARK_STATE stores the state of the process, and PARK_RESTORE moves it if there are moves. Returns
+// CUDA's result, and writes an error into why.
+int cuda_park(int call, int pid, const struct move *moves, unsigned n, int *state, char *why, unsigned long size);
 
 // What cuda.h declares of the driver's interface, whose names and types never change.
 typedef int result;

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -30,8 +31,11 @@ var errFailed = errors.New("a process is in the driver's state FAILED")
 // was killed. The second result is the driver's word. It may hang.
 func Park(processes []gpu.Process) (gpu.ParkStatus, string) { return begin(processes, park) }
 
-// Unpark undoes Park. It may be called again, also after an error.
-func Unpark(processes []gpu.Process) (gpu.ParkStatus, string) { return begin(processes, unpark) }
+// Unpark undoes Park. It may be called again, also after an error. Without moves, the processes return to
+// their GPUs. If the driver can't make the moves, all stay parked.
+func Unpark(processes []gpu.Process, moves []gpu.ParkMove) (gpu.ParkStatus, string) {
+	return begin(processes, func(processes []gpu.Process) (gpu.ParkStatus, error) { return unpark(processes, moves) })
+}
 
 func begin(processes []gpu.Process, do func([]gpu.Process) (gpu.ParkStatus, error)) (gpu.ParkStatus, string) {
 	if !slices.ContainsFunc(processes, alive) {
@@ -72,14 +76,16 @@ func park(processes []gpu.Process) (gpu.ParkStatus, error) {
 	return gpu.ParkRefused, err
 }
 
-func unpark(processes []gpu.Process) (gpu.ParkStatus, error) {
+func unpark(processes []gpu.Process, moves []gpu.ParkMove) (gpu.ParkStatus, error) {
 	_, err := call(C.PARK_INIT, gpu.Process{})
 	if err == nil {
-		err = giveBack(processes)
+		err = giveBack(processes, moves...)
 	}
 	switch {
 	case errors.As(err, new(lostError)):
 		return gpu.ParkBroken, err
+	case err != nil && len(moves) > 0 && !slices.ContainsFunc(processes, returned):
+		return gpu.ParkRefused, err
 	case err != nil:
 		return gpu.ParkUnsure, err
 	}
@@ -87,8 +93,8 @@ func unpark(processes []gpu.Process) (gpu.ParkStatus, error) {
 }
 
 // giveBack makes all processes run on. If the memory of one can't be copied back, all stay locked.
-func giveBack(processes []gpu.Process) error {
-	if err := each(processes, checkpointed, C.PARK_RESTORE); err != nil {
+func giveBack(processes []gpu.Process, moves ...gpu.ParkMove) error {
+	if err := each(processes, checkpointed, C.PARK_RESTORE, moves...); err != nil {
 		return err
 	}
 	return each(processes, locked, C.PARK_UNLOCK)
@@ -96,14 +102,14 @@ func giveBack(processes []gpu.Process) error {
 
 // each makes a call on those processes that are in the given state. It stops at the first error, such
 // as that of a process that uses no CUDA, but passes over processes that have ended.
-func each(processes []gpu.Process, state, number C.int) error {
+func each(processes []gpu.Process, state, number C.int, moves ...gpu.ParkMove) error {
 	for _, p := range processes {
 		if !alive(p) {
 			continue
 		}
 		is, err := call(C.PARK_STATE, p)
 		if err == nil && is == state {
-			if _, err = call(number, p); err != nil {
+			if _, err = call(number, p, moves...); err != nil {
 				is, _ = call(C.PARK_STATE, p)
 			}
 		}
@@ -118,12 +124,19 @@ func each(processes []gpu.Process, state, number C.int) error {
 }
 
 // call makes a call on a process. It returns the state if the call asks for it.
-func call(number C.int, p gpu.Process) (state C.int, err error) {
+func call(number C.int, p gpu.Process, moves ...gpu.ParkMove) (state C.int, err error) {
 	var why [256]C.char
-	if C.cuda_park(number, C.int(p.PID), &state, &why[0], C.ulong(len(why))) != 0 {
+	first := (*C.struct_move)(unsafe.Pointer(unsafe.SliceData(moves))) // of the same layout
+	if C.cuda_park(number, C.int(p.PID), first, C.uint(len(moves)), &state, &why[0], C.ulong(len(why))) != 0 {
 		return running, errors.New(C.GoString(&why[0]))
 	}
 	return state, nil
+}
+
+// returned reports whether a process may have its GPU memory back.
+func returned(p gpu.Process) bool {
+	state, err := call(C.PARK_STATE, p)
+	return alive(p) && (err != nil || state != checkpointed)
 }
 
 // alive reports whether a process has not ended, even if another has its pid now.
