@@ -2,6 +2,7 @@ package units
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +18,8 @@ type ParkSpec struct {
 	UID       int  // the job's owner
 	Back      bool // copy to the GPUs
 	Processes []string
-	Bytes     int64 // how much there is to copy
+	Moves     []string // from GPUs to others, on the way back
+	Bytes     int64    // how much there is to copy
 	GPUs      []contract.GPU
 	Devices   []cgroup.Device // further devices that CUDA needs
 	Program   string          // absolute path of gpusched-nvml
@@ -59,7 +61,7 @@ func ParkProperties(s ParkSpec) []Property {
 		about, flag = "gpusched unparking of job %d", "--unpark"
 	}
 	e := errand{
-		about: fmt.Sprintf(about, s.Job), command: append([]string{s.Program, flag}, s.Processes...), log: "gpusched-park",
+		about: fmt.Sprintf(about, s.Job), command: slices.Concat([]string{s.Program, flag}, s.Processes, s.Moves), log: "gpusched-park",
 		time: ParkTime(s), grace: parkGrace, memory: proofMemory, tasks: proofTasks,
 	}
 	p := append(e.properties(), []Property{

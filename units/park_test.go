@@ -26,10 +26,10 @@ func TestParkProperties(t *testing.T) {
 	}
 	golden.Check(t, "park.properties", b.String())
 	park := ParkName(spec)
-	spec.Back = true
+	spec.Back, spec.Moves = true, []string{"A=B", "C=D"}
 	back := ParkProperties(spec)
 	command := back[slices.IndexFunc(back, func(p Property) bool { return p.Name == "ExecStart" })].Value.([]ExecCommand)[0]
-	if want := []string{spec.Program, "--unpark", "41:1000", "42:1001"}; !slices.Equal(command.Args, want) {
+	if want := []string{spec.Program, "--unpark", "41:1000", "42:1001", "A=B", "C=D"}; !slices.Equal(command.Args, want) {
 		t.Errorf("unparking runs %q", command.Args)
 	}
 	for name, want := range map[string]string{park: "gpusched-park-7-2.service", ParkName(spec): "gpusched-unpark-7-2.service"} {

@@ -56,9 +56,9 @@ func (p *parker) park(ctx context.Context, a core.Park, back, frozen bool) (core
 	}
 	end, says, took := p.copy(ctx, &a, back)
 	switch {
-	case back:
-	case end == core.ParkDone:
+	case end == core.ParkDone && !back, end == core.ParkRefused && back: // it is parked
 		err = p.change(ctx, &a, false, a.Freeze)
+	case back:
 	case end == core.ParkRefused: // an earlier action may have closed the GPUs
 		err = p.change(ctx, &a, true, false)
 	}
@@ -120,6 +120,9 @@ func (p *parker) copy(ctx context.Context, a *core.Park, back bool) (end core.Pa
 	if len(spec.Processes) == 0 {
 		return core.ParkDone, "", 0
 	}
+	for i, from := range a.From {
+		spec.Moves = append(spec.Moves, gpu.ParkMoveArgument(from.UUID, a.GPUs[i].UUID))
+	}
 	for _, g := range a.GPUs {
 		spec.GPUs, spec.Devices = append(spec.GPUs, g.GPU), append(spec.Devices, p.nodes(g.CapNodes()...)...)
 	}
@@ -129,7 +132,8 @@ func (p *parker) copy(ctx context.Context, a *core.Park, back bool) (end core.Pa
 		if err != nil && status.Active != units.ActiveFailed {
 			return unsure(err)
 		}
-		if end, says = copied(&status, back); end != core.ParkFailed || status.Result == units.ResultExitCode {
+		end, says = copied(&status, back && a.From == nil)
+		if end != core.ParkFailed || status.Result == units.ResultExitCode {
 			// Otherwise an earlier run has copied a part, or an earlier daemon's unit all.
 			if t = time.Since(began); again > 0 || t.Seconds() < float64(a.Bytes)/fastest {
 				t = 0
@@ -170,8 +174,8 @@ func (p *parker) processes(a *core.Park, back bool) (list []string, refused stri
 	return list, ""
 }
 
-// copied returns what the end of the unit says.
-func copied(s *units.Status, back bool) (core.ParkEnd, string) {
+// copied returns what the end of the unit says. The driver can't refuse to give processes their own GPUs.
+func copied(s *units.Status, own bool) (core.ParkEnd, string) {
 	switch s.Result {
 	case units.ResultSuccess:
 		return core.ParkDone, ""
@@ -186,7 +190,7 @@ func copied(s *units.Status, back bool) (core.ParkEnd, string) {
 	case gpu.ParkBroken:
 		end = core.ParkBroken
 	case gpu.ParkRefused, gpu.ParkNoDriver:
-		if !back {
+		if !own {
 			end = core.ParkRefused
 		}
 	}

@@ -87,13 +87,13 @@ func TestParkEnds(t *testing.T) {
 	const park, unpark = "gpusched-park-7-2.service", "gpusched-unpark-7-2.service"
 	took := time.Second
 	for name, c := range map[string]struct {
-		back, frozen bool
-		ends         []units.Status
-		err          error
-		end          core.ParkEnd
-		says         string
-		took         time.Duration
-		calls        []string
+		back, frozen, moves bool
+		ends                []units.Status
+		err                 error
+		end                 core.ParkEnd
+		says                string
+		took                time.Duration
+		calls               []string
 	}{
 		"parked":       {ends: []units.Status{parked}, took: took, calls: []string{park, "open false", "freeze true"}},
 		"frozen":       {frozen: true, ends: []units.Status{parked}, took: took, calls: []string{"freeze false", park, "open false", "freeze true"}},
@@ -109,13 +109,26 @@ func TestParkEnds(t *testing.T) {
 		"unparked":        {back: true, frozen: true, ends: []units.Status{parked}, took: took, calls: []string{"open true", "freeze false", unpark}},
 		"unpark refused":  {back: true, ends: []units.Status{exit(gpu.ParkRefused, "X")}, end: core.ParkFailed, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
 		"lost its memory": {back: true, ends: []units.Status{exit(gpu.ParkBroken, "X")}, end: core.ParkBroken, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
+
+		"moved":            {back: true, moves: true, ends: []units.Status{parked}, took: took, calls: []string{"open true", "freeze false", unpark}},
+		"move refused":     {back: true, moves: true, ends: []units.Status{exit(gpu.ParkRefused, "X")}, end: core.ParkRefused, says: "X", took: took, calls: []string{"open true", "freeze false", unpark, "open false", "freeze true"}},
+		"move failed":      {back: true, moves: true, ends: []units.Status{exit(gpu.ParkUnsure, "X")}, end: core.ParkFailed, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
+		"lost as it moved": {back: true, moves: true, ends: []units.Status{exit(gpu.ParkBroken, "X")}, end: core.ParkBroken, says: "X", took: took, calls: []string{"open true", "freeze false", unpark}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, b := newParkBench(t, c.ends...)
 			b.err = c.err
-			end, says, took := p.park(t.Context(), parkJob7, c.back, c.frozen)
+			a := parkJob7
+			if c.moves {
+				a.From = []job.Allocation{{GPU: contract.GPU{UUID: "A"}}, {GPU: contract.GPU{UUID: "B"}}}
+				a.GPUs = []job.Allocation{{GPU: contract.GPU{UUID: "C", Minor: 5}}, {GPU: contract.GPU{UUID: "B", Minor: 4}}}
+			}
+			end, says, took := p.park(t.Context(), a, c.back, c.frozen)
 			if end != c.end || says != c.says || took != c.took || !slices.Equal(b.calls, c.calls) {
 				t.Errorf("%s: %d %q after %s by %q", name, end, says, took, b.calls)
+			}
+			if args := b.props[2].Value.([]units.ExecCommand)[0].Args; c.moves && !slices.Equal(args[2:], []string{"41:1", "42:2", "A=C", "B=B"}) {
+				t.Errorf("%s: it runs %q", name, args)
 			}
 		})
 	}
