@@ -2,9 +2,7 @@ package client
 
 import (
 	"bufio"
-	"context"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -27,9 +25,7 @@ func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 
 // runUntilSignal runs the program until it ends or a signal cancels it.
 func runUntilSignal(a *cli.App) (code int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
+	return runAs(cli.UntilSignal(), a, filepath.Base(os.Args[0]), os.Args[1:])
 }
 
 // hostApp returns the App of this process. No other function reads the environment.

@@ -383,7 +383,7 @@ func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitR
 	}
 	return snapshots{}.submit(ctx, a, req, func(req api.SubmitRequest) (api.SubmitReply, error) {
 		if !a.As.Caps {
-			return a.Client.Submit(ctx, req)
+			return a.Client.Submit(a.ForRequest(ctx), req)
 		}
 		return act.SubmitCapped(ctx, a, a.Client, req, job.Priority{})
 	})
