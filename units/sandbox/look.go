@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,26 +51,43 @@ type processDir interface {
 	Inode(name string) uint64 // 0: unknown
 }
 
-// procDir is the directory of a process.
-type procDir struct{ *os.Root }
+// procDir is a descriptor of the directory of a process. Its files are read without package os,
+// which would first ask for each of them, in four system calls, whether it can be polled.
+type procDir int
 
-// Readlink uses the path and not Root. Root would open the directories on the way, and only their
-// user may open them. The number in the path may belong to another process by now. The caller
-// notices that when it reads a file afterwards.
-func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
+func openDir(pid int) (procDir, error) {
+	fd, err := unix.Open(fmt.Sprintf("/proc/%d", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return procDir(fd), err
+}
+
+func (d procDir) Close() error { return unix.Close(int(d)) }
+
+func (d procDir) ReadFile(name string) ([]byte, error) {
+	fd, err := unix.Openat(int(d), name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	var text bytes.Buffer
+	text.Grow(4096)
+	_, err = text.ReadFrom(f)
+	return text.Bytes(), err
+}
+
+func (d procDir) Readlink(name string) (string, error) {
+	var to [unix.PathMax]byte
+	n, err := unix.Readlinkat(int(d), name, to[:])
+	return string(to[:max(n, 0)]), err
+}
 
 // Inode returns the inode of a file without opening it.
 func (d procDir) Inode(name string) uint64 {
-	info, err := d.Stat(name)
-	if err != nil {
+	var st unix.Stat_t
+	if unix.Fstatat(int(d), name, &st, 0) != nil {
 		return 0
 	}
-	return info.Sys().(*syscall.Stat_t).Ino
-}
-
-func openDir(pid int) (procDir, error) {
-	root, err := os.OpenRoot(fmt.Sprintf("/proc/%d", pid))
-	return procDir{root}, err
+	return st.Ino
 }
 
 // Reference is a process with which others are compared.
