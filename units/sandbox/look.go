@@ -107,6 +107,7 @@ func ReferenceTo(pid int) (Reference, error) {
 	}
 	st := parseStatus(string(text))
 	st.label, st.net, st.root = labelOf(dir), dir.Inode(netOf), rootOf(dir)
+	st.mounts, _ = dir.Readlink(mountsOf)
 	return Reference{st}, nil
 }
 
@@ -176,10 +177,21 @@ func whyElsewhere(dir, self processDir, st, first status) string {
 	switch {
 	case dir.Inode(netOf) != first.net:
 		return "is in another network namespace"
-	case rootOf(dir) != first.root:
+	case !sharesRoot(dir, first) && rootOf(dir) != first.root:
 		return "has another root directory"
 	}
 	return ""
+}
+
+// mountsOf is the link to a process's mount namespace.
+const mountsOf = "ns/mnt"
+
+// sharesRoot reports whether a process certainly has the reference's root: it has the same mounts
+// and did not change its root. Reading the mounts of a process takes longer than anything else here.
+func sharesRoot(dir processDir, first status) bool {
+	mounts, err := dir.Readlink(mountsOf)
+	root, errRoot := dir.Readlink("root")
+	return err == nil && errRoot == nil && mounts == first.mounts && root == "/"
 }
 
 // rootOf returns the file system and directory that a process has as its root; "" if the root is

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -231,6 +232,20 @@ func TestNetworkAndRoot(t *testing.T) {
 			if err != nil || p.Restricted != c.want {
 				t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 			}
+		}
+	}
+	for links, want := range map[[2]string]string{
+		{"mnt:[3]", "/"}:        "",
+		{"mnt:[4]", "/"}:        "has another root directory",
+		{"mnt:[3]", "/srv/box"}: "has another root directory",
+		{"", "/"}:               "has another root directory",
+		{"mnt:[3]", ""}:         "has another root directory",
+	} {
+		d := &directory{net: 11, links: map[string]string{mountsOf: links[0], "root": links[1]}}
+		maps.Copy(d.links, ourNamespaces)
+		first := status{net: 11, root: "8:1 /", mounts: "mnt:[3]"}
+		if why := whyElsewhere(d, &directory{links: ourNamespaces}, status{}, first); why != want {
+			t.Errorf("with the links %q and no mounts: %q, want %q", links, why, want)
 		}
 	}
 	self, err := openDir(os.Getpid())

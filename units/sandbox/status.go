@@ -21,6 +21,7 @@ type status struct {
 	label      string // AppArmor profile; "": none
 	net        uint64 // inode of netOf; only of a reference
 	root       string // result of rootOf; only of a reference
+	mounts     string // link to its mount namespace; only of a reference
 }
 
 func parseStatus(text string) status {
