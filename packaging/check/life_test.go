@@ -19,6 +19,8 @@ import (
 func TestLifeOfThePackage(t *testing.T) {
 	l := newLife(t, 5*time.Minute)
 
+	// Debian's dbus, if apt installs it together with gpusched, is not started.
+	l.sh(`systemctl stop dbus.socket dbus.service`)
 	l.install(built(t, "*.deb"))
 	l.checkUnits("active", "enabled")
 	l.sh(`test "$(stat -c '%a %U %t:%T' /dev/gpusched-probe)" = '666 root c3:fa'`)
@@ -54,7 +56,9 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.jobGoesOn()
 
 	l.sh(`systemctl enable --now -q gpusched.socket gpusched.service`)
-	l.sh(`dpkg -r gpusched`)
+	if said := l.sh(`dpkg -r gpusched 2>&1`); !strings.Contains(said, "jobs run on with their GPUs, and nobody watches over them: gpujob-"+l.id+".service") {
+		t.Errorf("removing with a running job says\n%s\nand does not name the job", said)
+	}
 	l.checkUnits("inactive", "masked")
 	l.sh(`test -e /var/lib/gpusched/state.db && test -e /etc/gpusched/gpusched.toml && ! test -L /usr/sbin/gpuschedd && ! test -e /usr/libexec/gpusched/gpuschedd`)
 	l.jobGoesOn()
@@ -65,16 +69,34 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.sh(`grep -q '^max_running = 7$' /etc/gpusched/gpusched.toml`)
 	l.sh(`gpusched show ` + l.id + ` | grep -qi running`)
 
-	said := l.sh(`dpkg -P gpusched 2>&1`)
-	for _, want := range []string{"jobs run on with their GPUs", "gpujob-" + l.id + ".service", "removing the queue and the records"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("purging with a job on a GPU says\n%s\nand not %q", said, want)
-		}
+	if said := l.sh(`dpkg -P gpusched 2>&1`); !strings.Contains(said, "removing the queue and the records") {
+		t.Errorf("purging says\n%s\nand not that the queue is removed", said)
 	}
 	l.jobGoesOn()
 	left := l.sh(`find / -xdev -name '*gpusched*' -not -path '/proc/*' -not -path '/var/log/journal/*' -not -path '/var/cache/vm/*' | sort; ls -d /run/gpusched 2>/dev/null; true`)
 	if left != "" {
 		t.Errorf("purging left:\n%s", left)
+	}
+}
+
+// TestInstallationWithFaults: the package says so if the scheduler does not start, or if systemd does
+// not run, and can be removed if the queue is on a separate disk.
+func TestInstallationWithFaults(t *testing.T) {
+	l := newLife(t, 3*time.Minute)
+	l.install(built(t, "*.deb"))
+	l.sh(`dpkg -P gpusched`)
+	install := `dpkg -i --force-confold /var/cache/vm/` + filepath.Base(built(t, "*.deb")) + ` 2>&1`
+	for fault, c := range map[string]struct{ before, says, after string }{
+		"wrong settings":  {`mkdir /etc/gpusched; echo wrong >/etc/gpusched/gpusched.toml`, "'gpusched doctor' says what is wrong", `gpusched doctor | grep 'gpusched.toml:1'`},
+		"no systemd":      {`mount -t tmpfs tmpfs /run/systemd`, "systemd does not run here", `umount /run/systemd`},
+		"a separate disk": {`mkdir /var/lib/gpusched; mount -t tmpfs tmpfs /var/lib/gpusched`, "", `test -e /var/lib/gpusched/state.db`},
+	} {
+		l.sh(c.before)
+		if said := l.sh(install); !strings.Contains(said, c.says) {
+			t.Errorf("%s: the installation says\n%s\nand not %q", fault, said, c.says)
+		}
+		l.sh(c.after)
+		l.sh(`dpkg -P gpusched; umount -q /var/lib/gpusched || true; rm -rf /var/lib/gpusched`)
 	}
 }
 
