@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -185,9 +186,13 @@ func startOnce(ctx context.Context, t *testing.T, m *Manager, id int64) (lost in
 func TestMachineNoBus(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if m, err := Connect(ctx, Options{Address: "unix:path=/nowhere"}); err == nil {
+	m, err := Connect(ctx, Options{Address: "unix:path=/nowhere"})
+	if err == nil {
 		m.Close()
 		t.Fatal("connected to nowhere")
+	}
+	if !errors.Is(err, units.ErrBus) || !strings.Contains(err.Error(), "no such file") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the error is %q, want one line that says why there is no bus", err)
 	}
 }
 

@@ -95,7 +95,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 	case <-ctx.Done():
 		_, _, last := m.Connected()
 		m.Close()
-		return nil, fmt.Errorf("connect to systemd at %q: %w", m.address, errors.Join(ctx.Err(), last))
+		return nil, fmt.Errorf("connect to systemd at %q: %w: %w", m.address, units.ErrBus, cmp.Or(last, ctx.Err()))
 	}
 }
 
