@@ -78,6 +78,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 		"no nodes":               {map[string]string{"/dev/nvidia0": "-"}, "device nodes", "no /dev/nvidia0"},
 		"no uvm":                 {map[string]string{"/dev/nvidia-uvm": "-"}, "device nodes", "/dev/nvidia-uvm is not there"},
 		"no module":              {map[string]string{"/proc/driver/nvidia/version": "-"}, "driver", "not loaded"},
+		"no driver":              {map[string]string{"/proc/driver/nvidia/version": "-", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15": "-", "/usr/lib/x86_64-linux-gnu/libc.so.6": ""}, "driver", "not installed"},
 		"other module":           {map[string]string{"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  Release"}, "driver", "the kernel module is 535.104.05 and /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.54.15"},
 		"settings":               {map[string]string{"/etc/gpusched/gpusched.toml": "[gpus]\nonly_gpu = 1\n"}, "settings on disk", "only_gpu"},
 		"shared uids":            {map[string]string{"/etc/subuid": "alice:100000:65536\nroot:1:1000000\nbob:165535:10\n"}, "subordinate uids", "alice and bob share some"},

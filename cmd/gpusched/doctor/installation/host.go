@@ -172,6 +172,9 @@ func (h host) nodesHint() string {
 func (h host) checkDriver() job.Check {
 	v := driver.Installed(h.root)
 	switch {
+	case v.Loaded == "" && v.Library == "":
+		return degraded("driver", "NVIDIA's driver is not installed",
+			"install it (Debian: nvidia-driver, in non-free). Jobs with --gpus 0 run meanwhile")
 	case v.Loaded == "":
 		return degraded("driver", "the NVIDIA kernel module is not loaded, or its version can't be read",
 			"modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
