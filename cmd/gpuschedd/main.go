@@ -103,7 +103,7 @@ func serve(o supervise.Options, socket string) int {
 		err = supervise.New(o).Run(ctx, listeners...)
 	}
 	if err != nil {
-		log.Error("running", "err", err)
+		log.Error("the scheduler ends", "err", err)
 		if os.Getenv("NOTIFY_SOCKET") != "" { // without the delay, systemd would restart the daemon after 0.1 s
 			waitForStop(ctx, failedWait)
 		}
