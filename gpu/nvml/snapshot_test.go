@@ -35,7 +35,7 @@ func TestSnapshotReadsEverything(t *testing.T) {
 	if d := wellDevices(t, s, 2)[0]; !reflect.DeepEqual(d, want) {
 		t.Errorf("got  %+v\nwant %+v", d, want)
 	}
-	if s.Driver != "550.54.14" || s.NVMLVersion != "12.550.54.14" || s.CUDAVersion != "12.4" || s.TakenUnixNano == 0 {
+	if s.Driver != "580.65.06" || s.NVMLVersion != "13.580.65.06" || s.CUDAVersion != "13.0" || s.TakenUnixNano == 0 {
 		t.Errorf("versions %q %q %q, taken %d", s.Driver, s.NVMLVersion, s.CUDAVersion, s.TakenUnixNano)
 	}
 }

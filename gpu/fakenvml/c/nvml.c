@@ -108,12 +108,12 @@ static nvmlReturn_t text(char *to, unsigned int length, const char *value)
 	return snprintf(to, length, "%s", value) < (int)length ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-nvmlReturn_t nvmlSystemGetDriverVersion(char *v, unsigned int n) { return text(v, n, "550.54.14"); }
-nvmlReturn_t nvmlSystemGetNVMLVersion(char *v, unsigned int n) { return text(v, n, "12.550.54.14"); }
+nvmlReturn_t nvmlSystemGetDriverVersion(char *v, unsigned int n) { return text(v, n, "580.65.06"); }
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *v, unsigned int n) { return text(v, n, "13.580.65.06"); }
 
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *v)
 {
-	*v = 12040;
+	*v = 13000;
 	return NVML_SUCCESS;
 }
 

@@ -110,11 +110,7 @@ func TestGPUsAreTestedAtTheStart(t *testing.T) {
 	withCUDA(t)
 	cudaSays(t, map[int]string{2: "999"})
 	since := sh(t, "", "sleep 2; date +%s") // do not count the daemon's tests since withCUDA
-	const away = "/var/lib/gpusched.away"
-	sh(t, "", "systemctl stop gpusched.socket gpusched; cp -a /var/lib/gpusched "+away+"; rm /var/lib/gpusched/state.db*; systemctl start gpusched.socket gpusched")
-	t.Cleanup(func() {
-		sh(t, "", "systemctl stop gpusched.socket gpusched; rm -r /var/lib/gpusched/state.db*; cp -a "+away+"/state.db* /var/lib/gpusched/; rm -r "+away+"; systemctl start gpusched.socket gpusched")
-	})
+	t.Cleanup(loseState(t))
 	poll(t, "GPU 2 is sick", func() bool {
 		return strings.HasPrefix(gpuShown(t, 2), "sick CUDA fails on it (cuInit: 999 CUDA_ERROR_UNKNOWN)")
 	})

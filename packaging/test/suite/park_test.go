@@ -154,6 +154,60 @@ func TestParkMakesRoom(t *testing.T) {
 	}
 }
 
+// TestParkMoves: a parked job goes on with another GPU while its own is in use, on which the driver
+// refuses to put it at first. A process that it starts later finds that GPU, and computes the same. A
+// scheduler that lost its state file knows which GPU the job has.
+func TestParkMoves(t *testing.T) {
+	begin(t)
+	parks(t, "")
+	sh(t, "alice", "rm -f ~/finish")
+	sum := fmt.Sprintf(summing, 2)
+	alone := submit(t, "alice", "--gpu-ids 3 -- "+sum)
+	id := submit(t, "alice", "--gpus-from 0,1 -- bash -c '"+sum+"; until [ -e ~/finish ]; do sleep 0.1; done; "+sum+"'")
+	waitUses(t, id)
+	own := show(t, "alice", id).GPUs[0].Index
+	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
+	waitParked(t, id, job.IsParked)
+	holds, release := submitHold(t, "bob", fmt.Sprintf("--gpu-ids %d", own), "simcuda --mem 60G --hold 0.1")
+	driver(t, "fail=restore:1")
+	sh(t, "alice", fmt.Sprintf("gpusched unpark %d", id))
+	poll(t, "it waits for its own GPU", func() bool {
+		why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id))
+		return strings.Contains(why, fmt.Sprintf("job %d", holds)) && parkState(t, id) == job.IsParked
+	})
+	driver(t, "")
+	release()
+	mustEnd(t, wait(t, holds), "completed", "exit code 0")
+	waitParked(t, id, job.NotParked)
+	sh(t, "alice", "touch ~/finish")
+	sameSum(t, id, alone)
+
+	sh(t, "alice", "rm -f ~/finish")
+	id = submit(t, "alice", "--gpus-from 0,1 -- bash -c '"+sum+"; until [ -e ~/finish ]; do sleep 0.1; done; "+sum+"'")
+	waitUses(t, id)
+	own = show(t, "alice", id).GPUs[0].Index
+	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
+	waitParked(t, id, job.IsParked)
+	holds, release = submitHold(t, "bob", fmt.Sprintf("--gpu-ids %d", own), "simcuda --mem 60G --hold 0.1")
+	sh(t, "alice", fmt.Sprintf("gpusched unpark %d", id))
+	waitParked(t, id, job.NotParked)
+	if got := show(t, "alice", id).GPUs[0].Index; got != 1-own {
+		t.Errorf("the job has GPU %d", got)
+	}
+	if out := sh(t, "", fmt.Sprintf("journalctl -q -o cat _SYSTEMD_UNIT=gpujob-%[1]d.service + UNIT=gpujob-%[1]d.service", id)); !strings.Contains(out, fmt.Sprintf("on GPU %d instead of %d", 1-own, own)) {
+		t.Errorf("its journal: %s", out)
+	}
+	restore := loseState(t)
+	poll(t, "the job is known", func() bool { return try(t, "", fmt.Sprintf("gpusched show %d", id)).Code == 0 })
+	if got := show(t, "", id).GPUs[0].Index; got != 1-own {
+		t.Errorf("from its unit, the job is known to have GPU %d", got)
+	}
+	restore()
+	sh(t, "alice", "touch ~/finish")
+	release()
+	sameSum(t, id, alone)
+}
+
 // TestParkKills: the daemon is killed 50 times while a job is parked and unparked, and others use its
 // GPU. All that the job computes is right, it runs once, and no GPU is held by two jobs.
 func TestParkKills(t *testing.T) {

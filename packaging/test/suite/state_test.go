@@ -405,3 +405,14 @@ func TestOlderStateFileOfAnArray(t *testing.T) {
 		t.Errorf("these tasks have begun: %s", now)
 	}
 }
+
+// loseState restarts the daemon without its state file. The function restore puts the file back.
+func loseState(t *testing.T) (restore func()) {
+	t.Helper()
+	const away, stop = stateDir + ".away", "systemctl stop gpusched.socket gpusched; "
+	sh(t, "", stop+"mkdir "+away+"; mv "+stateDir+"/state.db* "+away+"; "+startDaemon)
+	return func() {
+		t.Helper()
+		sh(t, "", stop+"rm "+stateDir+"/state.db*; mv "+away+"/* "+stateDir+"; rmdir "+away+"; "+startDaemon)
+	}
+}
