@@ -2,6 +2,7 @@ package alias
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,19 +13,9 @@ type option struct {
 	do    func(c *Call, value string) error
 }
 
-// hasName reports whether the option has this name.
-func (o option) hasName(name string) bool {
-	for n := range strings.FieldsSeq(o.names) {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
-
 func (t tool) find(name string) *option {
 	for i := range t.options {
-		if t.options[i].hasName(name) {
+		if slices.Contains(strings.Fields(t.options[i].names), name) {
 			return &t.options[i]
 		}
 	}
@@ -155,6 +146,21 @@ func flagged(words ...string) func(*Call, string) error {
 		c.add(words...)
 		return nil
 	}
+}
+
+// into returns the reader of an option whose value is a list. It appends to the given list.
+func into(to *[]string) func(*Call, string) error {
+	return func(_ *Call, value string) error { *to = append(*to, list(value)...); return nil }
+}
+
+// store returns the reader of an option whose value is stored.
+func store(to *string) func(*Call, string) error {
+	return func(_ *Call, value string) error { *to = value; return nil }
+}
+
+// set returns the reader of an option without a value.
+func set(to *bool) func(*Call, string) error {
+	return func(*Call, string) error { *to = true; return nil }
 }
 
 // ignore reads an option that makes no difference in gpusched.

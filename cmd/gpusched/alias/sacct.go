@@ -14,16 +14,6 @@ import (
 // sacctFormat is sacct's default format.
 const sacctFormat = "JobID%12,JobName,Partition,Account,AllocCPUS,State,ExitCode%8"
 
-var sacctOptions = []option{
-	{"-j --jobs", true, nil}, {"-u --user --uid", true, nil}, {"-a --allusers", false, nil}, {"-s --state", true, nil},
-	{"--name", true, nil}, {"-S --starttime", true, nil}, {"-o --format", true, nil}, {"-b --brief", false, nil},
-	{"-n --noheader", false, nil}, {"-p --parsable", false, nil}, {"-P --parsable2", false, nil},
-	{"-X --allocations", false, nil}, {"-D --duplicates", false, nil}, {"-E --endtime", true, nil},
-	{"-r --partition", true, nil}, {"-M --clusters", true, nil}, {"-L --allclusters", false, nil},
-	{"-A --accounts", true, nil},
-	{"-N --nodelist", true, nil}, {"--units", true, nil}, {"--noconvert", false, nil},
-}
-
 // sacctView holds sacct's options.
 type sacctView struct {
 	squeueView
@@ -34,27 +24,28 @@ type sacctView struct {
 	every bool
 }
 
-func (v *sacctView) sacctReaders() map[string]func(c *Call, value string) error {
-	do := v.squeueView.reader()
+// options returns the options, which are stored in the view.
+func (v *sacctView) options() []option {
 	forms := func(sep, after string) func(*Call, string) error {
 		return func(*Call, string) error { v.sep, v.after = sep, after; return nil }
 	}
-	return map[string]func(*Call, string) error{
-		"-j": do["-j"], "-u": do["-u"], "-s": do["-t"], "--name": do["-n"], "-n": do["-h"], "-o": do["-o"],
-		"-a": func(*Call, string) error { v.every = true; return nil },
-		"-S": func(_ *Call, text string) error { v.since = text; return nil },
-		"-b": func(*Call, string) error { v.format = "JobID%12,State,ExitCode%8"; return nil },
-		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": ignore, "-D": ignore,
-		"-E": func(_ *Call, text string) error { v.until = text; return nil },
-		"-r": do["-p"], "-A": do["-A"], "-N": do["-w"],
-		"-M": ignore, "-L": ignore, "--noconvert": ignore,
-		"--units": ignored("--units", "gpusched chooses the unit of each amount"),
+	return []option{
+		{"-j --jobs", true, into(&v.ids)}, {"-u --user --uid", true, into(&v.users)}, {"-a --allusers", false, set(&v.every)},
+		{"-s --state", true, into(&v.states)}, {"--name", true, into(&v.names)}, {"-S --starttime", true, store(&v.since)},
+		{"-o --format", true, store(&v.format)},
+		{"-b --brief", false, func(*Call, string) error { v.format = "JobID%12,State,ExitCode%8"; return nil }},
+		{"-n --noheader", false, set(&v.bare)},
+		{"-p --parsable", false, forms("|", "|")}, {"-P --parsable2", false, forms("|", "")},
+		{"-X --allocations", false, ignore}, {"-D --duplicates", false, ignore}, {"-E --endtime", true, store(&v.until)},
+		{"-r --partition", true, into(&v.parts)}, {"-M --clusters", true, ignore}, {"-L --allclusters", false, ignore},
+		{"-A --accounts", true, into(&v.accounts)}, {"-N --nodelist", true, into(&v.nodes)},
+		{"--units", true, ignored("--units", "gpusched chooses the unit of each amount")}, {"--noconvert", false, ignore},
 	}
 }
 
 func readSacct(c *Call, t tool, args []string) error {
 	v := &sacctView{squeueView: squeueView{format: sacctFormat}}
-	t.options = withReaders(t.options, v.sacctReaders())
+	t.options = v.options()
 	c.add("list", "--waiting=0", "--ended=10000")
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {

@@ -3,45 +3,37 @@ package alias
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-var scancelOptions = []option{
-	{"-u --user", true, nil}, {"--me", false, nil}, {"-n --name --jobname", true, nil}, {"-t --state", true, nil},
-	{"-p --partition", true, nil}, {"-A --account", true, nil}, {"-w --nodelist", true, nil},
-	{"-s --signal", true, renamed("signal")},
-	{"-f --full", false, ignore},
-	{"-b --batch", false, nil},
-	{"-H --hurry", false, ignore},
-	{"--ctld", false, ignore},
-	{"-M --clusters", true, ignore},
-	{"-Q --quiet", false, ignore},
-	{"-v --verbose", false, ignore},
-	{"-i --interactive", false, refused("gpusched does not ask about each job: name those to cancel")},
-	{"-q --qos", true, refused("no job has one here, so none would be cancelled")},
-	{"-R --reservation", true, refused("no job has one here, so none would be cancelled")},
-	{"--wckey", true, refused("no job has one here, so none would be cancelled")},
+// scancelView holds scancel's options.
+type scancelView struct {
+	squeueView
+	mine, batch bool
+}
+
+// options returns the options, which are stored in the view.
+func (v *scancelView) options() []option {
+	const none = "no job has one here, so none would be cancelled"
+	return []option{
+		{"-u --user", true, filter(&v.users)},
+		{"--me", false, func(c *Call, _ string) error { v.mine = true; c.add("--mine"); return nil }},
+		{"-n --name --jobname", true, filter(&v.names)}, {"-t --state", true, filter(&v.states)},
+		{"-p --partition", true, filter(&v.parts)}, {"-A --account", true, filter(&v.accounts)},
+		{"-w --nodelist", true, filter(&v.nodes)}, {"-s --signal", true, renamed("signal")}, {"-f --full", false, ignore},
+		{"-b --batch", false, set(&v.batch)}, {"-H --hurry", false, ignore}, {"--ctld", false, ignore},
+		{"-M --clusters", true, ignore}, {"-Q --quiet", false, ignore}, {"-v --verbose", false, ignore},
+		{"-i --interactive", false, refused("gpusched does not ask about each job: name those to cancel")},
+		{"-q --qos", true, refused(none)}, {"-R --reservation", true, refused(none)}, {"--wckey", true, refused(none)},
+	}
 }
 
 func readScancel(c *Call, t tool, args []string) error {
-	v, mine, batch := &squeueView{}, false, false
-	own := v.reader()
-	own["--me"] = func(c *Call, _ string) error { mine = true; c.add("--mine"); return nil }
-	own["-b"] = func(*Call, string) error { batch = true; return nil }
-	t.options = slices.Clone(t.options)
-	for i, o := range t.options {
-		first, _, _ := strings.Cut(o.names, " ")
-		switch {
-		case o.do == nil && o.value:
-			t.options[i].do = filter(own[first])
-		case o.do == nil:
-			t.options[i].do = own[first]
-		}
-	}
+	v := &scancelView{}
+	t.options = v.options()
 	c.add("cancel")
 	jobs, err := t.parse(c, args, false)
 	if err == nil {
@@ -51,15 +43,15 @@ func readScancel(c *Call, t tool, args []string) error {
 		return err
 	}
 	for i, w := range c.Words {
-		if sig, is := strings.CutPrefix(w, "--signal="); is && batch {
+		if sig, is := strings.CutPrefix(w, "--signal="); is && v.batch {
 			c.Words[i] = "--signal=main:" + sig
 		}
 	}
-	if mine && len(v.users) > 0 {
+	if v.mine && len(v.users) > 0 {
 		return errors.New("--me and --user both select whose jobs: use only one")
 	}
 	filtered := len(v.names)+len(v.states)+len(v.parts)+len(v.accounts)+len(v.nodes) > 0
-	whole := mine || len(v.users) > 0
+	whole := v.mine || len(v.users) > 0
 	if !filtered && !whole && len(jobs) == 0 {
 		return errors.New("no job is named")
 	}
@@ -80,14 +72,14 @@ func readScancel(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// filter returns a reader that refuses an empty value. An unset shell variable gives such a value,
-// which must not select all jobs.
-func filter(read func(*Call, string) error) func(*Call, string) error {
+// filter is like into, but refuses an empty value. An unset shell variable gives such a value, which
+// must not select all jobs.
+func filter(to *[]string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		if len(list(value)) == 0 {
 			return errors.New("it has no value, so it matches no job")
 		}
-		return read(c, value)
+		return into(to)(c, value)
 	}
 }
 

@@ -24,13 +24,6 @@ type Machine struct {
 // sinfoFormat is sinfo's default format.
 const sinfoFormat = "%9P %.5a %.10l %.6D %.6t %N"
 
-var sinfoOptions = []option{
-	{"-h --noheader", false, nil}, {"-o --format", true, nil},
-	{"-p --partition", true, nil}, {"-n --nodes", true, nil}, {"-t --states", true, nil}, {"-M --clusters", true, nil},
-	{"-N --Node", false, nil}, {"-l --long", false, nil}, {"-a --all", false, nil}, {"-s --summarize", false, nil},
-	{"-e --exact", false, nil}, {"-r --responding", false, nil},
-}
-
 // A sinfoField is a column of sinfo.
 type sinfoField struct {
 	letter, title string
@@ -98,46 +91,55 @@ func checkNodeStates(words []string) error {
 	return nil
 }
 
+// A sinfoView holds sinfo's options.
+type sinfoView struct {
+	format               string
+	bare, byNode         bool
+	otherPart, otherNode bool // the filters leave the partition or the node out
+	states               []string
+}
+
+// options returns the options, which are stored in the view.
+func (v *sinfoView) options() []option {
+	without := func(word string, other *bool) func(*Call, string) error {
+		return func(_ *Call, value string) error { *other = !slices.Contains(list(value), word); return nil }
+	}
+	return []option{
+		{"-h --noheader", false, set(&v.bare)}, {"-o --format", true, store(&v.format)},
+		{"-p --partition", true, without(partition, &v.otherPart)}, {"-n --nodes", true, without("localhost", &v.otherNode)},
+		{"-t --states", true, func(c *Call, value string) error {
+			v.states = append(v.states, list(value)...)
+			return checkNodeStates(v.states)
+		}},
+		{"-M --clusters", true, ignore}, {"-N --Node", false, set(&v.byNode)}, {"-l --long", false, ignore},
+		{"-a --all", false, ignore}, {"-s --summarize", false, ignore}, {"-e --exact", false, ignore}, {"-r --responding", false, ignore},
+	}
+}
+
 func readSinfo(c *Call, t tool, args []string) error {
-	format, bare, byNode := sinfoFormat, false, false
-	partitionMeant, nodeMeant := true, true
-	var states []string
-	among := func(word string, meant *bool) func(*Call, string) error {
-		return func(_ *Call, value string) error { *meant = slices.Contains(list(value), word); return nil }
-	}
-	do := map[string]func(*Call, string) error{
-		"-h": func(*Call, string) error { bare = true; return nil },
-		"-o": func(_ *Call, text string) error { format = text; return nil },
-		"-p": among(partition, &partitionMeant), "-n": among("localhost", &nodeMeant), "-M": ignore,
-		"-t": func(_ *Call, value string) error {
-			states = append(states, list(value)...)
-			return checkNodeStates(states)
-		},
-		"-N": func(*Call, string) error { byNode = true; return nil },
-		"-l": ignore, "-a": ignore, "-s": ignore, "-e": ignore, "-r": ignore,
-	}
-	t.options = withReaders(t.options, do)
+	v := &sinfoView{format: sinfoFormat}
+	t.options = v.options()
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
 		err = errors.New("one word too many: " + rest[0])
 	}
 	ofPartition := false
 	if err == nil {
-		_, err = sinfoLine(format, func(f sinfoField) string { ofPartition = ofPartition || f.title == "PARTITION"; return "" })
+		_, err = sinfoLine(v.format, func(f sinfoField) string { ofPartition = ofPartition || f.title == "PARTITION"; return "" })
 	}
 	if err != nil {
 		return err
 	}
 	c.Site = func(m Machine) (lines []string) {
-		if !bare {
-			line, _ := sinfoLine(format, func(f sinfoField) string { return f.title })
+		if !v.bare {
+			line, _ := sinfoLine(v.format, func(f sinfoField) string { return f.title })
 			lines = append(lines, line)
 		}
-		if is := (state{m.state(), m.longState()}); !nodeMeant || len(states) > 0 && !is.in(states) {
+		if is := (state{m.state(), m.longState()}); v.otherNode || len(v.states) > 0 && !is.in(v.states) {
 			m = Machine{none: true}
 		}
-		if partitionMeant && (!m.none || ofPartition && !byNode) { // Slurm also shows partitions without a node
-			line, _ := sinfoLine(format, func(f sinfoField) string { return f.of(m) })
+		if !v.otherPart && (!m.none || ofPartition && !v.byNode) { // Slurm also shows partitions without a node
+			line, _ := sinfoLine(v.format, func(f sinfoField) string { return f.of(m) })
 			lines = append(lines, line)
 		}
 		return lines
@@ -237,21 +239,18 @@ func jobDetails(j api.Job, now time.Time, oneLine bool) (lines []string) {
 	return append(lines, "")
 }
 
-var scontrolOptions []option
-
-var sacctmgrOptions = []option{
-	{"-n --noheader", false, ignore}, {"-p --parsable", false, ignore}, {"-P --parsable2", false, ignore},
-	{"-s --associations", false, ignore}, {"-i --immediate", false, ignore}, {"-r --readonly", false, ignore},
+func sacctmgrOptions(sep, after *string) []option {
+	return []option{
+		{"-n --noheader", false, ignore}, {"-p --parsable", false, func(*Call, string) error { *sep, *after = "|", "|"; return nil }},
+		{"-P --parsable2", false, func(*Call, string) error { *sep = "|"; return nil }},
+		{"-s --associations", false, ignore}, {"-i --immediate", false, ignore}, {"-r --readonly", false, ignore},
+	}
 }
 
 // readSacctmgr handles queries for a user's account. In gpusched, each user has one account.
 func readSacctmgr(c *Call, t tool, args []string) error {
 	sep, after := " ", ""
-	t.options = withReaders(t.options, map[string]func(*Call, string) error{
-		"-n": ignore, "-s": ignore, "-i": ignore, "-r": ignore,
-		"-p": func(*Call, string) error { sep, after = "|", "|"; return nil },
-		"-P": func(*Call, string) error { sep = "|"; return nil },
-	})
+	t.options = sacctmgrOptions(&sep, &after)
 	rest, err := t.parse(c, args, false)
 	if err != nil {
 		return err

@@ -15,14 +15,6 @@ import (
 // squeueFormat is squeue's default format.
 const squeueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 
-var squeueOptions = []option{
-	{"-u --user", true, nil}, {"--me", false, nil}, {"-j --jobs --job", true, nil}, {"-n --name", true, nil},
-	{"-t --states --state", true, nil}, {"-h --noheader", false, nil}, {"-o --format", true, nil},
-	{"--start", false, nil}, {"-l --long", false, nil}, {"-a --all", false, nil}, {"-r --array", false, nil},
-	{"-p --partition", true, nil}, {"-i --iterate", true, nil}, {"-S --sort", true, nil}, {"-M --clusters", true, nil},
-	{"-A --account", true, nil}, {"-w --nodelist", true, nil}, {"--local", false, nil}, {"--federation", false, nil},
-}
-
 // squeueView holds squeue's options.
 type squeueView struct {
 	users, names, states   []string
@@ -36,29 +28,28 @@ type squeueView struct {
 // minJobAge is how long Slurm remembers an ended job.
 const minJobAge = 5 * time.Minute
 
-func (v *squeueView) reader() map[string]func(c *Call, value string) error {
-	into := func(to *[]string) func(*Call, string) error {
-		return func(_ *Call, value string) error { *to = append(*to, list(value)...); return nil }
-	}
+// options returns the options, which are stored in the view.
+func (v *squeueView) options() []option {
 	form := func(text string) func(*Call, string) error {
 		return func(*Call, string) error { v.format = text; return nil }
 	}
-	return map[string]func(*Call, string) error{
-		"-u": into(&v.users), "-n": into(&v.names), "-t": into(&v.states), "-j": into(&v.ids),
-		"--me": flagged("--mine"), "-h": func(*Call, string) error { v.bare = true; return nil },
-		"-o":      func(_ *Call, text string) error { v.format = text; return nil },
-		"--start": form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"),
-		"-l":      form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"),
-		"-a":      ignore, "-r": func(*Call, string) error { v.each = true; return nil }, "-M": ignore, "--local": ignore, "--federation": ignore,
-		"-p": into(&v.parts), "-A": into(&v.accounts), "-w": into(&v.nodes),
-		"-i": refused("it is shown once here: watch -n 5 squeue"),
-		"-S": refused("the order here is that of the queue: squeue -h | sort"),
+	return []option{
+		{"-u --user", true, into(&v.users)}, {"--me", false, flagged("--mine")}, {"-j --jobs --job", true, into(&v.ids)},
+		{"-n --name", true, into(&v.names)}, {"-t --states --state", true, into(&v.states)}, {"-h --noheader", false, set(&v.bare)},
+		{"-o --format", true, store(&v.format)},
+		{"--start", false, form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R")},
+		{"-l --long", false, form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R")},
+		{"-a --all", false, ignore}, {"-r --array", false, set(&v.each)}, {"-p --partition", true, into(&v.parts)},
+		{"-i --iterate", true, refused("it is shown once here: watch -n 5 squeue")},
+		{"-S --sort", true, refused("the order here is that of the queue: squeue -h | sort")}, {"-M --clusters", true, ignore},
+		{"-A --account", true, into(&v.accounts)}, {"-w --nodelist", true, into(&v.nodes)},
+		{"--local", false, ignore}, {"--federation", false, ignore},
 	}
 }
 
 func readSqueue(c *Call, t tool, args []string) error {
 	v := &squeueView{format: squeueFormat}
-	t.options = withReaders(t.options, v.reader())
+	t.options = v.options()
 	c.add("list", "--waiting=0")
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
@@ -106,16 +97,6 @@ func readSqueue(c *Call, t tool, args []string) error {
 		return lines
 	}
 	return nil
-}
-
-// withReaders returns a table with the reader of each option filled in.
-func withReaders(table []option, do map[string]func(*Call, string) error) []option {
-	table = slices.Clone(table)
-	for i, o := range table {
-		first, _, _ := strings.Cut(o.names, " ")
-		table[i].do = do[first]
-	}
-	return table
 }
 
 // wantsEnded reports whether the user asked for ended jobs.
