@@ -52,8 +52,6 @@ type batch struct {
 	barrier *latch
 }
 
-func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: d.host.Wakeup()} }
-
 func (c *committer) push(e core.Effects, at time.Time, looked bool) {
 	if looked || len(e.Records)+len(e.Actions)+len(e.Replies)+len(e.News) > 0 {
 		c.add(batch{effects: e, at: at, looked: looked})

@@ -64,8 +64,6 @@ func (s *sampler) isAwaited() bool {
 	return len(s.waiting) > 0
 }
 
-func newSampler(d *Daemon) *sampler { return &sampler{d: d, wake: d.host.Wakeup()} }
-
 func (s *sampler) ask(number uint64) {
 	s.asked.Store(max(number, s.asked.Load()))
 	s.wake.Ring()

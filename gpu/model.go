@@ -19,16 +19,8 @@ func (d Device) TypeMatches(want string) bool {
 	if len(asked) == 0 {
 		return false
 	}
-	has := make(map[string]bool)
-	for _, w := range typeWords(d.Name) {
-		has[w] = true
-	}
-	for _, w := range asked {
-		if !has[w] {
-			return false
-		}
-	}
-	return true
+	has := typeWords(d.Name)
+	return !slices.ContainsFunc(asked, func(w string) bool { return !slices.Contains(has, w) })
 }
 
 // NamesSlice reports whether a type asks for a slice of a GPU in MIG mode: one of its words is

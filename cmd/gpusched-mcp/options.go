@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,9 +70,7 @@ func schemaOf(list []option, properties map[string]*jsonschema.Schema, required 
 		Type: "object", Properties: options, AdditionalProperties: closed(),
 		Description: optionsText,
 	}}
-	for name, s := range properties {
-		all[name] = s
-	}
+	maps.Copy(all, properties)
 	return &jsonschema.Schema{Type: "object", Properties: all, Required: required, AdditionalProperties: closed()}
 }
 

@@ -281,7 +281,7 @@ func (d *dayRows) drawUse(gpus int) *chartView {
 		return nil
 	}
 	v.Key = []keyView{{"pale", "allocated to jobs", ""}, {"s0", "computing", ""}}
-	v.Note = fmt.Sprintf("100 %% is the whole time of %s, as many as the machine has now.", counted(gpus, "GPU"))
+	v.Note = fmt.Sprintf("100 %% is the whole time of %s, as many as the machine has now.", job.Count(int64(gpus), "GPU"))
 	v.tabulate(d, []string{"allocated to jobs", "computing"}, func(day int) []string {
 		if d.rows[day].Efficiency.GPU == nil {
 			return []string{percent(held[day]), ""}
@@ -289,13 +289,6 @@ func (d *dayRows) drawUse(gpus int) *chartView {
 		return []string{percent(held[day]), percent(computed[day])}
 	})
 	return v
-}
-
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // drawWaits draws the waiting times of the jobs that started on each day.

@@ -50,8 +50,9 @@ func escapeWord(s string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r == utf8.RuneError || r != ' ' && !printableRune(r):
-			for _, c := range []byte(s[i : i+runeLen(s[i:])]) {
+		case r == utf8.RuneError || r != ' ' && !job.Printable(string(r)):
+			_, n := utf8.DecodeRuneInString(s[i:]) // 1 for an invalid byte
+			for _, c := range []byte(s[i : i+n]) {
 				fmt.Fprintf(&b, `\x%02x`, c)
 			}
 		default:
@@ -60,11 +61,3 @@ func escapeWord(s string) string {
 	}
 	return b.String()
 }
-
-// runeLen returns the length in bytes of the first rune or invalid byte.
-func runeLen(s string) int {
-	_, n := utf8.DecodeRuneInString(s)
-	return n
-}
-
-func printableRune(r rune) bool { return job.Printable(string(r)) }

@@ -42,7 +42,9 @@ func (n *Notify) Bars(m *job.Notify) job.Message {
 func notifyKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "ways", doc: "The ways in which messages about the start and end of jobs may be sent (--notify): mail (through /usr/sbin/sendmail), webhook (an HTTP POST) and terminal (to the terminals where the user is logged in). A job that names no way uses mail if sendmail is installed, and the terminal otherwise. Empty: no messages are sent.",
-			bind: func(c *Config) value { return notifyWays(&c.Notify.Ways) }},
+			bind: func(c *Config) value {
+				return someOf(&c.Notify.Ways, "ways", "a way to send messages", job.NotifyWays()...)
+			}},
 		{section: in, name: "other_addresses", doc: "Whether mail may go to an address that the user names (--notify-to). Otherwise it goes only to the user's account on this machine.",
 			bind: func(c *Config) value { return onOff(&c.Notify.OtherAddresses) }},
 		{section: in, name: "own_urls", doc: "Whether a webhook may be a URL that the user names (--notify-to). Otherwise only the site's webhooks may be used. A process of the user's posts to the user's URL, and may do no more than the user's jobs.",
@@ -101,9 +103,4 @@ func webURL(to *string) value {
 		return nil
 	}
 	return word(to, `"https://chat.example.org/hooks/0123"`, wrong, "a URL", "^(https?://.+)?$")
-}
-
-// notifyWays returns a setting that is a list of ways to send messages.
-func notifyWays(dst *[]job.NotifyWay) value {
-	return someOf(dst, "ways", "a way to send messages", job.NotifyWays()...)
 }

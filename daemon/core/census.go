@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,11 +44,7 @@ func (c *state) Census(users int) job.Census {
 // mostFirst sorts users by their number of GPUs, the largest number first. It lists the given
 // number of users, and sums up all others in one entry.
 func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
-	list := make([]job.UserCensus, 0, len(of))
-	for _, u := range of {
-		list = append(list, u)
-	}
-	slices.SortFunc(list, func(x, y job.UserCensus) int {
+	list := slices.SortedFunc(maps.Values(of), func(x, y job.UserCensus) int {
 		return cmp.Or(y.Milli-x.Milli, y.Active-x.Active, y.Queued-x.Queued, cmp.Compare(x.Name, y.Name))
 	})
 	if len(list) <= users {

@@ -76,11 +76,7 @@ func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 		}
 		return slices.Collect(b.expand(nodes))
 	}
-	var all []string
-	for host := range b.expand(hosts) {
-		all = append(all, host)
-	}
-	i := 0
+	all, i := slices.Collect(b.expand(hosts)), 0
 	for name := range b.expand(nodes) {
 		if i < len(all) && b.includesAny(all[i], mine) {
 			list = append(list, name)

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"slices"
 	"sort"
 	"time"
 )
@@ -28,8 +27,4 @@ func (d *Distribution) observe(took time.Duration) {
 	seconds := max(0, took.Seconds()) // took is negative if the clock was set back
 	d.counts[sort.SearchFloat64s(d.bounds, seconds)]++
 	d.sum += seconds
-}
-
-func (d *Distribution) clone() *Distribution {
-	return &Distribution{bounds: d.bounds, counts: slices.Clone(d.counts), sum: d.sum}
 }

@@ -175,7 +175,7 @@ func (t *Tally) AddTo(p *Page, v *job.View) {
 		"gpusched_job_wait": t.wait, "gpusched_job_run": t.run, "gpusched_planner_pass": t.pass,
 		"gpusched_loop_lag": t.lag, "gpusched_commit": t.commit, "gpusched_sample": t.sample,
 	} {
-		p.AddSpread(name, d.clone())
+		p.AddSpread(name, &Distribution{bounds: d.bounds, counts: slices.Clone(d.counts), sum: d.sum})
 	}
 	t.addGPUErrors(p, v)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -218,11 +219,8 @@ func tagValues(key string, tags map[string]string) (list []string) {
 // Rows returns the rows. Periods and GPUs are in their natural order; all others are ordered by GPU
 // time, largest first.
 func (b *Book) Rows() []*Row {
-	list, weights := make([]*Row, 0, len(b.rows)), map[string]float64{}
-	for _, r := range b.rows {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(x, y *Row) int { return slices.Compare(x.Keys, y.Keys) })
+	list := slices.SortedFunc(maps.Values(b.rows), func(x, y *Row) int { return slices.Compare(x.Keys, y.Keys) })
+	weights := map[string]float64{}
 	for _, r := range list {
 		weights[r.Keys[0]] += r.GPUSeconds
 	}

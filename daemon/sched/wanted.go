@@ -4,10 +4,7 @@ package sched
 // whole GPUs. Jobs that a quota or throttle holds back do not count. Callers must have carried out
 // the plan before. The result uses the memory of list.
 func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
-	list = list[:0]
-	for range s.GPUs {
-		list = append(list, false)
-	}
+	list = append(list[:0], make([]bool, len(s.GPUs))...)
 	for _, b := range q.buckets {
 		if b.shape.whole == 0 || b.account.isCapped(&b.shape.amount) || !b.hasWaiting() {
 			continue

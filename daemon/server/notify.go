@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,14 +82,10 @@ func notifyWays(list []job.NotifyWay) string {
 }
 
 func webhookNames[V any](hooks map[string]V) string {
-	var names []string
-	for name := range hooks {
-		names = append(names, name)
-	}
-	if slices.Sort(names); len(names) == 0 {
+	if len(hooks) == 0 {
 		return "it has none"
 	}
-	return "it has " + listed(names)
+	return "it has " + listed(slices.Sorted(maps.Keys(hooks)))
 }
 
 // renderMessages converts the messages about a job.

@@ -141,11 +141,6 @@ func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 
 func renderUse(out *api.Allocation, u job.GPUUse) {
 	out.PeakBytes, out.Seen, out.Busy = u.PeakBytes, job.Span(u.Seen).Floor(), job.Span(u.Busy).Floor()
-	renderMeters(out, u)
-}
-
-// renderMeters adds those measurements that may be unknown.
-func renderMeters(out *api.Allocation, u job.GPUUse) {
 	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = orNil(u.PeakPercent()), orNil(u.MeanBytes()), orNil(u.Joules())
 }
 

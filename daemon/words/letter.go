@@ -32,7 +32,7 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 		}
 	}
 	fmt.Fprintf(&b, "\nThe end of its output:  gpusched logs -n 50 %s\nAll about it:           gpusched show %s\n", j.Called(), j.Called())
-	return Letter{cleanText(subject), b.String(), cut(stripMarkup(j.Owner.User + ": " + subject))}
+	return Letter{cleanText(subject), b.String(), cut(markup.Replace(cleanText(j.Owner.User + ": " + subject)))}
 }
 
 // LeftOut returns a note which says that n earlier messages were not sent to a chat, because there
@@ -141,8 +141,5 @@ func cleanText(s string) string {
 // programs as text.
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
-
-// stripMarkup returns the text without characters that a chat program interprets.
-func stripMarkup(s string) string { return markup.Replace(cleanText(s)) }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

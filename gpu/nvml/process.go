@@ -1,6 +1,7 @@
 package nvml
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -78,12 +79,7 @@ func merge(lists []list) []gpu.Process {
 			byPID[pid] = p
 		}
 	}
-	merged := make([]gpu.Process, 0, len(byPID))
-	for _, p := range byPID {
-		merged = append(merged, p)
-	}
-	slices.SortFunc(merged, func(a, b gpu.Process) int { return a.PID - b.PID })
-	return merged
+	return slices.SortedFunc(maps.Values(byPID), func(a, b gpu.Process) int { return a.PID - b.PID })
 }
 
 // usedByPID adds up one list. A value is -1 if the driver reports no memory for the pid.

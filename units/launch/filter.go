@@ -2,6 +2,7 @@ package launch
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -165,10 +166,5 @@ func (n nodes) foreignNode(s *Spec) (string, error) {
 }
 
 func (s *Spec) owns(minor int) bool {
-	for _, g := range s.GPUs {
-		if g.Minor == minor {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.GPUs, func(g contract.GPU) bool { return g.Minor == minor })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,9 +45,7 @@ func (e *Engine) byNames(ctx context.Context, words []string) ([]api.Job, error)
 		if err != nil {
 			return nil, err
 		}
-		for name, j := range list {
-			found[name] = j
-		}
+		maps.Copy(found, list)
 	}
 	var jobs []api.Job
 	for _, id := range ids {
@@ -77,9 +76,7 @@ func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, 
 	}
 	if len(missing) > 0 {
 		past, _ := e.askAccounting(ctx, "--jobs="+strings.Join(missing, ","), "--starttime=1970-01-02")
-		for name, j := range indexByName(past, missing) {
-			found[name] = j
-		}
+		maps.Copy(found, indexByName(past, missing))
 	}
 	return found, nil
 }

@@ -1,6 +1,7 @@
 package onslurm
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
@@ -103,12 +104,8 @@ func explain(reason string) string {
 // isLimit reports whether a reason is a limit of an association, an account or a QOS, such as
 // QOSMaxGRESPerUser or AssocGrpGRES.
 func isLimit(word string) bool {
-	for _, prefix := range []string{"Assoc", "QOS", "MaxJobs", "MaxSubmit", "MaxGRES", "MaxCpu", "MaxNode", "MaxWall"} {
-		if strings.HasPrefix(word, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"Assoc", "QOS", "MaxJobs", "MaxSubmit", "MaxGRES", "MaxCpu", "MaxNode", "MaxWall"}
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
 // limitOf returns the sentence for a limit of an association, an account or a QOS.

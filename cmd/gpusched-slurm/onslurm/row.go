@@ -188,12 +188,7 @@ func isTalk(name, text string) bool {
 // as in "slurm_load_jobs error: …". Other messages are harmless, for instance about an unknown
 // user ("squeue: error: Invalid user: 7") or from the dynamic linker.
 func hasError(talk string) bool {
-	for line := range strings.Lines(talk) {
-		if strings.HasPrefix(line, "slurm_") {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(talk, "slurm_") || strings.Contains(talk, "\nslurm_")
 }
 
 // unreadable returns the error for output in an unexpected form.

@@ -2,6 +2,7 @@ package sbatch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -71,10 +72,5 @@ func (v Version) String() string { return fmt.Sprintf("%d.%02d", v.Major, v.Mino
 
 // allowsClass reports whether the user may request a QOS with the class's name.
 func (s Site) allowsClass(c job.Class) bool {
-	for _, q := range s.QOS {
-		if q == c.String() {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.QOS, c.String())
 }

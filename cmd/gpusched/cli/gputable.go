@@ -39,7 +39,7 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return Measured(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return Measured(g.UtilPercent, "") }},
 		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return Measured(g.TempC, "C") }, Raw: func(g api.GPU) string { return Measured(g.TempC, "") }},
 		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return Measured(int(g.PowerMilliW), "") }},
-		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return idList(g.Jobs) }},
+		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return Joined(g.Jobs, ",", job.ID.String) }},
 		{Title: "MEM OF JOBS", Extra: true, Maybe: true, Cell: memoryOfJobs},
 		{Title: "OUTSIDE JOBS", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
 		{Title: "UUID", Key: "uuid", Extra: true, Cell: func(g api.GPU) string { return g.UUID }},

@@ -312,8 +312,6 @@ func (a *App) Mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
 	return reply.Jobs, err
 }
 
-func idList(ids []job.ID) string { return Joined(ids, ",", job.ID.String) }
-
 func IsLive(j api.Job) bool { return !j.State.Terminal() }
 
 func IsOn(j api.Job) bool { return j.State == job.Running }

@@ -270,7 +270,7 @@ func (t *gpuTrial) output(ctx context.Context, a *cli.App, reply api.JobReply) (
 		if _, found := trial.Read(text.Bytes()); found || time.Since(reply.Job.EndedAt) > logs.LateMax || ctx.Err() != nil {
 			break
 		}
-		logs.Pause(ctx, logs.JournalPoll)
+		_ = api.Pause(ctx, logs.JournalPoll)
 	}
 	if _, found := trial.Read(text.Bytes()); !found {
 		if hidden := logs.Unseen(a, reply.Job); hidden != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // HoldCommand is a hidden command. The jobs that 'gpusched proxy' queues run it. Its argument is
@@ -119,10 +120,8 @@ func unused(ctx context.Context, a *cli.App, busy bool) time.Duration {
 // ownGroup returns the directory of the job's control group, or "" if it is not known.
 func ownGroup() string {
 	text, _ := os.ReadFile("/proc/self/cgroup")
-	for line := range strings.Lines(string(text)) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok {
-			return filepath.Join("/sys/fs/cgroup", path)
-		}
+	if group := contract.SystemdGroup(string(text)); group != "" {
+		return filepath.Join("/sys/fs/cgroup", group)
 	}
 	return ""
 }

@@ -216,16 +216,13 @@ func (n *notebook) inUse(ctx context.Context) bool {
 		return true
 	}
 	_, text, _ := n.ask(ctx, n.at.Token)
-	var kernels []struct {
-		State string `json:"execution_state"`
-	}
+	var kernels []kernel
 	_ = json.Unmarshal(text, &kernels) // without a list of kernels, none counts as computing
-	for _, k := range kernels {
-		if k.State == "busy" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kernels, func(k kernel) bool { return k.State == "busy" })
+}
+
+type kernel struct {
+	State string `json:"execution_state"`
 }
 
 // ask asks the server for its kernels.

@@ -151,12 +151,7 @@ func InPath(a *cli.App, program string, env []string) bool {
 		if !ok {
 			continue
 		}
-		for _, dir := range filepath.SplitList(path) {
-			if Runnable(filepath.Join(dir, program)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool { return Runnable(filepath.Join(dir, program)) })
 	}
 	return true // without a PATH, the launcher uses a default
 }

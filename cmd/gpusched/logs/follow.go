@@ -80,7 +80,7 @@ func (f *follower) pause(ctx context.Context) {
 		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // the next look will report an error
 		return
 	}
-	Pause(ctx, followPoll)
+	_ = api.Pause(ctx, followPoll)
 }
 
 // listJobs lists the jobs, with tasks in place of arrays. The second result says whether any job
@@ -116,7 +116,7 @@ func atRest(j api.Job) bool {
 func (f *follower) unlessTransient(ctx context.Context, err error) error {
 	var e *api.Error
 	if ctx.Err() == nil && errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable) {
-		Pause(ctx, followPoll)
+		_ = api.Pause(ctx, followPoll)
 		return nil
 	}
 	return cmp.Or(ctx.Err(), err)

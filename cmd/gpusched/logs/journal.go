@@ -56,7 +56,7 @@ func HasJournal(a *cli.App) bool {
 // awaitJournal waits until a readable journal file exists or ctx is done.
 func awaitJournal(ctx context.Context, a *cli.App) error {
 	for ctx.Err() == nil && !HasJournal(a) {
-		Pause(ctx, JournalPoll)
+		_ = api.Pause(ctx, JournalPoll)
 	}
 	return ctx.Err()
 }
@@ -113,7 +113,7 @@ func Printed(ctx context.Context, a *cli.App, j api.Job) bool {
 		if reply, err := api.Show(ctx, a.Client, cli.NameOfJob(j), api.JobQuery{Printed: true}); err == nil && reply.Printed {
 			return true
 		}
-		Pause(ctx, JournalPoll)
+		_ = api.Pause(ctx, JournalPoll)
 	}
 	return false
 }
@@ -314,16 +314,6 @@ func nothingInFile(ended time.Time) string {
 	return "printed nothing"
 }
 
-// Pause waits for the duration d, or until ctx is done.
-func Pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
 // A WatchedWriter passes text on. It remembers whether any text came, and when.
 type WatchedWriter struct {
 	mu    sync.Mutex // guards the fields below
@@ -361,7 +351,7 @@ func (q *WatchedWriter) Settle(ctx context.Context) {
 		if rest <= 0 {
 			return
 		}
-		if Pause(ctx, rest); ctx.Err() != nil {
+		if api.Pause(ctx, rest) != nil {
 			return
 		}
 	}

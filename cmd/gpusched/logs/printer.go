@@ -122,7 +122,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 			asked, whole = true, p.isComplete(ctx, j)
 			continue
 		}
-		if Pause(ctx, JournalPoll); ctx.Err() != nil {
+		if api.Pause(ctx, JournalPoll) != nil {
 			return ctx.Err()
 		}
 	}

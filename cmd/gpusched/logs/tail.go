@@ -36,7 +36,7 @@ func (f *follower) ownLog(ctx context.Context, j api.Job, attempt api.Attempt) *
 		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDelay || ctx.Err() != nil {
 			return file
 		}
-		Pause(ctx, JournalPoll)
+		_ = api.Pause(ctx, JournalPoll)
 	}
 }
 

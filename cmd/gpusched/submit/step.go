@@ -20,6 +20,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -325,7 +326,7 @@ func LockFile(ctx context.Context, fd int) error {
 		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
 			return err
 		}
-		if logs.Pause(ctx, logs.JournalPoll); ctx.Err() != nil {
+		if api.Pause(ctx, logs.JournalPoll) != nil {
 			return ctx.Err()
 		}
 	}

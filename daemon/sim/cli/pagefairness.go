@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,10 +29,9 @@ func shownOf(runs []policyRun) (users []string, longest float64) {
 			}
 		}
 	}
-	for name := range most {
-		users = append(users, name)
-	}
-	slices.SortFunc(users, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b)) })
+	users = slices.SortedFunc(maps.Keys(most), func(a, b string) int {
+		return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b))
+	})
 	return users[:min(len(users), shownUsers)], longest
 }
 

@@ -148,14 +148,7 @@ func (h host) checkNodes() job.Check {
 		return degraded(name, "/dev/nvidia-uvm is not there: users' CUDA programs cannot make it in a job",
 			h.nodesHint()+"; the scheduler does it at its start")
 	}
-	return healthy(name, nodesOf(gpus)+", with modes as jobs need them")
-}
-
-func nodesOf(gpus int) string {
-	if gpus == 1 {
-		return "1 GPU device node"
-	}
-	return fmt.Sprintf("%d GPU device nodes", gpus)
+	return healthy(name, job.Count(int64(gpus), "GPU device node")+", with modes as jobs need them")
 }
 
 // nodesHint returns the command that creates missing device nodes.
