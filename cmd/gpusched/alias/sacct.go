@@ -24,8 +24,8 @@ type sacctView struct {
 	every bool
 }
 
-// options returns the options, which are stored in the view.
-func (v *sacctView) options() []option {
+// sacctOptions returns the options, which are stored in the view.
+func (v *sacctView) sacctOptions() []option {
 	forms := func(sep, after string) func(*Call, string) error {
 		return func(*Call, string) error { v.sep, v.after = sep, after; return nil }
 	}
@@ -45,7 +45,7 @@ func (v *sacctView) options() []option {
 
 func readSacct(c *Call, t tool, args []string) error {
 	v := &sacctView{squeueView: squeueView{format: sacctFormat}}
-	t.options = v.options()
+	t.options = v.sacctOptions()
 	c.add("list", "--waiting=0", "--ended=10000")
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {

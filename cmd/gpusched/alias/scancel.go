@@ -15,8 +15,8 @@ type scancelView struct {
 	mine, batch bool
 }
 
-// options returns the options, which are stored in the view.
-func (v *scancelView) options() []option {
+// scancelOptions returns the options, which are stored in the view.
+func (v *scancelView) scancelOptions() []option {
 	const none = "no job has one here, so none would be cancelled"
 	return []option{
 		{"-u --user", true, filter(&v.users)},
@@ -33,7 +33,7 @@ func (v *scancelView) options() []option {
 
 func readScancel(c *Call, t tool, args []string) error {
 	v := &scancelView{}
-	t.options = v.options()
+	t.options = v.scancelOptions()
 	c.add("cancel")
 	jobs, err := t.parse(c, args, false)
 	if err == nil {

@@ -151,7 +151,9 @@ func InPath(a *cli.App, program string, env []string) bool {
 		if !ok {
 			continue
 		}
-		return slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool { return Runnable(filepath.Join(dir, program)) })
+		return slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
+			return Runnable(filepath.Join(dir, program))
+		})
 	}
 	return true // without a PATH, the launcher uses a default
 }
