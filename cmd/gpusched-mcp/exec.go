@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -38,6 +40,8 @@ func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []by
 	err = cmd.Run()
 	message = stripControls(strings.TrimSpace(stderr.String()))
 	switch {
+	case errors.Is(err, syscall.E2BIG):
+		return nil, message, errors.New("one word is longer than 128 KiB, or all words together are too long: put the text into a file")
 	case ctx.Err() != nil:
 		return nil, message, fmt.Errorf("gpusched did not answer within %v", runTimeout)
 	case err != nil && message != "":

@@ -59,7 +59,7 @@ func (f *fitter) object(parent string, s *jsonschema.Schema, given map[string]an
 		value, key := given[name], spelled(s, name)
 		_, twice := fitted[key]
 		switch property := s.Properties[key]; {
-		case value == nil: // null means the same as a missing argument
+		case value == nil, value == "" && slices.Contains(s.Required, key): // the same as a missing argument
 		case property == nil:
 			f.refuseName(parent, name, value)
 		case twice:

@@ -129,7 +129,7 @@ func TestWait(t *testing.T) {
 			}
 		}
 	}
-	for in, want := range map[string]string{"99": "no job 99", "": "must name 1 to", "--help": "is not a job"} {
+	for in, want := range map[string]string{"99": "no job 99", "": "ids is missing", "--help": "is not a job"} {
 		if text, failed := call(t, s, "wait", args{"ids": in}); !failed || !strings.Contains(text, want) {
 			t.Errorf("%q: failed %t, %s", in, failed, text)
 		}

@@ -40,7 +40,10 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	defer stop()
 	client := &api.Client{Socket: getenv(contract.SocketVariable), Own: *own}
 	t := &tools{client: client, gpusched: *gpusched, own: *own, uid: os.Getuid(), others: *others}
-	err := t.server(*write).Run(ctx, patientTransport{&mcp.StdioTransport{}})
+	out := &lockedOutput{w: os.Stdout}
+	messages, pipe := io.Pipe()
+	go func() { pipe.CloseWithError(sift(os.Stdin, pipe, out)) }()
+	err := t.server(*write).Run(ctx, patientTransport{&mcp.IOTransport{Reader: messages, Writer: out}})
 	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		fmt.Fprintln(talk, "gpusched-mcp:", err)
 		return 1

@@ -108,6 +108,23 @@ func TestAnswersAllOfItsInput(t *testing.T) {
 	}
 }
 
+// What is not a message gets an error as its answer, and the server goes on.
+func TestSurvivesWhatIsNoMessage(t *testing.T) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	for _, tt := range []struct{ bad, want string }{
+		{"{nope", `"id":null`}, {strings.Repeat("x", 1<<17), `"code":-32700`}, {`{"jsonrpc":"2.0","id":5`, `"code":-32700`},
+		{"Content-Length: 40\r", "this line is not JSON"}, {"[]", "the batch is empty"}, {"5", `"code":-32600`},
+		{`{"id":8,"method":"ping"}`, `"id":8`}, {`{"jsonrpc":"2.0","id":"a","method":5}`, `"id":"a"`}, {`[{"jsonrpc":"1.0"}]`, `"id":null`},
+	} {
+		cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"))
+		cmd.Stdin = strings.NewReader(hello + "\n" + tt.bad + "\n" + `{"jsonrpc":"2.0","id":77,"method":"ping"}` + "\n")
+		out, err := cmd.Output()
+		if err != nil || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), `"id":77,"result"`) {
+			t.Errorf("%.40s: %v, %.600s", tt.bad, err, out)
+		}
+	}
+}
+
 // call calls a tool. It returns the text of the answer, and whether the answer is an error.
 func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string, failed bool) {
 	t.Helper()
@@ -185,6 +202,8 @@ func TestErrorsAreSentences(t *testing.T) {
 		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"user": "root"}}, "user"},
 		{"dry_run", args{"command": []string{"true"}, "directory": "/", "image": "i", "mounts": []string{"/no-such-directory"}}, "to mount"},
 		{"dry_run", args{"command": []string{"no-such-program-here"}, "directory": "/"}, "no-such-program-here"},
+		{"show", args{"id": ""}, "id is missing"}, {"wait", args{"ids": ""}, "ids is missing"},
+		{"dry_run", args{"command": []string{"echo", strings.Repeat("x", 1<<18)}, "directory": "/"}, "put the text into a file"},
 		{"submit", args{"command": []string{"true"}, "directory": "/"}, "submit"},
 		{"cancel", args{"ids": []string{"1"}}, "cancel"},
 	} {

@@ -31,7 +31,11 @@ const instructions = "gpusched schedules jobs on the GPUs of this machine. These
 // set, the server also has the acting tools (invariant 1).
 func (t *tools) server(write bool) *mcp.Server {
 	me := &mcp.Implementation{Name: "gpusched", Title: "GPU scheduler", Version: version}
-	s := mcp.NewServer(me, &mcp.ServerOptions{Instructions: instructions})
+	about := instructions
+	if !write {
+		about += " This server only looks: to queue or change jobs, its user has to start it with --write."
+	}
+	s := mcp.NewServer(me, &mcp.ServerOptions{Instructions: about})
 	t.addReading(s)
 	if write {
 		t.addActing(s)

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// Error codes of JSON-RPC.
+const (
+	codeNotJSON    = -32700
+	codeNotMessage = -32600
+)
+
+// sift passes on each message of the agent on a line of its own. To anything else it answers with
+// an error: the SDK would end the server. It returns the error that ended the input.
+func sift(in io.Reader, messages, answers io.Writer) error {
+	d := json.NewDecoder(in)
+	for {
+		var raw json.RawMessage
+		err := d.Decode(&raw)
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			refuseInput(answers, nil, codeNotJSON, fmt.Errorf("this line is not JSON: %w", err))
+			rest := bufio.NewReader(io.MultiReader(d.Buffered(), in))
+			for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
+				_, err = rest.ReadSlice('\n')
+			}
+			d = json.NewDecoder(rest)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := checkMessage(raw); err != nil {
+			refuseInput(answers, raw, codeNotMessage, fmt.Errorf("this is not a message of JSON-RPC 2.0: %w", err))
+			continue
+		}
+		var line bytes.Buffer
+		if err := json.Compact(&line, raw); err != nil {
+			return err
+		}
+		line.WriteByte('\n')
+		if _, err := messages.Write(line.Bytes()); err != nil {
+			return err
+		}
+	}
+}
+
+// checkMessage checks that a JSON value is a message or a batch of messages.
+func checkMessage(raw json.RawMessage) error {
+	batch := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		if err := json.Unmarshal(raw, &batch); err != nil {
+			return err
+		}
+		if len(batch) == 0 {
+			return errors.New("the batch is empty")
+		}
+	}
+	for _, one := range batch {
+		if _, err := jsonrpc.DecodeMessage(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseInput writes an answer to what is not a message, with its id if it has one.
+func refuseInput(to io.Writer, raw json.RawMessage, code int, why error) {
+	var of struct {
+		ID any `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &of) // without an id, the answer has the id null
+	answer, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": of.ID, "error": map[string]any{"code": code, "message": why.Error()},
+	})
+	if err == nil {
+		_, _ = to.Write(append(answer, '\n'))
+	}
+}
+
+// lockedOutput lets two goroutines write whole lines. Close does nothing, because the program's
+// end closes its output.
+type lockedOutput struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *lockedOutput) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
+}
+
+func (o *lockedOutput) Close() error { return nil }
