@@ -3,7 +3,10 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -23,6 +26,7 @@ type entry struct {
 // The decoder knows the whole language, and gives the values. After it has accepted the file, a
 // walk over the syntax gives the places.
 func parseDocument(name string, data []byte, problems *Problems) []entry {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // editors of Windows write this mark at the beginning of UTF-8
 	var values map[string]any
 	if err := toml.Unmarshal(data, &values); err != nil {
 		if first, again, rest, ok := findRepeated(data); ok {
@@ -35,7 +39,7 @@ func parseDocument(name string, data []byte, problems *Problems) []entry {
 		if errors.As(err, &decodeErr) {
 			at.Line, at.Column = decodeErr.Position()
 		}
-		problems.addf(at, "", "it is not TOML: %s", strings.TrimPrefix(err.Error(), "toml: "))
+		problems.addf(at, "", "it is not TOML: %s", notTOML(data, at, err))
 		return nil
 	}
 	w := walk{name: name, values: values, problems: problems}
@@ -44,6 +48,26 @@ func parseDocument(name string, data []byte, problems *Problems) []entry {
 		w.expression(w.parser.Expression())
 	}
 	return w.entries
+}
+
+// notTOML says why a file is not TOML, for mistakes that the decoder describes by a single byte.
+func notTOML(data []byte, at Origin, err error) string {
+	line := bytes.Split(data, []byte("\n"))[max(at.Line, 1)-1]
+	rest := line[min(max(at.Column, 1)-1, len(line)):]
+	r, size := utf8.DecodeRune(rest)
+	switch word := strings.ToLower(string(bytes.TrimRight(rest, " \t\r"))); {
+	case bytes.IndexByte(data, 0) >= 0:
+		return "it has bytes of value 0, as in UTF-16: save it as UTF-8"
+	case !utf8.Valid(data):
+		return "it has bytes that are not UTF-8: save it as UTF-8"
+	case strings.ContainsRune("“”„‘’«»", r) && size > 1:
+		return fmt.Sprintf("%c is not a quotation mark here: write \"", r)
+	case size > 1:
+		return fmt.Sprintf("unexpected character %c: text stands in \"quotes\"", r)
+	case slices.Contains([]string{"yes", "no", "on", "off"}, word):
+		return fmt.Sprintf("%s is not a value: write true or false, or text in \"quotes\"", word)
+	}
+	return strings.TrimPrefix(err.Error(), "toml: ")
 }
 
 // header is a [table] of a file.

@@ -38,6 +38,22 @@ func Files(main, dir string) ([]string, error) {
 	return slices.Clip(files), nil
 }
 
+// Misnamed returns the files of dir that Files leaves out although somebody may have meant them as
+// settings.
+func Misnamed(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // Files reports the error
+	for _, e := range entries {
+		name := strings.ToLower(e.Name())
+		meant := slices.ContainsFunc([]string{".toml", ".conf", ".cfg", ".ini", ".toml.txt"}, func(end string) bool {
+			return strings.HasSuffix(name, end)
+		})
+		if meant && !strings.HasSuffix(e.Name(), ".toml") && !strings.HasPrefix(name, ".") {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	return names
+}
+
 // OwnerCheck returns an error if anybody other than the permitted users can change an open file.
 type OwnerCheck func(fs.FileInfo) error
 
@@ -92,6 +108,9 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	if err != nil {
 		return nil, withoutPath(err)
 	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
 	}
@@ -112,7 +131,7 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 func withoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		return fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
+		return pathErr.Err
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -198,7 +199,8 @@ func TestFilesInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	main := filepath.Join(dir, "gpusched.toml")
-	for _, name := range []string{"20-b.toml", "10-a.toml", "10-a.toml~", ".hidden.toml", "README", "5.toml.dpkg-old"} {
+	for _, name := range []string{"20-b.toml", "10-a.toml", "10-a.toml~", ".hidden.toml", "README", "5.toml.dpkg-old", "30.conf", "40.toml.txt",
+		"50.TOML", ".conf"} {
 		if err := os.WriteFile(filepath.Join(drop, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -221,6 +223,10 @@ func TestFilesInOrder(t *testing.T) {
 	}
 	if got, err := Files(main, drop); err != nil || len(got) != 3 || got[0] != main {
 		t.Errorf("got %v, %v", got, err)
+	}
+	want := []string{drop + "/30.conf", drop + "/40.toml.txt", drop + "/50.TOML"}
+	if got := Misnamed(drop); !slices.Equal(got, want) || Misnamed(dir+"/absent") != nil {
+		t.Errorf("misnamed are %v", got)
 	}
 	if _, err := Files(main, main); err == nil {
 		t.Error("a file in the place of the directory is not reported")
@@ -286,9 +292,9 @@ func TestFilesThatAreNotRead(t *testing.T) {
 	}
 	cfg, origins, err := Read([]string{fifo, dir, large, absent, refused}, owner)
 	want := fifo + ": cannot be read: it is not a regular file (p---------)\n" +
-		dir + ": cannot be read: it is not a regular file (d---------)\n" +
+		dir + ": cannot be read: it is a directory\n" +
 		large + ": cannot be read: it has more than 262144 bytes\n" +
-		absent + ": cannot be read: open: no such file or directory\n" +
+		absent + ": cannot be read: no such file or directory\n" +
 		refused + ": cannot be read: it is not root's"
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

@@ -155,6 +155,12 @@ f:3:1: gpus.parts_on: must hold GPU indexes only, numbers from 0 to 1023 without
 f:2:1: scheduling.half_life is empty, so usage does not count, but quota.user.b.gpu_hours bounds it: set the one or drop the other`},
 		{"no rule over a bad key", "[jobs]\nmax_grace = \"1ms\"\n", `f:2:1: jobs.max_grace: 1ms is out of range: use 1s to 24h`},
 		{"not TOML", "[jobs]\nmax_time = 2h\n", `f:2:13: it is not TOML: strings must be quoted`},
+		{"UTF-16", "\xff\xfe[\x00j\x00", `f:1:1: it is not TOML: it has bytes of value 0, as in UTF-16: save it as UTF-8`},
+		{"Latin-1", "[jobs]\n# M\xfcller\n", `f:2:4: it is not TOML: it has bytes that are not UTF-8: save it as UTF-8`},
+		{"a quotation mark of a word processor", "[jobs]\nmax_time = “2h”\n", `f:2:12: it is not TOML: “ is not a quotation mark here: write "`},
+		{"a letter without quotes", "[jobs]\nmax_time = é\n", `f:2:12: it is not TOML: unexpected character é: text stands in "quotes"`},
+		{"yes", "[jobs]\r\nrequeue = yes\r\n", `f:2:11: it is not TOML: yes is not a value: write true or false, or text in "quotes"`},
+		{"a mistake after the mark of UTF-8", "\ufeff[jobs]\nrequeue = maybe\n", `f:2:11: it is not TOML: unexpected character U+006D 'm' at start of value`},
 		{"a key twice", "[jobs]\nrequeue = true\nrequeue = false\n", `f:3:1: it is not TOML: `},
 		{"control codes are not shown raw", "\"\\u001b[2J\" = 1\n", `f:1:1: key "\x1b[2J" stands outside of any section; the sections are ` + sectionList},
 	}

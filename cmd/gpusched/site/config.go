@@ -63,9 +63,9 @@ func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, 
 		cfg, origins, err := config.Read(c.Files, config.AnyOwner)
 		return cfg, origins, c.Files, err
 	}
-	main, dropIns, owner := config.MainFile, config.DropInDir, config.OwnerCheck(config.RootOnly)
+	main, dropIns := places(a)
+	owner := config.OwnerCheck(config.RootOnly)
 	if a.Own {
-		main, dropIns = filepath.Join(a.OwnConfigDir(), "gpusched.toml"), filepath.Join(a.OwnConfigDir(), "conf.d")
 		owner = config.OwnedBy(a.UID)
 	}
 	paths, err := config.Files(main, dropIns)
@@ -74,6 +74,14 @@ func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, 
 	}
 	cfg, origins, err := config.Read(paths, owner)
 	return cfg, origins, paths, err
+}
+
+// places returns the main file of the settings, and the directory of the others.
+func places(a *cli.App) (main, dropIns string) {
+	if a.Own {
+		return filepath.Join(a.OwnConfigDir(), "gpusched.toml"), filepath.Join(a.OwnConfigDir(), "conf.d")
+	}
+	return config.MainFile, config.DropInDir
 }
 
 // configCheckCmd checks settings for mistakes.
@@ -89,6 +97,12 @@ func (c *configCheckCmd) Run(ctx context.Context, a *cli.App) error {
 		return wrong
 	}
 	cfg, _, paths, err := c.Read(a)
+	if !named {
+		_, dropIns := places(a)
+		for _, path := range config.Misnamed(dropIns) {
+			a.Note("warning: %s is not read: the names of settings files end in .toml", path)
+		}
+	}
 	if err != nil {
 		return errors.Join(err, wrong)
 	}
