@@ -140,7 +140,7 @@ func (s *instance) reload() bool {
 		s.log.Warn("some changed settings take effect only at the next restart", "keys", strings.Join(late, ", "))
 	}
 	for _, c := range config.Changes(*s.cfg.Load(), cfg) {
-		s.log.Info("a setting has changed", "setting", c.Key, "value", cmp.Or(c.Now, "none"), "value-before", cmp.Or(c.Before, "none"))
+		s.log.Info("a setting has changed", "setting", c.Key, "value", cmp.Or(c.Now, "not set"), "value-before", cmp.Or(c.Before, "not set"))
 	}
 	s.applySettings(cfg, from)
 	s.daemon.Reload(settings)
