@@ -37,7 +37,7 @@ type reserveMakeCmd struct {
 }
 
 func (c *reserveMakeCmd) Run(ctx context.Context, a *cli.App) error {
-	to, err := c.end(a.Out.Now)
+	to, err := c.end(a)
 	if err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
+func (c *reserveMakeCmd) end(a *cli.App) (time.Time, error) {
 	from := c.From
 	if from.IsZero() {
-		from = now
+		from = a.Out.Now
 	}
 	switch {
 	case c.For > 0:
@@ -74,7 +74,8 @@ func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
 	case c.Until == nil:
 		return from, cli.Refuse(api.CodeUsage, "such as --for 8h or --until 'tomorrow 8:00'", "a reservation needs an end")
 	case !c.Until.After(from):
-		return from, cli.Usagef("the reservation would end before it begins: choose a later --until")
+		return from, cli.Usagef("the reservation would end at %s and begin at %s: choose a later --until, or give both a date",
+			a.Out.Clock(*c.Until), a.Out.Clock(from))
 	}
 	return *c.Until, nil
 }
