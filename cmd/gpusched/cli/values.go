@@ -40,6 +40,7 @@ var Spellings = map[string]spelling{
 	"lane-or-none":   spelled(parseLaneOrNone),
 	"moment":         spelled(parseAhead),
 	"past":           spelled(parseBack),
+	"past-or-event":  spelled(parseEventsFrom),
 	"form":           spelled(parseForm),
 	"priority":       dashed(job.ParsePriority),
 	"column":         dashed(asTyped),
@@ -106,6 +107,26 @@ func parseAhead(s string) (time.Time, error) {
 func parseBack(s string) (time.Time, error) {
 	at, err := parsePast(s, time.Now())
 	return at.UTC(), err
+}
+
+// EventsFrom selects the events after a number, or from a time on.
+type EventsFrom struct {
+	Number int64
+	At     time.Time // zero: the number counts
+}
+
+func parseEventsFrom(s string) (EventsFrom, error) {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		if n < 0 {
+			err = fmt.Errorf("%d is not the number of an event: 0 is all that are kept", n)
+		}
+		return EventsFrom{Number: n}, err
+	}
+	at, err := parseBack(s)
+	if err != nil {
+		err = fmt.Errorf("%w, or the number of an event", err)
+	}
+	return EventsFrom{At: at}, err
 }
 
 // parseCPUs parses a number that is at least 1. It refuses 0, which would mean no limit.

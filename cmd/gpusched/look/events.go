@@ -13,13 +13,13 @@ import (
 )
 
 type EventsCmd struct {
-	Follow bool     `name:"follow" short:"f"`
-	Since  *int64   `name:"since" placeholder:"NUMBER"`
-	User   string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
-	Mine   bool     `name:"mine" xor:"who"`
-	Job    []string `name:"job" sep:"none" placeholder:"ID"`
-	Output string   `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:""`
-	JSON   bool     `name:"json" group:"output"`
+	Follow bool            `name:"follow" short:"f"`
+	Since  *cli.EventsFrom `name:"since" type:"past-or-event" placeholder:"WHEN"`
+	User   string          `name:"user" short:"u" placeholder:"USER" xor:"who"`
+	Mine   bool            `name:"mine" xor:"who"`
+	Job    []string        `name:"job" sep:"none" placeholder:"ID"`
+	Output string          `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:""`
+	JSON   bool            `name:"json" group:"output"`
 }
 
 func (*EventsCmd) About() cli.About {
@@ -37,9 +37,7 @@ func (c *EventsCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	since := int64(0)
 	if c.Since != nil {
-		if since = *c.Since; since < 0 {
-			return cli.Usagef("--since names the number of an event: 0 is all that are kept")
-		}
+		since = c.Since.Number // 0, all that are kept, with a time
 	}
 	if c.Follow {
 		if c.Since == nil {
@@ -113,6 +111,9 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 func (c *EventsCmd) isSelected(a *cli.App, e *api.Event) bool {
 	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true
+	}
+	if c.Since != nil && e.At.Before(c.Since.At) {
+		return false
 	}
 	if c.Mine && (e.UID == nil || *e.UID != a.UID) || c.User != "" && e.User != c.User {
 		return false
