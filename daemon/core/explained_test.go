@@ -71,7 +71,7 @@ func (a *asker) printAhead(id job.ID) string {
 
 // printSooner describes the changes that would make a job start sooner, with the start times.
 func (a *asker) printSooner(id job.ID) string {
-	trial := a.core.Trial(id, a.now)
+	trial, asked := a.core.Trial(id, a.now), a.jobs[id].Request
 	if trial == nil {
 		return "nothing to try"
 	}
@@ -80,7 +80,7 @@ func (a *asker) printSooner(id job.ID) string {
 	list, tried := trial.TriedWhile(always)
 	var out []string
 	for i := range list {
-		options, without := words.Sooner(&list[i])
+		options, without := words.Sooner(&list[i], &asked)
 		what := strings.Join(slices.Concat(options, without), " ")
 		if len(without) > 0 {
 			what = "without " + what
@@ -175,7 +175,7 @@ func TestSooner(t *testing.T) {
 	b := newAsker(t, 2, nil)
 	runs := b.submit("ann", whole(1))
 	named := b.submit("dan", job.Request{GPUMilli: 1000, GPUIDs: []int{0}, TimeLimit: job.Span(time.Hour)})
-	b.want("one that names its GPU", b.printSooner(named), "without --gpu-ids --gpus-from --exclude-gpus +0s of 3")
+	b.want("one that names its GPU", b.printSooner(named), "without --gpu-ids +0s of 3")
 	b.want("one that runs", b.printSooner(runs), "nothing to try")
 }
 

@@ -18,19 +18,19 @@ func (s *Server) explainJob(r *request, v *job.JobView) (*api.Queue, error) {
 		return nil, err
 	}
 	s.limits.charge(r.person, e.Took.Seconds()*float64(s.opt.Config().Limits.Requests)/trialPart)
-	return renderExplained(&e, v.Called()), nil
+	return renderExplained(&e, &v.Job), nil
 }
 
-func renderExplained(e *job.Explained, called string) *api.Queue {
+func renderExplained(e *job.Explained, j *job.Job) *api.Queue {
 	out := &api.Queue{Ahead: []api.Ahead{}, Omitted: e.More, Tried: e.Tried}
 	for _, a := range e.Ahead {
-		sentence := words.Ahead(&a, called)
+		sentence := words.Ahead(&a, j.Called())
 		a.Its, a.Own = a.Its.Rounded(), a.Own.Rounded()
 		out.Ahead = append(out.Ahead, api.Ahead{Ahead: a, Sentence: sentence})
 	}
 	for i := range e.Sooner {
 		x := &e.Sooner[i]
-		options, without := words.Sooner(x)
+		options, without := words.Sooner(x, &j.Request)
 		out.Sooner = append(out.Sooner, api.Sooner{
 			Options: options, Without: without, If: words.SoonerIf(x), Now: x.Now, ExpectedStart: moment(x.Start.At),
 			ExpectedStartFrom: moment(x.Start.From), ExpectedStartBy: moment(x.Start.By),

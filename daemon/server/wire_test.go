@@ -111,7 +111,7 @@ func TestTheWireMatchesItsGolden(t *testing.T) {
 		"gpus for another":          s.accounts.renderGPUs(views[:1], job.Actor{UID: -2}),
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
 		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
-		"queue":                     renderExplained(&explained, "1"),
+		"queue":                     renderExplained(&explained, &v.Job),
 		"plan":                      renderPlan(course, 7*24*time.Hour),
 		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})

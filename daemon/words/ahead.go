@@ -116,22 +116,28 @@ func pow2(x float64) float64 {
 }
 
 // Sooner returns the options of a change as a person types them, and the options that the change
-// removes from the job.
-func Sooner(s *job.Sooner) (options, without []string) {
+// removes from a job with this request.
+func Sooner(s *job.Sooner, r *job.Request) (options, without []string) {
 	change := reflect.ValueOf(s.Change)
 	for i := range change.NumField() {
 		if f := change.Type().Field(i); !change.Field(i).IsNil() {
 			options = append(options, option(f.Tag.Get("name"), f.Tag.Get("type"), change.Field(i).Elem().Interface()))
 		}
 	}
-	if s.Any.GPUs {
-		without = append(without, "--gpu-ids", "--gpus-from", "--exclude-gpus")
-	}
-	if s.Any.Type {
-		without = append(without, "--gpu-type")
-	}
-	if s.Any.Load {
-		without = append(without, "--max-load", "--max-used")
+	for _, o := range []struct {
+		removed, there bool
+		name           string
+	}{
+		{s.Any.GPUs, len(r.GPUIDs) > 0, "--gpu-ids"},
+		{s.Any.GPUs, len(r.GPUsFrom) > 0, "--gpus-from"},
+		{s.Any.GPUs, len(r.ExcludeGPUs) > 0, "--exclude-gpus"},
+		{s.Any.Type, r.GPUType != "", "--gpu-type"},
+		{s.Any.Load, r.MaxLoadPercent != 0, "--max-load"},
+		{s.Any.Load, r.MaxUsedPercent != 0, "--max-used"},
+	} {
+		if o.removed && o.there {
+			without = append(without, o.name)
+		}
 	}
 	return options, without
 }

@@ -39,18 +39,19 @@ func TestAhead(t *testing.T) {
 
 func TestSooner(t *testing.T) {
 	gpus, mem, cpus, limit, yes := 500, int64(20<<30), 4, job.Span(90*time.Minute), true
+	asked := job.Request{GPUsFrom: []int{0, 1}, ExcludeGPUs: []int{1}, GPUType: "a100", MaxLoadPercent: 30}
 	for want, s := range map[string]job.Sooner{
-		"--gpus 0.5|":                           {Change: job.Change{GPUMilli: &gpus}},
-		"--gpu-mem 20G|":                        {Change: job.Change{GPUMemBytes: &mem}},
-		"--mem 20G|":                            {Change: job.Change{MemBytes: &mem}},
-		"--cpus 4|":                             {Change: job.Change{CPUs: &cpus}},
-		"--time 1h30m|":                         {Change: job.Change{TimeLimit: &limit}},
-		"--preemptible|":                        {Change: job.Change{Preemptible: &yes}},
-		"|--gpu-type":                           {Any: job.AnyOf{Type: true}},
-		"|--gpu-ids --gpus-from --exclude-gpus": {Any: job.AnyOf{GPUs: true}},
-		"|--max-load --max-used":                {Any: job.AnyOf{Load: true}},
+		"--gpus 0.5|":                 {Change: job.Change{GPUMilli: &gpus}},
+		"--gpu-mem 20G|":              {Change: job.Change{GPUMemBytes: &mem}},
+		"--mem 20G|":                  {Change: job.Change{MemBytes: &mem}},
+		"--cpus 4|":                   {Change: job.Change{CPUs: &cpus}},
+		"--time 1h30m|":               {Change: job.Change{TimeLimit: &limit}},
+		"--preemptible|":              {Change: job.Change{Preemptible: &yes}},
+		"|--gpu-type":                 {Any: job.AnyOf{Type: true}},
+		"|--gpus-from --exclude-gpus": {Any: job.AnyOf{GPUs: true}},
+		"|--max-load":                 {Any: job.AnyOf{Load: true}},
 	} {
-		options, without := Sooner(&s)
+		options, without := Sooner(&s, &asked)
 		if got := strings.Join(options, " ") + "|" + strings.Join(without, " "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
