@@ -22,9 +22,10 @@ const (
 // committer writes records to disk, and then releases the actions and replies that depend on them.
 // Steps that arrive during a write share the next transaction.
 type committer struct {
-	d    *Daemon
-	wake Wakeup
-	owed owedNumber // only the committer's goroutine uses it
+	d      *Daemon
+	wake   Wakeup
+	owed   owedNumber // only the committer's goroutine uses this field and the next
+	broken brokenGPUs
 
 	mu      sync.Mutex // guards the fields below
 	pending []batch
@@ -217,6 +218,9 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		if r.Directory != nil {
 			c.d.remover.Bell.Ring()
 		}
+	}
+	for i := range batches {
+		c.broken.log(c.d.log, batches[i].effects.News)
 	}
 	return true
 }

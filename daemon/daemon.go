@@ -173,7 +173,8 @@ func assemble(o Options) *Daemon {
 	d.ahead.turn = make(chan struct{}, 1)
 	d.courses.turn = d.ahead.turn
 	d.trials.turn = make(chan struct{}, 1)
-	d.commit, d.sampler = &committer{d: d, wake: d.host.Wakeup()}, &sampler{d: d, wake: d.host.Wakeup()}
+	d.commit = &committer{d: d, wake: d.host.Wakeup(), broken: brokenGPUs{}}
+	d.sampler = &sampler{d: d, wake: d.host.Wakeup()}
 	d.lister, d.pruner = newUnitReconciler(d), newHistoryPruner(d)
 	d.remover = &removal.Remover{
 		Log: d.log, Now: d.host.Now, Go: d.workers.Go, Bell: d.host.Wakeup(), Remove: o.Remove,

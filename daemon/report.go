@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"strings"
 	"time"
@@ -50,6 +51,29 @@ func logRecord(log *slog.Logger, r job.Record) {
 	// An update of a waiting job may also change the job's state. That change gets a second line.
 	if r.Updated != nil && r.Job.State != job.Queued && r.Job.State != job.Running {
 		log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
+	}
+}
+
+// brokenGPUs are the UUIDs of the GPUs whose last logged state takes no jobs until somebody repairs
+// them. The driver breaks and repairs GPUs, so no record says it.
+type brokenGPUs map[string]bool
+
+func (b brokenGPUs) log(log *slog.Logger, news []job.Event) {
+	for i := range news {
+		e := &news[i]
+		if e.Kind != job.EventGPU || e.GPU.State.Broken() == b[e.GPU.UUID] {
+			continue
+		}
+		b[e.GPU.UUID] = e.GPU.State.Broken()
+		level, state := slog.LevelError, string(e.GPU.State)
+		if !b[e.GPU.UUID] {
+			level, state = slog.LevelInfo, cmp.Or(state, "in service")
+		}
+		fields := []any{"gpu", e.GPU.Index, "gpu_uuid", e.GPU.UUID}
+		if why := words.Say(e.Why); why != "" {
+			fields = append(fields, "why", why)
+		}
+		log.Log(context.Background(), level, "gpu is "+state, fields...)
 	}
 }
 

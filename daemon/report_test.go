@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,30 @@ func TestJobFieldsTellTheCause(t *testing.T) {
 		if got := fmt.Sprint(jobFields(&j)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// Each break of a GPU is logged once, and so is its repair. Other states are not: they are orders,
+// which have lines of their own, or come and go with other people's programs.
+func TestBrokenGPUsAreLogged(t *testing.T) {
+	var out strings.Builder
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	b := brokenGPUs{}
+	for _, state := range []job.GPUState{"", job.GPUPaused, job.GPULost, job.GPULost, job.GPUSick, "", "", job.GPUUnknown, job.GPUPaused} {
+		b.log(log, []job.Event{{Kind: job.EventSettings}, {Kind: job.EventGPU, GPU: &job.GPUNews{Index: 1, UUID: "u", InService: state == "", State: state}}})
+	}
+	const want = `level=ERROR msg="gpu is lost" gpu=1 gpu_uuid=u
+level=INFO msg="gpu is in service" gpu=1 gpu_uuid=u
+level=ERROR msg="gpu is unknown" gpu=1 gpu_uuid=u
+level=INFO msg="gpu is paused" gpu=1 gpu_uuid=u
+`
+	if out.String() != want {
+		t.Errorf("logged:\n%s", &out)
 	}
 }
 
