@@ -108,7 +108,7 @@ func TestAnswersAllOfItsInput(t *testing.T) {
 	}
 }
 
-// What is not a message gets an error as its answer, and the server goes on.
+// The server answers a line that is no message with an error, and goes on.
 func TestSurvivesWhatIsNoMessage(t *testing.T) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 	for _, tt := range []struct{ bad, want string }{
