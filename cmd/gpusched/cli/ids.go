@@ -65,6 +65,9 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 			"%q is on another machine, whose jobs are not known here", word)
 	}
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
+		if name == "" {
+			return nil, Usagef("name: is followed by no name, as in name:train")
+		}
 		return a.resolveName(ctx, name)
 	}
 	parts, err := splitTasks(word)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // spelling describes the notation of one kind of value.
@@ -87,6 +89,10 @@ func parseGPUMem(word string) (int64, error) {
 func store[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
 	v, err := parse(word)
 	if err != nil {
+		if problems := (job.Problems)(nil); errors.As(err, &problems) { // they are codes; the option is named anyway
+			text, _ := words.Refusal(&job.Refusal{Message: problems[0]})
+			return errors.New(text)
+		}
 		return err
 	}
 	if target.Kind() == reflect.Pointer {

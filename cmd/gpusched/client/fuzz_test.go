@@ -81,8 +81,8 @@ func FuzzCommandLine(f *testing.F) {
 			return
 		case err != nil:
 			err = parse.Misused(err)
-		case parse.CheckUTF8(kctx, a.Words) != nil:
-			err = parse.CheckUTF8(kctx, a.Words)
+		case parse.CheckWords(kctx, a.Words) != nil:
+			err = parse.CheckWords(kctx, a.Words)
 		case kctx.Selected() != nil && manual.CommandPath(kctx.Selected()) == "gpusched submit":
 			err = submitParsed(t, a, kctx.Selected().Target.Addr().Interface().(*submit.Cmd))
 		}

@@ -49,7 +49,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	if err != nil {
 		return a.Finish(parse.Misused(err))
 	}
-	if err := parse.CheckUTF8(kctx, args); err != nil {
+	if err := parse.CheckWords(kctx, args); err != nil {
 		return a.Finish(err)
 	}
 	if err := chooseEngine(a, kctx); err != nil {

@@ -228,7 +228,7 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 		return req, nil, parse.Misused(err)
 	}
 	typed := *k.Selected().Target.Addr().Interface().(*submit.Cmd)
-	if err := parse.CheckUTF8(k, e.words); err != nil {
+	if err := parse.CheckWords(k, e.words); err != nil {
 		return req, nil, err
 	}
 	c, mine, err := typed.WithScript(ctx, &this)

@@ -3,6 +3,8 @@ package parse
 import (
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -57,14 +59,26 @@ func OwnWords(k *kong.Context, args []string) []string {
 	return args
 }
 
-// CheckUTF8 refuses arguments that are not UTF-8, since the parser would change their bytes. It
-// allows any bytes in a job's command.
-func CheckUTF8(k *kong.Context, args []string) error {
+// mayBeEmpty names the options for which an empty value means something.
+var mayBeEmpty = []string{"name", "comment", "reason", "conda", "set-env"}
+
+// CheckWords refuses arguments that are not UTF-8, since the parser would change their bytes, and
+// options whose value is empty, mostly because a variable of a script is not set: such an option
+// would count as left out. It allows any bytes in a job's command.
+func CheckWords(k *kong.Context, args []string) error {
 	for _, arg := range OwnWords(k, args) {
 		if !utf8.ValidString(arg) {
 			return cli.Refuse(api.CodeUsage, "any bytes can be in the command itself, in the current directory, "+
 				"and in a variable that is set before and passed with -e NAME",
 				"%q is not text in UTF-8, as options must be", arg)
+		}
+	}
+	for _, p := range k.Path {
+		if p.Flag == nil || cli.Spellings[p.Flag.Tag.Type].Optional || slices.Contains(mayBeEmpty, p.Flag.Name) {
+			continue
+		}
+		if v := p.Flag.Target; (v.Kind() == reflect.String || v.Kind() == reflect.Slice) && v.Len() == 0 {
+			return cli.Usagef("--%s is empty: give it a value, or leave it out", p.Flag.Name)
 		}
 	}
 	return nil

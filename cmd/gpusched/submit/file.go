@@ -235,8 +235,8 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 		return nil, cli.Usagef("--dry-run and --wait are for a single job")
 	case slices.ContainsFunc(parse.OwnWords(k, this.Words)[len(a.Words):], cli.SaysOn):
 		return nil, onIsTyped("submit --file FILE")
-	case parse.CheckUTF8(k, this.Words) != nil:
-		return nil, parse.CheckUTF8(k, this.Words)
+	case parse.CheckWords(k, this.Words) != nil:
+		return nil, parse.CheckWords(k, this.Words)
 	}
 	if cmd.Request.Objective == job.Makespan && cmd.Request.Batch == "" {
 		cmd.Request.Batch = in.batch

@@ -149,7 +149,7 @@ func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	if err != nil {
 		return nil, parse.Misused(err)
 	}
-	if err := parse.CheckUTF8(k, words); err != nil {
+	if err := parse.CheckWords(k, words); err != nil {
 		return nil, err
 	}
 	c := k.Selected().Target.Addr().Interface().(*Cmd)
