@@ -17,10 +17,11 @@ const (
 )
 
 // ownImageArgs are options that gpusched itself passes to the engines. With another value, the
-// container would leave the job's unit, outlive the job, or not be found at its end.
+// container would leave the job's unit, outlive the job, or not be found at its end. With a terminal
+// that it asks for itself, its output would be lost.
 var ownImageArgs = []string{
 	"cgroup-manager", "cgroup-parent", "cgroupns", "cgroups", "cidfile", "conmon-pidfile", "d", "detach", "gpus", "init-path",
-	"log-driver", "name", "pidfile", "pull", "replace", "restart", "rm", "sdnotify",
+	"log-driver", "name", "pidfile", "pull", "replace", "restart", "rm", "sdnotify", "t", "tty",
 }
 
 // checkContainer checks the form of a job's container. Only the job's user can find out whether the
@@ -57,18 +58,25 @@ func (y *Payload) checkContainer(p *Problems) {
 }
 
 func checkImageArgs(args []string, p *Problems) {
+	if len(args) > maxImageArgs {
+		p.add("usage/image-args", maxImageArgs)
+		return
+	}
 	for _, arg := range args {
-		isOption := len(arg) > 1 && arg[0] == '-' && arg != "--"
-		if !isOption || len(arg) > MaxArgBytes || strings.IndexByte(arg, 0) >= 0 || len(args) > maxImageArgs {
-			p.add("usage/image-arg", maxImageArgs)
+		option, _, _ := strings.Cut(arg, "=")
+		isOption := len(arg) > 1 && arg[0] == '-' && arg != "--" && !strings.ContainsAny(option, " \t\n")
+		if !isOption || len(arg) > MaxArgBytes || strings.IndexByte(arg, 0) >= 0 {
+			p.add("usage/image-arg", strings.ToValidUTF8(arg[:min(len(arg), MaxNameBytes)], ""))
 			return
 		}
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if arg[1] != '-' && strings.Contains(name, "d") && strings.Trim(name, "dit") == "" { // such as -itd
-			name = "d"
+		name := strings.TrimLeft(option, "-")
+		if arg[1] != '-' && strings.Trim(name, "dit") == "" { // such as -itd
+			if at := strings.IndexAny(name, "dt"); at >= 0 {
+				name, option = name[at:at+1], "-"+name[at:at+1]
+			}
 		}
 		if slices.Contains(ownImageArgs, name) {
-			p.add("usage/image-arg-own", name)
+			p.add("usage/image-arg-own", option)
 			return
 		}
 	}

@@ -36,7 +36,13 @@ func (at *host) ask(ctx context.Context, words ...string) (out []byte, fault str
 		return nil, "it does not answer", ctx.Err()
 	}
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	return out, strings.TrimPrefix(lines[len(lines)-1], "Error: "), err
+	fault = lines[len(lines)-1]
+	for _, line := range lines {
+		if strings.HasPrefix(line, "Error: ") { // warnings may follow it
+			fault = line
+		}
+	}
+	return out, strings.TrimPrefix(fault, "Error: "), err
 }
 
 // hasImage runs a command of an engine. The command succeeds if the engine has an image, and exits
@@ -47,6 +53,9 @@ func (at *host) hasImage(ctx context.Context, words ...string) (bool, error) {
 	switch {
 	case err == nil:
 		return true, nil
+	case strings.Contains(fault, "invalid reference format"), strings.Contains(fault, "repository name must be lowercase"):
+		return false, cli.Refuse(api.CodeUsage, "such as docker.io/library/python:3", "%q can't be the name of an image: %s",
+			words[len(words)-1], fault)
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return false, nil
 	}
