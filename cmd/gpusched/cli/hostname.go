@@ -16,7 +16,7 @@ func HostOf(spec string) (host, rest string, ok bool) {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-@", r))
 	}
-	if !ok || host == "" || host == "name" || host == "slurm" || strings.ContainsFunc(host, odd) {
+	if !ok || host == "" || host == "name" || host == "slurm" || strings.ContainsFunc(host, odd) || !mayBeJobs(rest) {
 		return "", spec, false
 	}
 	return host, rest, true
@@ -29,3 +29,11 @@ func NameAt(host, name string) string {
 	}
 	return host + ":" + name
 }
+
+// mayBeJobs reports whether a word that follows a machine's name may name jobs there. In
+// user:alice and job:train no machine is meant.
+func mayBeJobs(rest string) bool {
+	return rest == "" || !letter(rest[0]) || strings.HasPrefix(rest, "name:") || strings.HasPrefix(rest, SlurmPrefix)
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
