@@ -30,7 +30,17 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 		return true, site.BecomeSlurm(a)
 	}
 	found := manual.About(words, onSlurm(a)...)
+	page, _, _ := strings.Cut(strings.TrimPrefix(words[0], "gpusched-"), "(")
+	_, noCommand := grammarFor([]string{page}).(*grammar)
 	switch {
+	case page == "policy":
+		for _, t := range manual.Policy() {
+			writeTopic(a, t)
+		}
+	case otherPages[page] != "":
+		a.Out.Printf("This page of the manual: %s\n", otherPages[page])
+	case !noCommand: // such as gpusched-submit(1)
+		a.Out.Printf("This page of the manual: man gpusched-%[1]s, or gpusched %[1]s --help-all\n", page)
 	case words[0] == "topics":
 		writeTitles(a, manual.Topics(onSlurm(a)...))
 	case words[0] == "tour":
@@ -48,6 +58,11 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 		a.Out.Printf("%s\n", a.Out.Paint(term.Dim, "From "+found[0].Page+". Other sections: gpusched help topics"))
 	}
 	return true, nil
+}
+
+// otherPages says how to read the pages of the manual that are not divided into topics.
+var otherPages = map[string]string{
+	"admin": "man gpusched-admin", "gpuschedd": "man gpuschedd", "gpusched.toml": "man gpusched.toml, or gpusched config sample",
 }
 
 func writeTitles(a *cli.App, list []manual.Topic) {

@@ -10,7 +10,7 @@ type Topic struct{ Page, Title, Text string }
 
 // Topics returns all topics: the tour, further sections of gpusched(1), the policy, and tables.
 func Topics(further ...Section) []Topic {
-	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
+	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), Policy())
 	tables := []Section{
 		{"STATES OF A JOB", States()}, {"EXIT STATUS", exitStatuses()}, {"ENVIRONMENT OF A JOB", jobVariables()},
 	}
@@ -37,6 +37,9 @@ func (s Section) topic() Topic {
 
 // Tour returns the sections of gpusched(7).
 func Tour() []Topic { return topics("tour", "gpusched(7)") }
+
+// Policy returns the topics of gpusched-policy(7).
+func Policy() []Topic { return topics("policy", "gpusched-policy(7)") }
 
 func topics(file, page string) (list []Topic) {
 	for _, s := range splitSections(file) {
