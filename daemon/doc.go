@@ -126,6 +126,7 @@
 //	packaging/test/loadgen    an account that submits many jobs on such a machine
 //	packaging/test/run        runs and counts the stages of 'make test' and 'make test-all'
 //	packaging/test/golden     compares output with the files of a test's testdata
+//	packaging/test/released   checks that what the last release promised is still there
 //	packaging/test/await      waits with a time limit
 //	contrib/pictures          draws a terminal as SVG, for the README
 //
