@@ -58,13 +58,12 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// Every field of every stored value has the same value after a restart. This includes fields that
-// are added in future.
-func TestEveryFieldIsStored(t *testing.T) {
+// filled returns records with every field set, in the order in which they can be committed: an array
+// with the payload, its task, and a record of everything else. No number is below n.
+func filled(t *testing.T, n int) (parent, task, other job.Record) {
+	t.Helper()
 	var j job.Job
 	var p job.Payload
-	var other job.Record
-	n := 0
 	fillValue(t, reflect.ValueOf(&j).Elem(), &n)
 	fillValue(t, reflect.ValueOf(&p).Elem(), &n)
 	fillValue(t, reflect.ValueOf(&other).Elem(), &n)
@@ -73,13 +72,20 @@ func TestEveryFieldIsStored(t *testing.T) {
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
 	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // a class that exists
-	parent := array(j.Task.Array, 1)
-	parent.Request, j.Request.Array = j.Request, nil // the array shares these parameters with its task
-	parent.Request.Dedup = ""
+	whole := array(j.Task.Array, 1)
+	whole.Request, j.Request.Array = j.Request, nil // the array shares these parameters with its task
+	whole.Request.Dedup = ""
+	return job.Record{Job: whole, Payload: &p}, job.Record{Job: &j}, other
+}
 
+// Every field of every stored value has the same value after a restart. This includes fields that
+// are added in future.
+func TestEveryFieldIsStored(t *testing.T) {
+	first, second, other := filled(t, 0)
+	parent, j, p := first.Job, *second.Job, *first.Payload
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
-	commit(t, s, job.Record{Job: parent, Payload: &p}, job.Record{Job: &j}, other)
+	commit(t, s, first, second, other)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
