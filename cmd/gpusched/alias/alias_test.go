@@ -13,65 +13,103 @@ import (
 // Each command line becomes the expected words, or is refused with the expected message.
 func TestTranslate(t *testing.T) {
 	for line, want := range map[string]string{
-		"sbatch -G 2 job.sh -x":     "submit --compat=slurm --gpus=2 -- ./job.sh -x",
-		"sbatch -Wt5 ./job.sh":      "submit --compat=slurm --wait --time=300s -- ./job.sh",
-		"sbatch --wrap=ls job.sh":   "! there is a script and --wrap",
-		"sbatch --test-only /a/b":   "submit --compat=slurm --dry-run -- /a/b",
-		"srun -n1 --pty bash -l":    "run --compat=slurm --tty -- bash -l",
-		"srun -- -x":                "run --compat=slurm -- -x",
-		"srun -n 4 true":            "! -n: a new job here is one task, not 4",
-		"srun --jobid 7 true":       "! --jobid: \"7\" is not the job that this command runs in",
-		"salloc -n 4 -c 2":          "shell --compat=slurm --set-env=GPUSCHED_TASKS=4 --cpus=8",
-		"sbatch -n 4 --wrap=ls":     "submit --name=wrap --compat=slurm --set-env=GPUSCHED_TASKS=4 --cpus=4 -- /bin/sh -c ls",
-		"sinfo -t asleep":           "! -t: there is no state \"asleep\"",
-		"scontrol show job 7":       "list --ended=10000 7",
-		"squeue -t all":             "list --waiting=0 --all --ended=10000",
-		"salloc --gres=gpu:1":       "shell --compat=slurm --gpus=1",
-		"scancel 7 8_[3-5] 9.batch": "cancel 7 8_3-5 9",
-		"scancel -n train":          "cancel",
-		"scancel -n train -u a 7":   "cancel 7 --user=a",
-		"scancel -s USR1 --me":      "cancel --signal=USR1 --mine --yes",
-		"scancel -b -s USR1 7":      "cancel --signal=main:USR1 7",
-		"scancel -s USR1 -b 7":      "cancel --signal=main:USR1 7",
-		"scancel -b 7":              "cancel 7",
-		"scancel -t PD":             "cancel",
-		"scancel -t XX":             "! there is no state",
-		"scancel 7.1":               "! \"7.1\" is a step",
-		"scancel -q long --me":      "! -q: no job has one here",
-		"squeue -u a,b":             "list --waiting=0",
-		"squeue -ua -j7,8":          "list --waiting=0 --user=a 7 8",
-		"squeue -o %":               "! the format ends",
-		"squeue --me=x":             "! --me takes no value",
-		"squeue -u":                 "! -u needs a value",
-		"sacct":                     "list --waiting=0 --ended=10000 --all --mine",
-		"sacct -j 7":                "list --waiting=0 --ended=10000 7",
-		"sacct -S now-2days -u a":   "list --waiting=0 --ended=10000 --all --user=a",
-		"sacct -S now-2fortnights":  "! \"now-2fortnights\" is not a time",
-		"sacct -o JobID%0":          "! \"0\" is not the width",
-		"sinfo -Nl":                 "",
-		"sinfo -o %y":               "! there is no %y here",
-		"scontrol hold 7_3":         "hold 7_3",
-		"scontrol update x":         "! \"update x\" is not known here",
-		"sacctmgr add user x":       "! \"add user x\" is not known here",
-		"tsp":                       "list",
-		"tsp -L a -D 1,2 ls -l":     "submit --name=a --after-any=1,2 -- ls -l",
-		"tsp -fL a ls":              "run --name=a -- ls",
-		"tsp -t 7":                  "logs -f 7",
-		"tsp -c":                    "logs",
-		"tsp -k":                    "! say which job to cancel: tsp -k ID (tsp -l lists them)",
-		"scancel --me --name=":      "! --name: it has no value, so it matches no job",
-		"tsp -k -w 7":               "! -w: one thing at a time",
-		"tsp -S":                    "",
-		"tsp -S 0":                  "! -S: \"0\" is not a number of slots",
-		"tsp -N 2 -G 1 a":           "submit --gpus=1 -- a",
-		"tsp -N x a":                "! -N: \"x\" is not a number of slots",
-		"gbatch --array 1-9 --max-concurrent 2 a": "! --max-concurrent is for --param",
-		"gbatch --param lr=0:1:0.5 a {lr}":        "submit --param=lr=0.0,0.5,1.0 --set-env=GFLOW_ARRAY_TASK_ID=0 -- a {lr}",
-		"gbatch --param s=3:1 a":                  "submit --param=s=3,2,1 --set-env=GFLOW_ARRAY_TASK_ID=0 -- a",
-		"gbatch --param s=1:x a":                  "! --param: \"1:x\" is not a range of numbers",
-		"gbatch --param s=1:2:-1 a":               "! --param: \"1:2:-1\" is not a range of numbers",
-		"gbatch --param s=a:b,c a":                "submit --param=s=a:b,c --set-env=GFLOW_ARRAY_TASK_ID=0 -- a",
-		"gbatch a $GFLOW_ARRAY_TASK_ID":           "submit --set-env=GFLOW_ARRAY_TASK_ID=0 -- a 0",
+		"sbatch -G 2 job.sh -x":                            "submit --compat=slurm --gpus=2 -- ./job.sh -x",
+		"sbatch -Wt5 ./job.sh":                             "submit --compat=slurm --wait --time=300s -- ./job.sh",
+		"sbatch --wrap=ls job.sh":                          "! there is a script and --wrap",
+		"sbatch --test-only /a/b":                          "submit --compat=slurm --dry-run -- /a/b",
+		"srun -n1 --pty bash -l":                           "run --compat=slurm --tty -- bash -l",
+		"srun -- -x":                                       "run --compat=slurm -- -x",
+		"srun -n 4 true":                                   "! -n: a new job here is one task, not 4",
+		"srun --jobid 7 true":                              "exec 7 -- true",
+		"srun --jobid=7_1 --overlap --pty -N1 -n1 bash -l": "exec 7_1 -- bash -l",
+		"srun --jobid 7 -c 2 true":                         "! --jobid: the command runs beside job 7, on all of its GPUs: --cpus can't be set",
+		"srun --jobid 7 -n 2 true":                         "! --jobid: the command runs once, not 2 times",
+		"srun -n1 a : -n1 b":                               "! \":\" begins another component, and a job here has only one",
+		"srun sh -c :":                                     "run --compat=slurm -- sh -c :",
+		"srun --mpi=none a":                                "run --compat=slurm -- a",
+		"srun --mpi=pmix a":                                "! --mpi: no MPI is started here",
+		"srun --job-nam x a":                               "run --compat=slurm --name=x -- a",
+		"sbatch --gress=gpu:1 x":                           "! sbatch has no option --gress here, did you mean --gres?",
+		"sbatch --parsabel x":                              "! sbatch has no option --parsabel here, did you mean --parsable?",
+		"squeue --usr x":                                   "! squeue has no option --usr here, did you mean --user?",
+		"sbatch -C a100 x":                                 "submit --compat=slurm -- ./x",
+		"squeue -O JobID:8,Bogus":                          "! there is no field \"Bogus\" here: there are account, arrayjobid",
+		"squeue --json":                                    "! --json: 'gpusched list --json' prints JSON",
+		"squeue -t XX":                                     "! there is no state \"XX\": there are SUSPENDED, S, PENDING, PD, RUNNING, R, CONFIGURING, CF, COMPLETING",
+		"sacct -e":                                         "",
+		"sacct -l":                                         "! -l: name the fields: sacct -o JobID",
+		"sacct -S 13/45":                                   "! \"13/45\" is not a time",
+		"sinfo -o %y%P":                                    "! there is no %y here: there are %P %R",
+		"sinfo -O partition":                               "! -O: use -o, as in sinfo -o",
+		"salloc -n 4 -c 2":                                 "shell --compat=slurm --set-env=GPUSCHED_TASKS=4 --cpus=8",
+		"sbatch -n 4 --wrap=ls":                            "submit --name=wrap --compat=slurm --set-env=GPUSCHED_TASKS=4 --cpus=4 -- /bin/sh -c ls",
+		"sinfo -t asleep":                                  "! -t: there is no state \"asleep\"",
+		"scontrol show job 7":                              "list --ended=10000 7",
+		"squeue -t all":                                    "list --waiting=0 --all --ended=10000",
+		"salloc --gres=gpu:1":                              "shell --compat=slurm --gpus=1",
+		"scancel 7 8_[3-5] 9.batch":                        "cancel 7 8_3-5 9",
+		"scancel -n train":                                 "cancel",
+		"scancel -n train -u a 7":                          "cancel 7 --user=a",
+		"scancel -s USR1 --me":                             "cancel --signal=USR1 --mine --yes",
+		"scancel -b -s USR1 7":                             "cancel --signal=main:USR1 7",
+		"scancel -s USR1 -b 7":                             "cancel --signal=main:USR1 7",
+		"scancel -b 7":                                     "cancel 7",
+		"scancel -t PD":                                    "cancel",
+		"scancel -t XX":                                    "! there is no state",
+		"scancel 7.1":                                      "! \"7.1\" is a step",
+		"scancel -q long --me":                             "! -q: no job has one here",
+		"squeue -u a,b":                                    "list --waiting=0",
+		"squeue -ua -j7,8":                                 "list --waiting=0 --user=a 7 8",
+		"squeue -o %":                                      "! the format ends",
+		"squeue --me=x":                                    "! --me takes no value",
+		"squeue -u":                                        "! -u needs a value",
+		"sacct":                                            "list --waiting=0 --ended=10000 --all --mine",
+		"sacct -j 7":                                       "list --waiting=0 --ended=10000 7",
+		"sacct -S now-2days -u a":                          "list --waiting=0 --ended=10000 --all --user=a",
+		"sacct -S now-2fortnights":                         "! \"now-2fortnights\" is not a time",
+		"sacct -o JobID%0":                                 "! \"0\" is not the width",
+		"sinfo -Nl":                                        "",
+		"sinfo -o %y":                                      "! there is no %y here",
+		"scontrol hold 7_3":                                "hold 7_3",
+		"scontrol hold job=7 8,9":                          "hold 7 8 9",
+		"scontrol release jobname=train":                   "release name:train",
+		"scontrol show job":                                "list --ended=10000 --all --waiting=0",
+		"scontrol show jobs=7":                             "list --ended=10000 7",
+		"scontrol version":                                 "",
+		"scontrol ping":                                    "! \"ping\" is not known here: use gpusched health",
+		"scontrol show node x":                             "! \"show node x\" is not known here: use sinfo -N, or gpusched gpus",
+		"scontrol frob 7":                                  "! \"frob 7\" is not known here: there are show hostnames LIST",
+		"scontrol update x":                                "! x can't be changed here: there are JobId, TimeLimit",
+		"scontrol update JobId=7,8 TimeLimit=60 Name=a":    "update 7 8 --time=3600s --name=a",
+		"scontrol update job 7 TimeLimit=UNLIMITED":        "update 7 --time=none",
+		"scontrol update JobId=7 gres=gres/gpu:2":          "update 7 --gpus=2",
+		"scontrol update jobid=7 ArrayTaskThrottle=3":      "update 7 --array-limit=3",
+		"scontrol update jobid=7 Dependency=":              "update 7 --after=none",
+		"scontrol update jobid=7 Dependency=afterok:5:6":   "update 7 --after-ok=5,6",
+		"scontrol update jobid=7 MinMemoryNode=1G Nice=10": "update 7 --mem=1073741824B --priority=-10",
+		"scontrol update jobid=7 Partition=x":              "! Partition can't be changed here: there are JobId, TimeLimit",
+		"scontrol update jobid=7 TimeLimit=+5":             "! TimeLimit: --time: \"+5\" is not a time as Slurm writes it",
+		"scontrol update TimeLimit=5":                      "! no job is named",
+		"sacctmgr add user x":                              "! \"add user x\" is not known here",
+		"tsp":                                              "list",
+		"tsp -L a -D 1,2 ls -l":                            "submit --name=a --after-any=1,2 -- ls -l",
+		"tsp -fL a ls":                                     "run --name=a -- ls",
+		"tsp -t 7":                                         "logs -f 7",
+		"tsp -c":                                           "logs",
+		"tsp -k":                                           "! say which job to cancel: tsp -k ID (tsp -l lists them)",
+		"scancel --me --name=":                             "! --name: it has no value, so it matches no job",
+		"tsp -k -w 7":                                      "! -w: one thing at a time",
+		"tsp -S":                                           "",
+		"tsp -S 0":                                         "! -S: \"0\" is not a number of slots",
+		"tsp -N 2 -G 1 a":                                  "submit --gpus=1 -- a",
+		"tsp -N x a":                                       "! -N: \"x\" is not a number of slots",
+		"gbatch --array 1-9 --max-concurrent 2 a":          "! --max-concurrent is for --param",
+		"gbatch --param lr=0:1:0.5 a {lr}":                 "submit --param=lr=0.0,0.5,1.0 --set-env=GFLOW_ARRAY_TASK_ID=0 -- a {lr}",
+		"gbatch --param s=3:1 a":                           "submit --param=s=3,2,1 --set-env=GFLOW_ARRAY_TASK_ID=0 -- a",
+		"gbatch --param s=1:x a":                           "! --param: \"1:x\" is not a range of numbers",
+		"gbatch --param s=1:2:-1 a":                        "! --param: \"1:2:-1\" is not a range of numbers",
+		"gbatch --param s=a:b,c a":                         "submit --param=s=a:b,c --set-env=GFLOW_ARRAY_TASK_ID=0 -- a",
+		"gbatch a $GFLOW_ARRAY_TASK_ID":                    "submit --set-env=GFLOW_ARRAY_TASK_ID=0 -- a 0",
 		"gbatch --array 1-3 /x/a x${GFLOW_ARRAY_TASK_ID}'y": "submit --array=1-3 --name=a -- /bin/sh -c " +
 			`export GFLOW_ARRAY_TASK_ID="$GPUSCHED_ARRAY_TASK"; exec '/x/a' 'x'"$GFLOW_ARRAY_TASK_ID"''\''y'`,
 		"gcancel 7":                      "cancel 7",
@@ -83,7 +121,7 @@ func TestTranslate(t *testing.T) {
 		"tgpu cancel":                    "! no job is named",
 	} {
 		words := strings.Fields(line)
-		c, err := Translate(words[0], words[1:], "")
+		c, err := Translate(words[0], words[1:], "", "n1")
 		got := ""
 		if err != nil {
 			got = "! " + err.Error()
@@ -108,7 +146,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 			if tool.name == "tgpu" {
 				words = append([]string{"submit"}, words...)
 			}
-			if _, err := Translate(tool.name, words, ""); err != nil && strings.Contains(err.Error(), "has no option") {
+			if _, err := Translate(tool.name, words, "", "n1"); err != nil && strings.Contains(err.Error(), "has no option") {
 				t.Errorf("%s %s: %v", tool.name, name, err)
 			}
 		}
@@ -122,7 +160,7 @@ func TestFiltersMustAllMatch(t *testing.T) {
 		"-n train 7": true, "-n other 7": false, "-n train -u bob": false, "-n a,train -u me": true, "-t PD --me": true, "-t R --me": false,
 		"-p gpu -u me": true, "-p debug -u me": false, "-A lab --me": false, "-w localhost --me": false,
 	} {
-		c, err := Translate("scancel", strings.Fields(line), "")
+		c, err := Translate("scancel", strings.Fields(line), "", "n1")
 		if err != nil || c.Only == nil {
 			t.Errorf("%s: %v, no filter", line, err)
 		} else if got := c.Only(j) && In(c.States, j); got != want {
@@ -146,7 +184,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, option := range []string{"--gres", "--time", "--array", "--partition"} {
-		if c, err := Translate("sbatch", []string{"--help"}, ""); err != nil || !strings.Contains(c.Help, option) {
+		if c, err := Translate("sbatch", []string{"--help"}, "", "n1"); err != nil || !strings.Contains(c.Help, option) {
 			t.Errorf("sbatch --help does not have %s", option)
 		}
 	}
@@ -155,12 +193,12 @@ func TestHelp(t *testing.T) {
 // --version prints the text that wrappers look for.
 func TestVersion(t *testing.T) {
 	for _, tool := range tools {
-		c, err := Translate(tool.name, []string{"--version"}, "")
+		c, err := Translate(tool.name, []string{"--version"}, "", "n1")
 		if tool.version != "" && (err != nil || c.Help != tool.version+"\n") {
 			t.Errorf("%s --version: %v", tool.name, err)
 		}
 	}
-	if c, err := Translate("sbatch", []string{"-V"}, ""); err != nil || c.Help != "slurm 24.05.0\n" {
+	if c, err := Translate("sbatch", []string{"-V"}, "", "n1"); err != nil || c.Help != "slurm 24.05.0\n" {
 		t.Errorf("sbatch -V: %v", err)
 	}
 }
@@ -177,19 +215,19 @@ func TestCallsOfWrappers(t *testing.T) {
 		"sinfo -h -o %P|%G|%t", "scontrol show hostnames a[1-3]", "srun --unbuffered --output x_%j_%t.out a",
 	} {
 		words := strings.Fields(line)
-		if _, err := Translate(words[0], words[1:], ""); err != nil {
+		if _, err := Translate(words[0], words[1:], "", "n1"); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	c, err := Translate("sacctmgr", strings.Fields("-n -s list user me format=account%20"), "")
+	c, err := Translate("sacctmgr", strings.Fields("-n -s list user me format=account%20"), "", "n1")
 	if err != nil || c.Account("x") != "me" {
 		t.Errorf("account: %v", err)
 	}
-	c, err = Translate("scontrol", strings.Fields("show hostnames a[08-10,2],b"), "")
+	c, err = Translate("scontrol", strings.Fields("show hostnames a[08-10,2],b"), "", "n1")
 	if err != nil || c.Help != "a08\na09\na10\na2\nb\n" {
 		t.Errorf("hostnames: %v", err)
 	}
-	c, err = Translate("sinfo", strings.Fields("-h -o %P|%G|%t|%.3D"), "")
+	c, err = Translate("sinfo", strings.Fields("-h -o %P|%G|%t|%.3D"), "", "n1")
 	if got := c.Site(Machine{GPUs: 4, Busy: 1}); err != nil || strings.Join(got, ",") != "gpu*|gpu:4|mix|  1" {
 		t.Errorf("sinfo: %q %v", got, err)
 	}
@@ -211,7 +249,7 @@ func TestArrayTasks(t *testing.T) {
 		"-h -o %i": "7_0\n7_[3-6:3,9%2]", "-hr -o %i": "7_0\n7_3\n7_6\n7_9", "-hr -t PD -o %F,%K": "7,3\n7,6\n7,9",
 		"-h -t all -o %i": "7_0\n7_[3-6:3,9%2]\n5\n6_[2]", "-h -t CD -o %i|%T": "5|COMPLETED", "-h -t R -o %i": "7_0",
 	} {
-		c, err := Translate("squeue", strings.Fields(line), "")
+		c, err := Translate("squeue", strings.Fields(line), "", "n1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +265,7 @@ func TestArrayTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Translate("squeue", []string{"-hr", "-o", "%i"}, "")
+	c, err := Translate("squeue", []string{"-hr", "-o", "%i"}, "", "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +273,7 @@ func TestArrayTasks(t *testing.T) {
 	if got := c.Table([]api.Job{j}, now); len(got) != 100 || got[99] != "9_297" {
 		t.Errorf("-r of an array of 100 separate tasks: %q", got)
 	}
-	c, err = Translate("squeue", []string{"-j", "4"}, "")
+	c, err = Translate("squeue", []string{"-j", "4"}, "", "n1")
 	if err != nil || c.Check([]api.Job{old}, now) == nil || c.Check([]api.Job{ended}, now) != nil || c.Check(nil, now) == nil {
 		t.Errorf("squeue -j of a job that ended an hour ago: %v", err)
 	}
@@ -250,7 +288,7 @@ func TestFields(t *testing.T) {
 		"%t %M": "S 1-00:59:00", "%T|%r": "SUSPENDED|None", "%m": "4M", "%.3A|%-": "!", "%5u|": "me   |", "%.1u": "m",
 		"%L %l": "UNLIMITED UNLIMITED", "%S": "2026-03-02T02:05:06", "%e": "N/A",
 	} {
-		c, err := Translate("squeue", []string{"-h", "-o", format}, "")
+		c, err := Translate("squeue", []string{"-h", "-o", format}, "", "n1")
 		got := "!"
 		if err == nil {
 			got = strings.Join(c.Table([]api.Job{j}, now), "\n")
@@ -260,26 +298,100 @@ func TestFields(t *testing.T) {
 		}
 	}
 	j.State, j.EndedAt = job.Failed, now.Add(-25*time.Hour)
-	c, err := Translate("sacct", []string{"-nP", "-o", "jobid,elapsed"}, "")
+	c, err := Translate("sacct", []string{"-nP", "-o", "jobid,elapsed"}, "", "n1")
 	if err != nil || len(c.Table([]api.Job{j}, now)) != 0 {
 		t.Errorf("a job that ended yesterday is shown (%v)", err)
 	}
-	if c, err = Translate("sacct", []string{"-np", "-o", "jobid,elapsed", "-S", "now-2days"}, ""); err != nil {
+	if c, err = Translate("sacct", []string{"-np", "-o", "jobid,elapsed", "-S", "now-2days"}, "", "n1"); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(c.Table([]api.Job{j}, now), "\n"); got != "7|00:59:00|" {
 		t.Errorf("sacct: %q", got)
 	}
+	j.Result, j.CPUs, j.GPUMilli = &api.Result{Code: 125}, 2, 1500
+	j.Result.ExitCode = 223 // of the launcher
+	if c, err = Translate("sacct", []string{"-nP", "-o", "exitcode,cputime,cputimeraw,alloctres,reqcpus,qos,restarts", "-S", "now-2days"}, "", "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(c.Table([]api.Job{j}, now), "\n"); got != "125:0|01:58:00|7080|cpu=2,gres/gpu=1.5,mem=4M,node=1|2|normal|0" {
+		t.Errorf("sacct: %q", got)
+	}
+	if c, err = Translate("squeue", []string{"-ht", "all", "-O", "JobID:4,state:.8,QOS:"}, "", "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(c.Table([]api.Job{j}, j.EndedAt), "\n"); got != "7     FAILEDnormal" {
+		t.Errorf("squeue -O: %q", got)
+	}
 	j.TimeLimit = job.Span(10 * time.Minute)
 	for line, want := range map[string]string{"squeue -h -t all -o %l": "10:00", "sacct -nP -S now-2days -o timelimit": "00:10:00"} {
 		words := strings.Fields(line)
-		c, err := Translate(words[0], words[1:], "")
+		c, err := Translate(words[0], words[1:], "", "n1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(c.Table([]api.Job{j}, j.EndedAt), "\n"); got != want {
 			t.Errorf("%s: %q, not %q", line, got, want)
 		}
+	}
+}
+
+// Times are read as sacct reads them. Without a year or a day they are of now's.
+func TestTimes(t *testing.T) {
+	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.FixedZone("", 3600))
+	for text, want := range map[string]string{
+		"2026-02-01": "2026-02-01T00:00:00", "2026-02-01T08:30": "2026-02-01T08:30:00", "0201": "2026-02-01T00:00:00",
+		"02/01": "2026-02-01T00:00:00", "020125": "2025-02-01T00:00:00", "02/01/25": "2025-02-01T00:00:00", "8:30": "2026-03-03T08:30:00",
+		"08:30:07": "2026-03-03T08:30:07", "noon": "2026-03-03T12:00:00", "now-1hour": "2026-03-03T03:05:06", "now": "2026-03-03T04:05:06",
+	} {
+		at, err := parseTime(text, now)
+		if got := at.Format("2006-01-02T15:04:05"); err != nil || got != want {
+			t.Errorf("%s: %s %v, not %s", text, got, err, want)
+		}
+	}
+}
+
+// A job has the same node, in squeue, sacct and sinfo, as in its own SLURM_JOB_NODELIST.
+func TestNode(t *testing.T) {
+	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
+	j := api.Job{ID: 7, State: job.Running, User: "me", StartedAt: now, PlacedAt: now}
+	for _, line := range []string{
+		"squeue -ho %N", "squeue -hw localhost -o %B", "squeue -hw n1 -o %R", "squeue -h -O nodelist:2",
+		"sacct -nP -o nodelist", "sacct -nP -N n1 -o nodelist",
+	} {
+		words := strings.Fields(line)
+		c, err := Translate(words[0], words[1:], "", "n1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Table([]api.Job{j}, now), ","); got != "n1" {
+			t.Errorf("%s: %q, not n1", line, got)
+		}
+	}
+	for _, line := range []string{"-hN -o %n", "-h -n n1 -o %N"} {
+		if c, err := Translate("sinfo", strings.Fields(line), "", "n1"); err != nil || strings.Join(c.Site(Machine{}), ",") != "n1" {
+			t.Errorf("sinfo %s: %v", line, err)
+		}
+	}
+	if c, err := Translate("scontrol", []string{"show", "hostnames"}, "", "n1"); err != nil || c.Help != "n1\n" {
+		t.Errorf("scontrol show hostnames: %v", err)
+	}
+}
+
+// scontrol shows jobs that Slurm would remember, and refuses an unknown one.
+func TestScontrolShowsJobs(t *testing.T) {
+	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
+	live := api.Job{ID: 7, State: job.Queued, After: []job.Dependency{{Kind: job.AfterOK, Job: 5}}}
+	old := api.Job{ID: 4, State: job.Failed, EndedAt: now.Add(-time.Hour)}
+	c, err := Translate("scontrol", []string{"show", "job", "-o"}, "", "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Table([]api.Job{live, old}, now); len(got) != 1 || !strings.Contains(got[0], "JobId=7 ") || !strings.Contains(got[0], " Dependency=afterok:5 ") {
+		t.Errorf("show job: %q", got)
+	}
+	c, err = Translate("scontrol", []string{"show", "job", "4"}, "", "n1")
+	if err != nil || len(c.Table([]api.Job{old}, now)) == 0 || c.Check([]api.Job{old}, now) != nil || c.Check(nil, now) == nil {
+		t.Errorf("show job 4: %v", err)
 	}
 }
 
@@ -293,7 +405,7 @@ func FuzzTranslate(f *testing.F) {
 		if len(words) == 0 {
 			return
 		}
-		c, err := Translate(words[0], words[1:], "")
+		c, err := Translate(words[0], words[1:], "", "n1")
 		if err == nil && len(c.Words) == 0 && c.Help == "" && len(c.Notes) == 0 && c.Lane == nil && c.Site == nil && c.Account == nil && c.FromInput == nil {
 			t.Fatalf("%q has no effect and no error", line)
 		}

@@ -17,6 +17,7 @@ type Call struct {
 	Notes []string // messages to print first
 	Help  string   // a text to print instead of running anything
 	NoGPU bool     // a job without a GPU option gets no GPU
+	Log   string   // the file of a job whose options name none; "" means none
 
 	Submitted string // the message for a queued job, with %d for its id; "" means gpusched's own message
 	Silent    bool   // print no message for a queued job
@@ -50,16 +51,17 @@ type Call struct {
 	StepOverlaps bool
 	StepLog      string // the file for the step's output, as in --log; "" means the job's output
 	StepErrors   string // the file for the step's standard error; "" means the file of its output
-	// StepAppends appends to StepLog and StepErrors instead of emptying them first.
-	StepAppends bool
-	StepTasks   int                        // copies of Step that run at once; 0 means one for each task of the job
-	StepDir     string                     // the working directory; "" means the current one
-	StepSet     []string                   // variables for the step, as in --set-env
-	Site        func(Machine) []string     // Site returns lines about the machine
-	Account     func(caller string) string // Account returns a line about the caller's account
+	// StepMode is the value of --open-mode: whether StepLog and StepErrors are emptied first.
+	StepMode  string
+	StepTasks int                        // copies of Step that run at once; 0 means one for each task of the job
+	StepDir   string                     // the working directory; "" means the current one
+	StepSet   []string                   // variables for the step, as in --set-env
+	Site      func(Machine) []string     // Site returns lines about the machine
+	Account   func(caller string) string // Account returns a line about the caller's account
 
-	nodes  string // the nodes of the job that called the tool
+	node   string // the name of the machine, which is the only node
 	within string // the id of that job; "" outside of jobs
+	inside string // the job of --jobid if it is another one; srun runs its command there
 
 	file       string   // the jobs file, which is added as the last argument
 	jobOptions []string // options of submit for each line of the file
@@ -97,7 +99,7 @@ var tools = []tool{
 	{"sacct", "gpusched list -a", new(sacctView).sacctOptions(), readSacct, slurmVersion},
 	{"sinfo", "gpusched gpus", new(sinfoView).options(), readSinfo, slurmVersion},
 	{"sacctmgr", "which account somebody has", sacctmgrOptions(new(string), new(string)), readSacctmgr, slurmVersion},
-	{"scontrol", "gpusched hold, release, suspend and resume", nil, readScontrol, slurmVersion},
+	{"scontrol", "gpusched show, update, hold, release, suspend and resume", nil, readScontrol, slurmVersion},
 	{"tsp", "gpusched submit, list, logs, wait and cancel", tspOptions, readTsp, spoolerVersion},
 	{"gbatch", "gpusched submit", gbatchOptions, readGbatch, "gbatch " + flowVersion},
 	{"gqueue", "gpusched list", gqueueOptions, readPlain("list"), "gqueue " + flowVersion},
@@ -126,13 +128,14 @@ func Known(name string) bool {
 }
 
 // Translate translates a tool's arguments. The argument jobID is the id of the calling job, or "".
-func Translate(name string, args []string, jobID string) (*Call, error) {
+// The argument node is the name of the machine.
+func Translate(name string, args []string, jobID, node string) (*Call, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("%q is not the name of a tool that gpusched knows", name)
 	}
 	t := tools[i]
-	c := &Call{Strict: t.version != "", nodes: "localhost", within: jobID}
+	c := &Call{Strict: t.version != "", node: node, within: jobID}
 	if c.Strict && len(args) == 1 && (args[0] == "--version" || args[0] == "-V" && !t.has("-V")) {
 		return &Call{Help: t.version + "\n"}, nil
 	}
@@ -140,7 +143,7 @@ func Translate(name string, args []string, jobID string) (*Call, error) {
 		return &Call{Help: t.help()}, nil
 	}
 	err := t.read(c, t, args)
-	if err == nil && name == "srun" && jobID != "" {
+	if err == nil && name == "srun" && jobID != "" && c.Words[0] == "run" {
 		at := slices.Index(c.Words, "--")
 		c.Step = c.Words[at+1:]
 		for _, w := range c.Words[:at] {
@@ -157,8 +160,6 @@ func Translate(name string, args []string, jobID string) (*Call, error) {
 				c.StepSet = append(c.StepSet, value)
 			}
 		}
-		own := strings.Join(args[:len(args)-len(c.Step)], "=")
-		c.StepAppends = strings.Contains("="+own+"=", "=--open-mode=append=")
 	}
 	return c, err
 }
@@ -167,6 +168,9 @@ func Translate(name string, args []string, jobID string) (*Call, error) {
 func (t tool) help() string {
 	if v := verbsOf(t.name); v != nil {
 		return fmt.Sprintf("%s here is %s. It has: %s.\n", t.name, t.about, v.names())
+	}
+	if t.name == "scontrol" {
+		return fmt.Sprintf("%s here is %s. It has: %s.\n", t.name, t.about, scontrolVerbs)
 	}
 	lines, without := t.described(), ""
 	if slices.Contains([]string{"sbatch", "srun", "salloc"}, t.name) {

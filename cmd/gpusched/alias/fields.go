@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -42,9 +43,11 @@ func stateOf(j api.Job) state {
 
 // checkStates returns an error if a word is not the name of a job state.
 func checkStates(words []string) error {
-	known := []string{"all", suspended.long}
+	known := []string{"all", suspended.long, suspended.short}
 	for _, s := range job.States() {
-		known = append(known, slurmStates[s].long, slurmStates[s].short)
+		if !slices.Contains(known, slurmStates[s].long) {
+			known = append(known, slurmStates[s].long, slurmStates[s].short)
+		}
 	}
 	for _, w := range words {
 		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, w) }) {
@@ -66,41 +69,61 @@ func withoutNow(f func(api.Job) string) func(api.Job, time.Time) string {
 	return func(j api.Job, _ time.Time) string { return f(j) }
 }
 
-var fields = []field{
-	{"i", "JOBID", "JobID", withoutNow(idOf)},
-	{"A", "JOBID", "JobIDRaw", withoutNow(func(j api.Job) string { return j.ID.String() })},
-	{"F", "ARRAY_JOB_ID", "", withoutNow(arrayOf)},
-	{"K", "ARRAY_TASK_ID", "", withoutNow(taskOf)},
-	{"j", "NAME", "JobName", withoutNow(func(j api.Job) string { return j.Name })},
-	{"P", "PARTITION", "Partition", withoutNow(func(api.Job) string { return partition })},
-	{"a", "ACCOUNT", "Account", withoutNow(func(j api.Job) string { return j.User })},
-	{"u", "USER", "User", withoutNow(func(j api.Job) string { return j.User })},
-	{"U", "UID", "UID", withoutNow(func(j api.Job) string { return strconv.Itoa(j.UID) })},
-	{"t", "ST", "", withoutNow(func(j api.Job) string { return stateOf(j).short })},
-	{"T", "STATE", "State", withoutNow(func(j api.Job) string { return stateOf(j).long })},
-	{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(j.Elapsed(now)) }},
-	{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(j.Elapsed(now)) }},
-	{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(j.Elapsed(now).Seconds())) }},
-	{"l", "TIME_LIMIT", "", withoutNow(func(j api.Job) string { return limitOf(j, shortSpan) })},
-	{"", "", "Timelimit", withoutNow(func(j api.Job) string { return limitOf(j, longSpan) })},
-	{"L", "TIME_LEFT", "", timeLeft},
-	{"D", "NODES", "NNodes", withoutNow(func(api.Job) string { return "1" })},
-	{"N", "NODELIST", "NodeList", withoutNow(nodeOf)},
-	{"B", "EXEC_HOST", "", withoutNow(func(j api.Job) string { return cmp.Or(nodeOf(j), "n/a") })},
-	{"R", "NODELIST(REASON)", "", withoutNow(placeOrReason)},
-	{"r", "REASON", "Reason", withoutNow(reasonOf)},
-	{"C", "CPUS", "AllocCPUS", withoutNow(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
-	{"", "", "NCPUS", withoutNow(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
-	{"m", "MIN_MEMORY", "ReqMem", withoutNow(func(j api.Job) string { return formatSize(j.MemBytes) })},
-	{"", "", "MaxRSS", withoutNow(func(j api.Job) string { return formatSize(j.PeakMemBytes) })},
-	{"", "", "TotalCPU", withoutNow(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
-	{"b", "TRES_PER_NODE", "AllocGRES", withoutNow(gresOf)},
-	{"Q", "PRIORITY", "Priority", withoutNow(func(j api.Job) string { return j.Priority.String() })},
-	{"V", "SUBMIT_TIME", "Submit", timeField(func(j api.Job) time.Time { return j.SubmittedAt })},
-	{"S", "START_TIME", "Start", timeField(startOf)},
-	{"e", "END_TIME", "End", timeField(endOf)},
-	{"k", "COMMENT", "Comment", withoutNow(func(j api.Job) string { return j.Comment })},
-	{"", "", "ExitCode", withoutNow(exitOf)},
+// fields returns the columns, where node is the name of the machine.
+func fields(node string) []field {
+	place := func(j api.Job) string {
+		if isPlaced(j) {
+			return node
+		}
+		return ""
+	}
+	return []field{
+		{"i", "JOBID", "JobID", withoutNow(idOf)},
+		{"A", "JOBID", "JobIDRaw", withoutNow(func(j api.Job) string { return j.ID.String() })},
+		{"F", "ARRAY_JOB_ID", "", withoutNow(arrayOf)},
+		{"K", "ARRAY_TASK_ID", "", withoutNow(taskOf)},
+		{"j", "NAME", "JobName", withoutNow(func(j api.Job) string { return j.Name })},
+		{"P", "PARTITION", "Partition", withoutNow(func(api.Job) string { return partition })},
+		{"a", "ACCOUNT", "Account", withoutNow(func(j api.Job) string { return j.User })},
+		{"u", "USER", "User", withoutNow(func(j api.Job) string { return j.User })},
+		{"U", "UID", "UID", withoutNow(func(j api.Job) string { return strconv.Itoa(j.UID) })},
+		{"t", "ST", "", withoutNow(func(j api.Job) string { return stateOf(j).short })},
+		{"T", "STATE", "State", withoutNow(func(j api.Job) string { return stateOf(j).long })},
+		{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(j.Elapsed(now)) }},
+		{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(j.Elapsed(now)) }},
+		{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(j.Elapsed(now).Seconds())) }},
+		{"l", "TIME_LIMIT", "", withoutNow(func(j api.Job) string { return limitOf(j, shortSpan) })},
+		{"", "", "Timelimit", withoutNow(func(j api.Job) string { return limitOf(j, longSpan) })},
+		{"L", "TIME_LEFT", "", timeLeft},
+		{"D", "NODES", "NNodes", withoutNow(func(api.Job) string { return "1" })},
+		{"N", "NODELIST", "NodeList", withoutNow(place)},
+		{"B", "EXEC_HOST", "", withoutNow(func(j api.Job) string { return cmp.Or(place(j), "n/a") })},
+		{"R", "NODELIST(REASON)", "", withoutNow(func(j api.Job) string { return cmp.Or(place(j), "("+reasonOf(j)+")") })},
+		{"r", "REASON", "Reason", withoutNow(reasonOf)},
+		{"C", "CPUS", "AllocCPUS", withoutNow(cpusOf)},
+		{"c", "MIN_CPUS", "NCPUS", withoutNow(cpusOf)},
+		{"m", "MIN_MEMORY", "ReqMem", withoutNow(func(j api.Job) string { return formatSize(j.MemBytes) })},
+		{"", "", "MaxRSS", withoutNow(func(j api.Job) string { return formatSize(j.PeakMemBytes) })},
+		{"", "", "TotalCPU", withoutNow(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
+		{"b", "TRES_PER_NODE", "AllocGRES", withoutNow(gresOf)},
+		{"Q", "PRIORITY", "Priority", withoutNow(func(j api.Job) string { return j.Priority.String() })},
+		{"V", "SUBMIT_TIME", "Submit", timeField(func(j api.Job) time.Time { return j.SubmittedAt })},
+		{"S", "START_TIME", "Start", timeField(startOf)},
+		{"e", "END_TIME", "End", timeField(endOf)},
+		{"k", "COMMENT", "Comment", withoutNow(func(j api.Job) string { return j.Comment })},
+		{"", "", "ExitCode", withoutNow(exitOf)},
+		{"", "", "DerivedExitCode", withoutNow(exitOf)},
+		{"q", "QOS", "QOS", withoutNow(func(api.Job) string { return "normal" })},
+		{"f", "FEATURES", "Constraints", withoutNow(func(api.Job) string { return "(null)" })},
+		{"E", "DEPENDENCY", "", withoutNow(func(j api.Job) string { return cmp.Or(slurm.Dependencies(j.After), "(null)") })},
+		{"", "", "ReqCPUS", withoutNow(cpusOf)},
+		{"", "", "CPUTime", func(j api.Job, now time.Time) string { return longSpan(cpuTime(j, now)) }},
+		{"", "", "CPUTimeRAW", func(j api.Job, now time.Time) string { return strconv.Itoa(int(cpuTime(j, now).Seconds())) }},
+		{"", "", "ReqTRES", withoutNow(tresOf)},
+		{"", "", "AllocTRES", withoutNow(tresOf)},
+		{"", "", "AllocNodes", withoutNow(func(api.Job) string { return "1" })},
+		{"", "", "Restarts", withoutNow(func(j api.Job) string { return strconv.Itoa(j.Requeues) })},
+	}
 }
 
 // partition is the name of the only partition that is shown.
@@ -227,20 +250,7 @@ func timeLeft(j api.Job, now time.Time) string {
 	return shortSpan(max(0, j.TimeLimit.Duration()-j.Elapsed(now)))
 }
 
-// nodeOf returns the node on which a job is placed. The node always has the same name here.
-func nodeOf(j api.Job) string {
-	if j.PlacedAt.IsZero() || j.State == job.Queued {
-		return ""
-	}
-	return "localhost"
-}
-
-func placeOrReason(j api.Job) string {
-	if j.State == job.Queued {
-		return "(" + reasonOf(j) + ")"
-	}
-	return nodeOf(j)
-}
+func isPlaced(j api.Job) bool { return !j.PlacedAt.IsZero() && j.State != job.Queued }
 
 // slurmReasons translates reasons into Slurm's words. Reasons that are not listed become Resources.
 var slurmReasons = map[job.ReasonCode]string{
@@ -286,6 +296,22 @@ func gresOf(j api.Job) string {
 	return "gres/gpu:" + job.FormatGPUs(j.GPUMilli)
 }
 
+func cpusOf(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) }
+
+// cpuTime returns the time for which the job has had its CPUs, added up over the CPUs.
+func cpuTime(j api.Job, now time.Time) time.Duration {
+	return j.Elapsed(now) * time.Duration(max(j.CPUs, j.PromisedCPUs, 1))
+}
+
+// tresOf formats what the job has, as in cpu=2,gres/gpu=1,mem=4G,node=1.
+func tresOf(j api.Job) string {
+	text := "cpu=" + cpusOf(j)
+	if j.GPUMilli > 0 {
+		text += ",gres/gpu=" + job.FormatGPUs(j.GPUMilli)
+	}
+	return text + ",mem=" + formatSize(j.MemBytes) + ",node=1"
+}
+
 func startOf(j api.Job) time.Time {
 	if j.StartedAt.IsZero() {
 		return j.ExpectedStart
@@ -313,8 +339,11 @@ func timeField(f func(api.Job) time.Time) func(api.Job, time.Time) string {
 
 // exitOf formats the exit status and the signal that ended the job.
 func exitOf(j api.Job) string {
-	if j.Result == nil {
+	switch {
+	case j.Result == nil:
 		return "0:0"
+	case j.State == job.Failed && j.Result.Signal == 0: // 125 to 127 if the command could not start
+		return fmt.Sprintf("%d:0", j.Result.Code)
 	}
 	return fmt.Sprintf("%d:%d", j.Result.ExitCode, j.Result.Signal)
 }

@@ -1,9 +1,13 @@
 package alias
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // An option is an option of another tool.
@@ -77,7 +81,21 @@ func (t tool) unknownOption(name string) error {
 	if len(t.options) == 0 {
 		return fmt.Errorf("%s has no option %s here: it takes none", t.name, name)
 	}
-	return fmt.Errorf("%s has no option %s here", t.name, name)
+	var known []string
+	for _, o := range t.options {
+		known = append(known, strings.Fields(o.names)...)
+	}
+	near := ""
+	if strings.HasPrefix(name, "--") {
+		near = job.Nearest(name, known)
+	}
+	if slices.Contains([]string{"sbatch", "srun", "salloc"}, t.name) {
+		near = cmp.Or(near, slurm.Unknown(name).Near())
+	}
+	if near != "" {
+		near = ", did you mean " + near + "?"
+	}
+	return fmt.Errorf("%s has no option %s here%s", t.name, name, near)
 }
 
 // parse reads the options and returns the other words. The last argument says whether parse stops
@@ -177,4 +195,9 @@ func ignored(name, why string) func(*Call, string) error {
 // refused returns the reader of an option that gpusched can't carry out.
 func refused(why string) func(*Call, string) error {
 	return func(*Call, string) error { return fmt.Errorf("%s", why) }
+}
+
+// otherJSON returns why a tool prints no JSON.
+func otherJSON(command string) string {
+	return "'gpusched " + command + " --json' prints JSON, of another form"
 }

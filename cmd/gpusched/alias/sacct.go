@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -40,11 +41,18 @@ func (v *sacctView) sacctOptions() []option {
 		{"-r --partition", true, into(&v.parts)}, {"-M --clusters", true, ignore}, {"-L --allclusters", false, ignore},
 		{"-A --accounts", true, into(&v.accounts)}, {"-N --nodelist", true, into(&v.nodes)},
 		{"--units", true, ignored("--units", "gpusched chooses the unit of each amount")}, {"--noconvert", false, ignore},
+		{"-q --qos", true, into(&v.qos)}, {"-v --verbose", false, ignore},
+		{"-e --helpformat", false, func(c *Call, _ string) error { c.Help = strings.ReplaceAll(names(), ",", "\n") + "\n"; return nil }},
+		{"-l --long", false, refused("name the fields: sacct -o JobID,State,Elapsed,MaxRSS,AllocTRES (sacct -e lists them)")},
+		{"-T --truncate", false, refused("times are not cut to those of -S and -E here")},
+		{"-c --completion", false, refused("there is no other record here: leave it out")},
+		{"-B --batch-script", false, refused("'gpusched show ID' says where the job's script is")},
+		{"--json", false, refused(otherJSON("history"))}, {"--yaml", false, refused(otherJSON("history"))},
 	}
 }
 
 func readSacct(c *Call, t tool, args []string) error {
-	v := &sacctView{squeueView: squeueView{format: sacctFormat}}
+	v := &sacctView{squeueView: squeueView{format: sacctFormat, node: c.node}}
 	t.options = v.sacctOptions()
 	c.add("list", "--waiting=0", "--ended=10000")
 	rest, err := t.parse(c, args, false)
@@ -53,6 +61,10 @@ func readSacct(c *Call, t tool, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.Help != "" {
+		c.Words = nil
+		return nil
 	}
 	columns, err := v.columns()
 	if err == nil {
@@ -91,11 +103,12 @@ func (v *sacctView) choose(c *Call) {
 func (v *sacctView) columns() (columns []formatColumn, err error) {
 	for _, word := range list(v.format) {
 		name, width, given := strings.Cut(word, "%")
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name != "" && strings.EqualFold(f.name, name) })
+		known := fields(v.node)
+		i := slices.IndexFunc(known, func(f field) bool { return f.name != "" && strings.EqualFold(f.name, name) })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no field %q here: there are %s", name, names())
 		}
-		q := formatColumn{field: fields[i], width: 10, right: true}
+		q := formatColumn{field: known[i], width: 10, right: true}
 		if given {
 			n, err := strconv.Atoi(width)
 			if err != nil || n == 0 || n > 9999 || n < -9999 {
@@ -113,7 +126,7 @@ func (v *sacctView) columns() (columns []formatColumn, err error) {
 
 func names() string {
 	var list []string
-	for _, f := range fields {
+	for _, f := range fields("") {
 		if f.name != "" {
 			list = append(list, f.name)
 		}
@@ -181,6 +194,9 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	case "today", "midnight":
 		return today, nil
 	}
+	if clock := slurm.TimesOfDay[text]; clock != "" {
+		text = clock
+	}
 	if back, ok := strings.CutPrefix(text, "now-"); ok {
 		digits := strings.TrimRight(back, "abcdefghijklmnopqrstuvwxyz")
 		n, err := strconv.Atoi(digits)
@@ -189,10 +205,19 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 			return now.Add(-time.Duration(n) * unit), nil
 		}
 	}
-	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+	for _, layout := range []string{
+		"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "010206", "01/02/06", "0102", "01/02", "15:04", "15:04:05",
+	} {
+		at, err := time.ParseInLocation(layout, text, now.Location())
+		switch {
+		case err != nil:
+		case strings.Contains(layout, "06"):
 			return at, nil
+		case strings.Contains(layout, ":"):
+			return time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), at.Second(), 0, now.Location()), nil
+		default:
+			return time.Date(now.Year(), at.Month(), at.Day(), 0, 0, 0, 0, now.Location()), nil
 		}
 	}
-	return now, fmt.Errorf("%q is not a time: 2026-11-22, 2026-11-22T08:00, today, now-2days", text)
+	return now, fmt.Errorf("%q is not a time: 2026-11-22, 2026-11-22T08:00, 8:00, today, now-2days", text)
 }

@@ -3,6 +3,7 @@ package alias
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
@@ -24,7 +25,7 @@ var sbatchOptions = []option{
 var srunOptions = []option{
 	{"--pty", false, flagged("--tty")},
 	{"-u --unbuffered", false, ignore},
-	{"-l --label", false, refused("lines have no label here, because a job is one task")},
+	{"-l --label", false, refused("lines have no label here: let the command print $SLURM_PROCID")},
 	{"-K --kill-on-bad-exit", false, ignore},
 	{"-Q --quiet", false, flagged("--quiet")},
 	{"-W --wait", true, ignore}, // how long to wait for the other tasks once one has ended
@@ -32,15 +33,22 @@ var srunOptions = []option{
 	{"--exact", false, ignore},
 	{"--jobid", true, func(c *Call, id string) error {
 		if id != c.within {
-			return fmt.Errorf("%q is not the job that this command runs in: 'gpusched exec %s -- COMMAND' runs one there", id, id)
+			c.inside = id
 		}
 		return nil
 	}},
-	{"--mpi", true, refused("a job here is one task: start mpirun or torchrun as its command")},
+	{"--mpi", true, func(_ *Call, kind string) error {
+		if kind != "none" {
+			return errors.New("no MPI is started here: start mpirun or torchrun as the command")
+		}
+		return nil
+	}},
+	{"--multi-prog", false, refused("let a script choose by $SLURM_PROCID: srun -n 2 ./choose.sh")},
+	{"-I --immediate", false, refused("it waits its turn here: Ctrl-C leaves it, 'gpusched cancel' ends it")},
 }
 
 func readSbatch(c *Call, t tool, args []string) error {
-	c.NoGPU, c.Submitted = true, submittedBatch
+	c.NoGPU, c.Submitted, c.Log = true, submittedBatch, "slurm-%j.out"
 	wrap := ""
 	t.options = append([]option{{"--wrap", true, func(_ *Call, text string) error { wrap = text; return nil }}}, t.options[1:]...)
 	c.add("submit", "--compat=slurm")
@@ -68,6 +76,12 @@ func readSrun(c *Call, t tool, args []string) error {
 	c.NoGPU = true
 	c.add("run", "--compat=slurm")
 	rest, err := readBatch(c, t, args)
+	if at := slices.Index(rest, ":"); err == nil && at > 0 && at < len(rest)-1 {
+		err = errors.New(`":" begins another component, and a job here has only one`)
+	}
+	if err == nil && c.inside != "" {
+		return c.execInside(rest)
+	}
 	if err == nil && c.StepTasks > 1 && c.within == "" {
 		err = fmt.Errorf("-n: a new job here is one task, not %d (--cpus-per-task gives it more CPUs)", c.StepTasks)
 	}
@@ -75,6 +89,21 @@ func readSrun(c *Call, t tool, args []string) error {
 		return err
 	}
 	return c.addCommand(rest)
+}
+
+// execInside makes the call run the command in another job, as srun --jobid does.
+func (c *Call) execInside(command []string) error {
+	if c.StepTasks > 1 {
+		return fmt.Errorf("--jobid: the command runs once, not %d times", c.StepTasks)
+	}
+	for _, w := range c.Words[1:] {
+		if !slices.Contains([]string{"--compat=slurm", "--tty", "--quiet", "--gpus=0"}, w) {
+			name, _, _ := strings.Cut(w, "=")
+			return fmt.Errorf("--jobid: the command runs beside job %s, on all of its GPUs: %s can't be set", c.inside, name)
+		}
+	}
+	c.Words = []string{"exec", jobName(c.inside)}
+	return c.addCommand(command)
 }
 
 // sallocOptions are the options that only salloc has.
@@ -96,7 +125,7 @@ func readSalloc(c *Call, t tool, args []string) error {
 
 // readBatch reads sbatch's options and returns the words that follow them.
 func readBatch(c *Call, t tool, args []string) ([]string, error) {
-	b := slurm.Batch{Step: t.name == "srun" && c.within != ""}
+	b := slurm.Batch{Node: c.node, Step: t.name == "srun" && c.within != ""}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, _ := strings.Cut(args[0], "=")
 		var err error
@@ -115,6 +144,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	}
 	words, err := b.Words()
 	c.StepTasks, c.StepPerTask, c.StepBind = b.TasksAsked(), b.GPUsPerTask(), b.Bind()
+	c.StepMode = b.OpenMode()
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {

@@ -32,7 +32,7 @@ func (v *scancelView) scancelOptions() []option {
 }
 
 func readScancel(c *Call, t tool, args []string) error {
-	v := &scancelView{}
+	v := &scancelView{squeueView: squeueView{node: c.node}}
 	t.options = v.scancelOptions()
 	c.add("cancel")
 	jobs, err := t.parse(c, args, false)

@@ -7,18 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
-	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // A Machine is the data that sinfo shows about the machine.
 type Machine struct {
 	CPUs, GPUs, Busy int
 
-	none bool // the filters match no node, so the partition is shown without one
+	node string // its name
+	none bool   // the filters match no node, so the partition is shown without one
 }
 
 // sinfoFormat is sinfo's default format.
@@ -32,22 +28,19 @@ type sinfoField struct {
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
-// ofNode returns the function of a field. That function returns the given text if the filters match
-// the node, and otherwise the fallback.
-func ofNode(text, fallback string) func(Machine) string {
-	return func(m Machine) string {
-		if m.none {
-			return fallback
-		}
-		return text
+// count returns the number of nodes that the filters match.
+func (m Machine) count() string {
+	if m.none {
+		return "0"
 	}
+	return "1"
 }
 
 var sinfoFields = []sinfoField{
 	{"P", "PARTITION", fixed(partition + "*")}, {"R", "PARTITION", fixed(partition)}, {"a", "AVAIL", fixed("up")},
-	{"l", "TIMELIMIT", fixed("infinite")}, {"L", "DEFAULTTIME", fixed("n/a")}, {"D", "NODES", ofNode("1", "0")},
-	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", ofNode("localhost", "")},
-	{"n", "HOSTNAMES", ofNode("localhost", "")}, {"o", "NODE_ADDR", ofNode("localhost", "")},
+	{"l", "TIMELIMIT", fixed("infinite")}, {"L", "DEFAULTTIME", fixed("n/a")}, {"D", "NODES", Machine.count},
+	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", func(m Machine) string { return m.node }},
+	{"n", "HOSTNAMES", func(m Machine) string { return m.node }}, {"o", "NODE_ADDR", func(m Machine) string { return m.node }},
 	{"c", "CPUS", func(m Machine) string { return strconv.Itoa(m.CPUs) }},
 	{"G", "GRES", func(m Machine) string { return gres(m.GPUs) }}, {"E", "REASON", fixed("none")},
 	{"f", "AVAIL_FEATURES", fixed("(null)")},
@@ -97,27 +90,33 @@ type sinfoView struct {
 	bare, byNode         bool
 	otherPart, otherNode bool // the filters leave the partition or the node out
 	states               []string
+	node                 string
 }
 
 // options returns the options, which are stored in the view.
 func (v *sinfoView) options() []option {
-	without := func(word string, other *bool) func(*Call, string) error {
-		return func(_ *Call, value string) error { *other = !slices.Contains(list(value), word); return nil }
+	without := func(is func(string) bool, other *bool) func(*Call, string) error {
+		return func(_ *Call, value string) error { *other = !slices.ContainsFunc(list(value), is); return nil }
 	}
 	return []option{
 		{"-h --noheader", false, set(&v.bare)}, {"-o --format", true, store(&v.format)},
-		{"-p --partition", true, without(partition, &v.otherPart)}, {"-n --nodes", true, without("localhost", &v.otherNode)},
+		{"-p --partition", true, without(func(w string) bool { return w == partition }, &v.otherPart)},
+		{"-n --nodes", true, without(func(w string) bool { return isNode(w, v.node) }, &v.otherNode)},
 		{"-t --states", true, func(c *Call, value string) error {
 			v.states = append(v.states, list(value)...)
 			return checkNodeStates(v.states)
 		}},
 		{"-M --clusters", true, ignore}, {"-N --Node", false, set(&v.byNode)}, {"-l --long", false, ignore},
 		{"-a --all", false, ignore}, {"-s --summarize", false, ignore}, {"-e --exact", false, ignore}, {"-r --responding", false, ignore},
+		{"-v --verbose", false, ignore}, {"-R --list-reasons", false, refused("'gpusched gpus -w' says why a GPU takes no jobs")},
+		{"-O --Format", true, refused("use -o, as in sinfo -o '%P %N %c %G %t'")},
+		{"-i --iterate", true, refused("it is shown once here: watch -n 5 sinfo")},
+		{"--json", false, refused(otherJSON("gpus"))}, {"--yaml", false, refused(otherJSON("gpus"))},
 	}
 }
 
 func readSinfo(c *Call, t tool, args []string) error {
-	v := &sinfoView{format: sinfoFormat}
+	v := &sinfoView{format: sinfoFormat, node: c.node}
 	t.options = v.options()
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
@@ -131,6 +130,7 @@ func readSinfo(c *Call, t tool, args []string) error {
 		return err
 	}
 	c.Site = func(m Machine) (lines []string) {
+		m.node = v.node
 		if !v.bare {
 			line, _ := sinfoLine(v.format, func(f sinfoField) string { return f.title })
 			lines = append(lines, line)
@@ -161,82 +161,15 @@ func sinfoLine(format string, text func(sinfoField) string) (string, error) {
 		}
 		i := slices.IndexFunc(sinfoFields, func(f sinfoField) bool { return f.letter == letter })
 		if i < 0 {
-			return "", fmt.Errorf("there is no %%%s here", letter)
+			known := ""
+			for _, f := range sinfoFields {
+				known += " %" + f.letter
+			}
+			return "", fmt.Errorf("there is no %%%s here: there are%s", letter, known)
 		}
 		b.WriteString(pad(text(sinfoFields[i]), q.width, q.right))
 		format = rest
 	}
-}
-
-// readScontrol handles the scontrol commands that scripts run inside a job or about a job.
-func readScontrol(c *Call, t tool, args []string) error {
-	oneLine := slices.Contains(args, "-o") || slices.Contains(args, "--oneliner")
-	words := slices.DeleteFunc(slices.Clone(args), func(w string) bool {
-		return slices.Contains([]string{"-o", "--oneliner", "-d", "-dd", "--details"}, w)
-	})
-	verb := strings.Join(words[:min(2, len(words))], " ")
-	switch rest := words[min(2, len(words)):]; {
-	case (verb == "show hostnames" || verb == "show hostname") && len(rest) <= 1:
-		text := strings.Join(rest, "")
-		if text == "" {
-			text = c.nodes
-		}
-		names, err := slurm.Hostnames(text)
-		c.Help = strings.Join(append(names, ""), "\n")
-		return err
-	case len(words) == 2 && slices.Contains([]string{"hold", "release", "suspend", "resume", "requeue"}, words[0]):
-		c.add(words[0])
-		c.add(list(jobName(words[1]))...)
-		return nil
-	case (verb == "show job" || verb == "show jobid") && len(rest) == 1:
-		c.add("list", "--ended=10000", jobName(rest[0]))
-		c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
-			for _, j := range jobs {
-				lines = append(lines, jobDetails(j, now, oneLine)...)
-			}
-			return lines
-		}
-		return nil
-	case verb == "show config" && len(rest) == 0:
-		c.Help = fmt.Sprintf("MaxArraySize            = %d\nMinJobAge               = %d sec\nSLURM_VERSION           = %s\n",
-			job.MaxTasks, int(minJobAge.Seconds()), strings.TrimPrefix(slurmVersion, "slurm "))
-		return nil
-	}
-	return fmt.Errorf("%q is not known here: there are show hostnames LIST, show job ID, show config, "+
-		"and hold, release, requeue, suspend and resume ID",
-		strings.Join(args, " "))
-}
-
-// jobDetails formats the parts of 'scontrol show job' that programs read.
-func jobDetails(j api.Job, now time.Time, oneLine bool) (lines []string) {
-	of := func(name string) string {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })
-		return fields[i].of(j, now)
-	}
-	first := "JobId=" + j.ID.String()
-	if j.Task != nil {
-		first += fmt.Sprintf(" ArrayJobId=%d ArrayTaskId=%d", j.Task.Array, j.Task.Index)
-	} else if j.Array != nil {
-		first += " ArrayJobId=" + j.ID.String() + " ArrayTaskId=" + waitingTasks(j)
-	}
-	lines = []string{
-		first + " JobName=" + of("JobName"),
-		"UserId=" + of("User") + "(" + of("UID") + ") Account=" + of("Account") + " QOS=normal",
-		"JobState=" + of("State") + " Reason=" + of("Reason") + " Dependency=(null)",
-		"ExitCode=" + of("ExitCode"),
-		"RunTime=" + of("Elapsed") + " TimeLimit=" + of("Timelimit"),
-		"SubmitTime=" + of("Submit") + " StartTime=" + of("Start") + " EndTime=" + of("End"),
-		"Partition=" + of("Partition") + " NodeList=" + of("NodeList") + " BatchHost=" + of("EXEC_HOST"),
-		"NumNodes=1 NumCPUs=" + of("NCPUS") + " MinMemoryNode=" + of("ReqMem") + " TresPerNode=" + of("AllocGRES"),
-		"Comment=" + of("Comment"),
-	}
-	if oneLine {
-		return []string{strings.Join(lines, " ")}
-	}
-	for i := range lines[1:] {
-		lines[i+1] = "   " + lines[i+1]
-	}
-	return append(lines, "")
 }
 
 func sacctmgrOptions(sep, after *string) []option {

@@ -3,6 +3,7 @@ package alias
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,11 @@ const squeueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 type squeueView struct {
 	users, names, states   []string
 	parts, accounts, nodes []string
+	qos                    []string
 	ids                    []string
+	node                   string // the name of the machine
 	format                 string
+	long                   bool // the format is one of squeue -O
 	bare                   bool
 	each                   bool // show a line for each waiting task of an array
 }
@@ -31,24 +35,28 @@ const minJobAge = 5 * time.Minute
 // options returns the options, which are stored in the view.
 func (v *squeueView) options() []option {
 	form := func(text string) func(*Call, string) error {
-		return func(*Call, string) error { v.format = text; return nil }
+		return func(*Call, string) error { v.format, v.long = text, false; return nil }
 	}
 	return []option{
 		{"-u --user", true, into(&v.users)}, {"--me", false, flagged("--mine")}, {"-j --jobs --job", true, into(&v.ids)},
 		{"-n --name", true, into(&v.names)}, {"-t --states --state", true, into(&v.states)}, {"-h --noheader", false, set(&v.bare)},
-		{"-o --format", true, store(&v.format)},
+		{"-o --format", true, func(_ *Call, text string) error { v.format, v.long = text, false; return nil }},
+		{"-O --Format", true, func(_ *Call, text string) error { v.format, v.long = text, true; return nil }},
 		{"--start", false, form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R")},
 		{"-l --long", false, form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R")},
 		{"-a --all", false, ignore}, {"-r --array", false, set(&v.each)}, {"-p --partition", true, into(&v.parts)},
 		{"-i --iterate", true, refused("it is shown once here: watch -n 5 squeue")},
 		{"-S --sort", true, refused("the order here is that of the queue: squeue -h | sort")}, {"-M --clusters", true, ignore},
 		{"-A --account", true, into(&v.accounts)}, {"-w --nodelist", true, into(&v.nodes)},
-		{"--local", false, ignore}, {"--federation", false, ignore},
+		{"--local", false, ignore}, {"--federation", false, ignore}, {"-q --qos", true, into(&v.qos)}, {"-v --verbose", false, ignore},
+		{"-s --steps", false, refused("steps are known only inside their job: gpusched exec ID -- ps -ef")},
+		{"-R --reservation", true, refused("no job is in one here: 'gpusched reserve list' lists them")},
+		{"--json", false, refused(otherJSON("list"))}, {"--yaml", false, refused(otherJSON("list"))},
 	}
 }
 
 func readSqueue(c *Call, t tool, args []string) error {
-	v := &squeueView{format: squeueFormat}
+	v := &squeueView{format: squeueFormat, node: c.node}
 	t.options = v.options()
 	c.add("list", "--waiting=0")
 	rest, err := t.parse(c, args, false)
@@ -58,7 +66,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 	if err != nil {
 		return err
 	}
-	columns, err := parseColumns(v.format)
+	columns, err := v.chosenColumns()
 	if err != nil {
 		return err
 	}
@@ -123,8 +131,16 @@ func isForgotten(j api.Job, now time.Time) bool {
 func (v *squeueView) matches(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))
-	return user && in(v.names, j.Name) && in(v.parts, partition) && in(v.accounts, j.User) &&
-		(len(v.nodes) == 0 || nodeOf(j) != "" && slices.Contains(v.nodes, nodeOf(j)))
+	return user && in(v.names, j.Name) && in(v.parts, partition) && in(v.qos, "normal") && in(v.accounts, j.User) &&
+		(len(v.nodes) == 0 || isPlaced(j) && slices.ContainsFunc(v.nodes, v.isNode))
+}
+
+// isNode reports whether a word names the machine.
+func (v *squeueView) isNode(word string) bool { return isNode(word, v.node) }
+
+func isNode(word, node string) bool {
+	short, _, _ := strings.Cut(node, ".")
+	return word == node || word == short || word == "localhost"
 }
 
 // A formatColumn is one part of a format: some text, then a field with its width.
@@ -135,8 +151,37 @@ type formatColumn struct {
 	field  field
 }
 
+// longFields maps the names of squeue -O to the letters of squeue -o.
+var longFields = map[string]string{
+	"jobid": "A", "jobarrayid": "i", "arrayjobid": "F", "arraytaskid": "K", "name": "j", "partition": "P", "account": "a",
+	"username": "u", "userid": "U", "statecompact": "t", "state": "T", "timeused": "M", "timelimit": "l", "timeleft": "L",
+	"numnodes": "D", "nodelist": "N", "batchhost": "B", "reasonlist": "R", "reason": "r", "numcpus": "C", "mincpus": "c",
+	"minmemory": "m", "tres-per-node": "b", "gres": "b", "prioritylong": "Q", "submittime": "V", "starttime": "S", "endtime": "e",
+	"comment": "k", "qos": "q", "feature": "f", "dependency": "E",
+}
+
+// chosenColumns parses the format of -o, or that of -O, such as JobID:8,Name:.20.
+func (v *squeueView) chosenColumns() ([]formatColumn, error) {
+	if !v.long {
+		return v.parseColumns(v.format)
+	}
+	format := ""
+	for _, item := range list(v.format) {
+		name, width, sized := strings.Cut(item, ":")
+		letter := longFields[strings.ToLower(name)]
+		if letter == "" {
+			return nil, fmt.Errorf("there is no field %q here: there are %s", name, strings.Join(slices.Sorted(maps.Keys(longFields)), ", "))
+		}
+		if !sized || strings.Trim(width, ".") == "" {
+			width += "20" // Slurm's width
+		}
+		format += "%" + width + letter
+	}
+	return v.parseColumns(format)
+}
+
 // parseColumns parses a squeue format, such as %.18i.
-func parseColumns(format string) (list []formatColumn, err error) {
+func (v *squeueView) parseColumns(format string) (list []formatColumn, err error) {
 	for {
 		q, letter, rest, err := cutField(format)
 		if err != nil {
@@ -146,11 +191,12 @@ func parseColumns(format string) (list []formatColumn, err error) {
 			q.field.of = func(api.Job, time.Time) string { return "" }
 			return append(list, q), nil
 		}
-		i := slices.IndexFunc(fields, func(f field) bool { return f.letter == letter })
+		known := fields(v.node)
+		i := slices.IndexFunc(known, func(f field) bool { return f.letter == letter })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no %%%s here: there are %s", letter, letters())
 		}
-		q.field = fields[i]
+		q.field = known[i]
 		list, format = append(list, q), rest
 	}
 }
@@ -174,7 +220,7 @@ func cutField(format string) (q formatColumn, letter, rest string, err error) {
 
 func letters() string {
 	var list []string
-	for _, f := range fields {
+	for _, f := range fields("") {
 		if f.letter != "" {
 			list = append(list, "%"+f.letter)
 		}

@@ -66,6 +66,7 @@ type Manner struct {
 	Silent    bool   // print nothing for a queued job
 	Other     bool   // the command line is in another tool's words
 	NoGPU     bool   // a job that does not ask for GPUs gets none
+	Log       string // the file for the output of a job whose options name none; "": none
 	Caps      bool   // a priority that the caller is not allowed becomes normal
 	// Table returns the lines of a listing.
 	Table func(jobs []api.Job, now time.Time) []string

@@ -56,7 +56,8 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	if err == nil {
 		a.Out.Printf("%s", call.Help)
 		a.As = cli.Manner{
-			Other: true, Submitted: call.Submitted, Silent: call.Silent, NoGPU: call.NoGPU, Table: call.Table, Check: call.Check,
+			Other: true, Submitted: call.Submitted, Silent: call.Silent, NoGPU: call.NoGPU, Log: call.Log,
+			Table: call.Table, Check: call.Check,
 			Caps:   tools.CapsPriority(name),
 			Strict: a.As.Strict, Only: call.Only, States: call.States, All: call.AllUsers, Keeps: call.Keeps,
 		}

@@ -118,6 +118,11 @@ func startDaemon(env *testscript.Env) error {
 	env.Setenv("GPUSCHED_SOCKET", filepath.Join(env.WorkDir, "s"))
 	env.Vars = append(env.Vars, raceOptions)
 	env.Setenv("TEST_NOW", "2026-03-01T12:00:00Z")
+	node, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	env.Setenv("NODE", node)
 	env.Setenv("UID", strconv.Itoa(os.Getuid()))
 	env.Setenv("PWD", env.WorkDir)
 	client, err := filepath.Abs("../../../contrib/python")

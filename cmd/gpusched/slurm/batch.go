@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -17,6 +18,8 @@ type Batch struct {
 	// ForSlurm means that the job is for a Slurm. Options that gpusched does not support are then
 	// kept for Slurm (see Native). Otherwise they are ignored or refused.
 	ForSlurm bool
+	// Node is the name of the machine, which is %N in file names; "" means localhost.
+	Node string
 	// Step means that the options belong to a step. Then %t stays in file names, since each task
 	// has a file of its own.
 	Step bool
@@ -30,10 +33,11 @@ type Batch struct {
 	gpusSet                 bool
 	memPerGPU, memPerCPU    int64 // in bytes
 	cpusPerGPU, gpusPerTask int
-	gpuType                 string
+	gpuType, constraint     string
 	bind                    string         // value of --gpu-bind
 	tasks                   map[string]int // number of tasks, by the option that set it
-	truncates               bool           // --open-mode=truncate was given
+	outFile, errorFile      string
+	openMode                string // value of --open-mode
 	mailOn                  []string
 	mailTo                  string
 }
@@ -90,7 +94,7 @@ func findOption(word string) (o option, name, value string, err error) {
 		return o, "--" + full, value, err
 	}
 	if len(word) < 2 || word[0] != '-' {
-		return o, "", "", fmt.Errorf("%q is not an option of sbatch", word)
+		return o, "", "", notOption(word)
 	}
 	for _, o := range options {
 		if o.short == word[1] {
@@ -98,6 +102,14 @@ func findOption(word string) (o option, name, value string, err error) {
 		}
 	}
 	return o, "", "", unknown(word[:2])
+}
+
+// notOption returns the error for a word that neither is an option nor follows one that takes a value.
+func notOption(word string) error {
+	if word == "hetjob" || word == "packjob" {
+		return fmt.Errorf("%s begins another component, and a job here has only one: submit each component as a job", word)
+	}
+	return fmt.Errorf(`%q is not an option of sbatch: a value that contains spaces stands in quotation marks, as in --job-name="a b"`, word)
 }
 
 // longOption finds an option by its name. As in sbatch, the beginning of the name is enough.
@@ -127,7 +139,23 @@ func longOption(long string) (option, string, error) {
 type Unknown string
 
 func (u Unknown) Error() string {
-	return string(u) + " is not an option of sbatch that has a counterpart here"
+	text := string(u) + " is not an option of sbatch that has a counterpart here"
+	if near := u.Near(); near != "" {
+		text += " (did you mean " + near + "?)"
+	}
+	return text
+}
+
+// Near returns the option that was probably meant, or "".
+func (u Unknown) Near() string {
+	var known []string
+	for _, o := range options {
+		known = append(known, o.names()...)
+	}
+	if near := job.Nearest(strings.TrimPrefix(string(u), "--"), known); near != "" && strings.HasPrefix(string(u), "--") {
+		return "--" + near
+	}
+	return ""
 }
 
 func unknown(name string) error { return Unknown(name) }
@@ -150,10 +178,6 @@ func (b *Batch) drop(names ...string) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
 		return slices.Contains(names, name)
 	})
-}
-
-func (b *Batch) asks(name string) bool {
-	return slices.ContainsFunc(b.words, func(word string) bool { return strings.HasPrefix(word, "--"+name+"=") })
 }
 
 func (b *Batch) note(format string, args ...any) {
@@ -210,12 +234,12 @@ func (b *Batch) Words() ([]string, error) {
 	if b.cpusPerGPU > 0 && gpus > 0 && b.cpus == 0 && !b.ForSlurm {
 		cpus, cpusAsked = b.cpusPerGPU*gpus, true
 	}
-	words := append(slices.Clone(b.words), b.mailWords()...)
+	words := slices.Concat(b.words, b.logWords(), b.mailWords())
 	if several && !b.Step {
 		words = append(words, "--set-env="+contract.TasksVariable+"="+strconv.Itoa(tasks))
 	}
 	if !b.ForSlurm && !b.Step {
-		words = append(words, b.bindWords(several)...)
+		words = append(words, b.stepWords(several)...)
 	}
 	switch {
 	case b.ForSlurm && b.cpus > 0: // Slurm itself multiplies the amount
@@ -226,8 +250,10 @@ func (b *Batch) Words() ([]string, error) {
 	if asked {
 		words = append(words, "--gpus="+strconv.Itoa(gpus))
 	}
-	if b.asks("log") && b.truncates {
-		words = append(words, "--log-truncate")
+	if b.constraint != "" && gpus > 0 && b.gpuType == "" {
+		b.gpuType = b.constraint
+	} else if b.constraint != "" && b.constraint != b.gpuType {
+		b.ignored = append(b.ignored, "--constraint")
 	}
 	if b.gpuType != "" {
 		words = append(words, "--gpu-type="+b.gpuType)

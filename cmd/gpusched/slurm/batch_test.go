@@ -75,6 +75,13 @@ func TestOptions(t *testing.T) {
 		"--job-n x":                          "--name=x", // the beginning of a name is enough, as with getopt
 		"--gpus-per x":                       "error",
 		"--nodes=2":                          "error",
+		"--nodes=1-4 --nodes=1-1":            "",
+		"-C a100 -G2":                        "--gpus=2 --gpu-type=a100",
+		"-C xeon --gres=gpu:a100:2":          "--gpus=2 --gpu-type=a100",
+		"-C xeon":                            "",
+		"--gres=none":                        "--gpus=0",
+		"--begin=022826":                     "--begin=2026-02-28",
+		"--begin=02/28/26":                   "--begin=2026-02-28",
 		"--ntasks=4":                         "--set-env=GPUSCHED_TASKS=4 --cpus=4",
 		"-n 4 -c 2":                          "--set-env=GPUSCHED_TASKS=4 --cpus=8",
 		"-c 2 --ntasks-per-node=4 -n 1":      "--cpus=2",
@@ -133,20 +140,48 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// A refusal says why, and what to use instead.
+func TestRefusals(t *testing.T) {
+	for line, want := range map[string]string{
+		"hetjob":              "hetjob begins another component, and a job here has only one: submit each component as a job",
+		"-J my job":           `"job" is not an option of sbatch: a value that contains spaces stands in quotation marks`,
+		"--gress=gpu:1":       "--gress is not an option of sbatch that has a counterpart here (did you mean --gres?): take it out",
+		"--constraint=a|b":    `--constraint: "a|b" is not known here: the only feature is one type of GPU, such as a100`,
+		"--gres=shard:2":      `--gres: "shard:2" is not known here: 'gpusched submit -g 0.5' asks for a part of a GPU`,
+		"--gres=gpu:1,nvme:1": `--gres: "nvme:1" is not known here: only gpu is`,
+		"-i in.txt":           "-i: a job's input is empty here: let its command read the file, as in program <in.txt",
+		"--nodes=2-4":         `--nodes: "2-4" is not possible: a job here runs on one machine`,
+		"--tres-per-task=x":   "--tres-per-task: is not known here: use --cpus-per-task and --gpus-per-task",
+	} {
+		err := (&Batch{}).Add(strings.Fields(line))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, not %s", line, err, want)
+		}
+	}
+	b := &Batch{ForSlurm: true}
+	if err := b.Add(strings.Fields("-C a100 --input=in.txt -N 1-4")); err != nil || strings.Join(b.Native(), " ") != "-Ca100 --input=in.txt -N1-4" {
+		t.Errorf("for Slurm: %q %v", b.Native(), err)
+	}
+}
+
 // The output file of sbatch becomes the file of --log.
 func TestOutputFiles(t *testing.T) {
 	for line, want := range map[string]string{
 		"-o out-%j.txt":                      "--log=out-%j.txt",
 		"--output=%x-%A_%a.%u --error=e.txt": "--log=%n-%A_%a.%u",
-		"-e err.txt --open-mode=truncate":    "--log=err.txt --log-truncate",
+		"-e err.txt --open-mode=truncate":    "--log=err.txt --log-truncate --set-env=SLURM_OPEN_MODE=t",
 		"-e err.txt -o out.txt":              "--log=out.txt",
-		"-o /dev/null":                       "",
-		"-o slurm.%N.%j-%3a.out":             "--log=slurm.localhost.%j-%3a.out",
+		"-o /dev/null":                       "--log=none",
+		"-e /dev/null":                       "",
+		"-e err.txt -o /dev/null":            "--log=err.txt",
+		"-o /dev/null -e err.txt":            "--log=err.txt",
+		"-o out.txt --open-mode=append":      "--log=out.txt --set-env=SLURM_OPEN_MODE=a",
+		"-o slurm.%N.%j-%3a.out":             "--log=slurm.n1.%j-%3a.out",
 		"-o %05j-%4t.out":                    "--log=%05j-0000.out",
 		"-o %4n-%n-%99t.out":                 "--log=0000-0-0000000000.out",
 		"-o %9x%%.out":                       "--log=%n%%.out",
 	} {
-		b := &Batch{}
+		b := &Batch{Node: "n1"}
 		if err := b.Add(strings.Fields(line)); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}

@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// As in sbatch, these variables pass --gpu-bind and --gpus-per-task from a script to its steps.
+// As in sbatch, these variables pass --gpu-bind, --gpus-per-task and --open-mode from a script to its
+// steps.
 const (
-	BindVariable    = "SLURM_GPU_BIND"
-	PerTaskVariable = "SLURM_GPUS_PER_TASK"
+	BindVariable     = "SLURM_GPU_BIND"
+	PerTaskVariable  = "SLURM_GPUS_PER_TASK"
+	OpenModeVariable = "SLURM_OPEN_MODE"
 )
 
 // maxBound is the largest number in a --gpu-bind, and the largest length of its lists.
@@ -117,6 +119,9 @@ func (b *Batch) gpuBind(name, value string) error {
 	return err
 }
 
+// OpenMode returns the value of --open-mode, or "" if not given.
+func (b *Batch) OpenMode() string { return b.openMode }
+
 // Bind returns how tasks are bound to GPUs, as in --gpu-bind, or "" if not given. GPUsPerTask also
 // binds tasks to GPUs.
 func (b *Batch) Bind() string {
@@ -129,8 +134,11 @@ func (b *Batch) Bind() string {
 	return ""
 }
 
-// bindWords returns options that pass --gpu-bind and the GPUs per task on to the steps.
-func (b *Batch) bindWords(several bool) (words []string) {
+// stepWords returns options that pass on to the steps how they bind GPUs and open their files.
+func (b *Batch) stepWords(several bool) (words []string) {
+	if b.openMode != "" {
+		words = append(words, "--set-env="+OpenModeVariable+"="+b.openMode[:1])
+	}
 	if b.gpusPerTask > 0 && several {
 		words = append(words, "--set-env="+PerTaskVariable+"="+strconv.Itoa(b.gpusPerTask))
 	}

@@ -2,7 +2,7 @@ package slurm
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -68,14 +68,15 @@ var options = []option{
 	{"export", 0, required, (*Batch).export, "the variables it gets"},
 	{"container-image", 0, required, (*Batch).image, "the image that it runs in (pyxis)"},
 	{"exclusive", 0, optional, (*Batch).exclusive, "no sharing of GPUs"},
-	{"nodes", 'N', required, oneOf("1", "1-1"), "1"},
+	{"nodes", 'N', required, (*Batch).nodeCount, "1"},
 	{"ntasks", 'n', required, (*Batch).taskCount, "tasks, each with its own CPUs"},
 	{"ntasks-per-node tasks-per-node", 0, required, (*Batch).taskCount, "the same"},
 	{"gpu-bind", 0, required, (*Batch).gpuBind, "which GPUs each task sees: single:1, map:0,1, none"},
+	{"constraint", 'C', maybeEmpty, (*Batch).readConstraint, "the type of its GPUs: a100"},
 	{"output", 'o', required, (*Batch).outputFile, "file for its output: out-%j.txt"},
 	{"error", 'e', required, (*Batch).outputFile, "the same file"},
 	{"open-mode", 0, required, (*Batch).outputFile, "append or truncate"},
-	{"input", 'i', required, oneOf("/dev/null", "none"), "/dev/null"},
+	{"input", 'i', required, (*Batch).input, "/dev/null"},
 	{"mail-type", 0, required, (*Batch).mailType, "when mail is sent"},
 	{"mail-user", 0, required, (*Batch).mailUser, "to whom"},
 
@@ -83,7 +84,6 @@ var options = []option{
 	{"account", 'A', required, ignored, ""},
 	{"qos", 'q', maybeEmpty, ignored, ""},
 	{"clusters cluster", 'M', required, ignored, ""},
-	{"constraint", 'C', maybeEmpty, ignored, ""},
 	{"nodelist", 'w', required, ignored, ""},
 	{"exclude", 'x', required, ignored, ""},
 	{"reservation", 0, required, ignored, ""},
@@ -130,6 +130,8 @@ var options = []option{
 	{"quiet", 'Q', none, ignored, ""},
 	{"parsable", 0, optional, ignored, ""},
 
+	{"gpus-per-socket", 0, required, refused("is not known here: --gpus is for all of the job"), ""},
+	{"tres-per-task", 0, required, refused("is not known here: use --cpus-per-task and --gpus-per-task"), ""},
 	{"priority", 0, required, refused("has another scale there: use '#GPUSCHED -p N', where 0 is normal"), ""},
 	{"wrap", 0, required, refuse("is for the command line, since a script has its own commands"), ""},
 	{"wait", 'W', none, refuse("is for the command line: gpusched submit --wait"), ""},
@@ -148,20 +150,19 @@ func flagged(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, _ string) error { return b.flag(name) }
 }
 
-// oneOf returns a reader that accepts only the given values, which mean one task on one machine.
-func oneOf(values ...string) func(*Batch, string, string) error {
-	return func(b *Batch, name, value string) error {
-		for _, v := range values {
-			if value == v {
-				return nil
-			}
-		}
-		if b.ForSlurm {
-			b.addNative(name, value)
-			return nil
-		}
-		return fmt.Errorf("%q is not possible: a job here runs on one machine", value)
+// nodeCount accepts one node, also as the least of several: 1-4.
+func (b *Batch) nodeCount(name, value string) error {
+	if least, _, _ := strings.Cut(value, "-"); least == "1" && (value == "1" || value == "1-1" || !b.ForSlurm) {
+		return nil
 	}
+	return refused(strconv.Quote(value)+" is not possible: a job here runs on one machine")(b, name, value)
+}
+
+func (b *Batch) input(name, value string) error {
+	if value == "/dev/null" || value == "none" {
+		return nil
+	}
+	return refused("a job's input is empty here: let its command read the file, as in program <"+value)(b, name, value)
 }
 
 func refused(why string) func(*Batch, string, string) error {

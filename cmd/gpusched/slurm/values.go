@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +84,13 @@ func (b *Batch) gres(name, value string) error {
 			b.addNative(name, value)
 			return nil
 		}
-		if !ok {
+		switch kind, _, _ := strings.Cut(item, ":"); {
+		case ok:
+		case kind == "none":
+			rest = "0"
+		case kind == "shard" || kind == "mps":
+			return fmt.Errorf("%q is not known here: 'gpusched submit -g 0.5' asks for a part of a GPU", item)
+		default:
 			return fmt.Errorf("%q is not known here: only gpu is", item)
 		}
 		if err := b.gpuCount(name, strings.TrimPrefix(rest, ":")); err != nil {
@@ -110,6 +115,19 @@ func (b *Batch) gpuCount(name, value string) error {
 		return fmt.Errorf("%q is not a number of GPUs: use 2 or a100:2", value)
 	}
 	b.gpus, b.gpusSet, b.gpuType = int(n), true, kind
+	return nil
+}
+
+// readConstraint reads a feature of the node. The only features here are the types of its GPUs.
+func (b *Batch) readConstraint(name, value string) error {
+	if b.ForSlurm {
+		b.addNative(name, value)
+		return nil
+	}
+	if strings.ContainsAny(value, "&|*[](),!") {
+		return fmt.Errorf("%q is not known here: the only feature is one type of GPU, such as a100", value)
+	}
+	b.constraint = value
 	return nil
 }
 
@@ -270,8 +288,8 @@ func foreignDependency(value string) bool {
 	return false
 }
 
-// timesOfDay are Slurm's names for times of day.
-var timesOfDay = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
+// TimesOfDay are Slurm's names for times of day.
+var TimesOfDay = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
 
 // readBegin reads now+1hour, tomorrow, noon, and all forms that gpusched also accepts.
 func (b *Batch) readBegin(_, value string) error {
@@ -287,10 +305,15 @@ func (b *Batch) readBegin(_, value string) error {
 	case at == "now":
 		b.drop("begin")
 		return nil
-	case timesOfDay[at] != "":
-		return b.set("begin", timesOfDay[at])
+	case TimesOfDay[at] != "":
+		return b.set("begin", TimesOfDay[at])
 	case at == "today" || at == "tomorrow":
 		return b.set("begin", at)
+	}
+	for _, layout := range []string{"010206", "01/02/06"} {
+		if day, err := time.Parse(layout, value); err == nil {
+			return b.set("begin", day.Format(time.DateOnly))
+		}
 	}
 	return b.set("begin", value)
 }
@@ -383,68 +406,4 @@ func (b *Batch) exclusive(name, value string) error {
 	}
 	b.note("--exclusive keeps no one else off the machine: the job has its whole GPUs to itself, and the CPUs and memory that it asks for")
 	return nil
-}
-
-// outputFile sends the output to a file in addition to the journal. It empties the file first only
-// if the script says so, since tasks of an array may share the file.
-func (b *Batch) outputFile(name, value string) error {
-	switch {
-	case name == "--open-mode":
-		b.truncates = value == "truncate"
-		if !b.truncates && value != "append" {
-			return fmt.Errorf("%q is neither append nor truncate", value)
-		}
-		return nil
-	case value == "/dev/null" && !b.Step:
-		b.note("%s=/dev/null: the output still goes to the journal", name)
-		return nil
-	}
-	file, err := b.pattern(value)
-	if err != nil {
-		return err
-	}
-	if b.Step && name != "--output" && name != "-o" {
-		return b.set("error", file)
-	}
-	if b.asks("log") && name != "--output" && name != "-o" {
-		if !slices.Contains(b.words, "--log="+file) {
-			b.note("%s: standard error goes to the file of --output", name)
-		}
-		return nil
-	}
-	return b.set("log", file)
-}
-
-// patterns translates the placeholders in Slurm's file names.
-var patterns = map[byte]string{
-	'%': "%%", 'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
-}
-
-func (b *Batch) pattern(s string) (string, error) {
-	var out strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			out.WriteByte(s[i])
-			continue
-		}
-		from := i + 1
-		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		}
-		if i == len(s) || patterns[s[i]] == "" {
-			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x, %%u, %%N and %%n", s)
-		}
-		ours := patterns[s[i]]
-		switch {
-		case b.Step && s[i] == 't':
-			ours = "%t"
-		case ours == "0":
-			digits, _ := strconv.Atoi(s[from:i])
-			ours = strings.Repeat(ours, min(max(digits, 1), 10)) // at most 10, as in Slurm
-		}
-		if strings.Contains("%j%A%a%t", ours) { // these are numbers, which may have a minimum number of digits
-			ours = "%" + s[from:i] + ours[1:]
-		}
-		out.WriteString(ours)
-	}
-	return out.String(), nil
 }

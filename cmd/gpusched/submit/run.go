@@ -117,7 +117,7 @@ func (*ShellCmd) About() cli.About {
 
 // Run queues the user's shell, or the given command, with a terminal.
 func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
-	c.TTY = true
+	c.TTY = len(c.Command) == 0 || !a.As.Other || a.OnTerminal() // salloc also runs a command without a terminal
 	if len(c.Command) == 0 {
 		this := *a
 		c.Command = []string{cmp.Or(a.Getenv("SHELL"), "/bin/sh")}

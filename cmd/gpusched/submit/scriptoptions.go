@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,8 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	for _, l := range s.lines {
 		words, err := l.splitOptions()
 		if err == nil && l.mark == "#SBATCH" {
-			batch = cmp.Or(batch, &slurm.Batch{ForSlurm: forSlurm})
+			node, _ := os.Hostname()
+			batch = cmp.Or(batch, &slurm.Batch{ForSlurm: forSlurm, Node: node})
 			err = batch.Add(words)
 		} else if err == nil {
 			own = append(own, words...)

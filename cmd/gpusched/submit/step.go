@@ -290,7 +290,7 @@ func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*
 			}
 		}
 		mode := os.O_TRUNC
-		if call.StepAppends {
+		if strings.HasPrefix(cmp.Or(call.StepMode, a.Getenv(slurm.OpenModeVariable)), "a") {
 			mode = os.O_APPEND
 		}
 		return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)

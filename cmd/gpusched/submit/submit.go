@@ -102,7 +102,6 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	hint(a, req)
-	hintIgnored(a, req)
 	c.hintMisplaced(a)
 	a.RestoreLimits()
 	reply, err := submit(ctx, a, req)
@@ -267,6 +266,7 @@ func (c *JobOptions) setEnvironment(ctx context.Context, a *cli.App, argv []stri
 		return err
 	}
 	req.Dir, req.Env, req.Setup = api.Bytes(dir), jobenv.Environ(req.EnvMode, jobenv.WithVars(vars, set), a.Environ), setup
+	c.Log = cmp.Or(c.Log, a.As.Log)
 	req.Log = contract.Log{Path: c.Log, Truncate: c.LogTruncate}
 	if err := c.checkLog(a, dir); err != nil {
 		return err
@@ -311,6 +311,7 @@ func hint(a *cli.App, req api.SubmitRequest) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		a.Note("warning: there is no directory %q yet", dir)
 	}
+	hintIgnored(a, req)
 }
 
 // hintMisplaced prints a warning if a number of GPUs follows the program and no option comes before

@@ -33,7 +33,15 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	}
 	background := verb == "start" && isScheduler(name) && slices.Contains(args, "--daemon")
 	args = slices.DeleteFunc(args, func(w string) bool { return background && w == "--daemon" })
-	call, err := alias.Translate(name, args, a.Getenv("GPUSCHED_JOB_ID"))
+	own := func(w string) bool { return slices.Contains([]string{"--version", "-V", "--help"}, w) }
+	if format := a.Getenv(formatVariables[name]); format != "" && !slices.ContainsFunc(args, own) {
+		args = slices.Insert(args, 0, "--format="+format)
+	}
+	node, err := os.Hostname()
+	if err != nil {
+		node = "localhost"
+	}
+	call, err := alias.Translate(name, args, a.Getenv("GPUSCHED_JOB_ID"), node)
 	if err != nil || len(call.Words) == 0 {
 		return call, err
 	}
@@ -64,6 +72,9 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	}
 	return call, nil
 }
+
+// formatVariables are variables that set the default format of Slurm's tools.
+var formatVariables = map[string]string{"squeue": "SQUEUE_FORMAT", "sacct": "SACCT_FORMAT", "sinfo": "SINFO_FORMAT"}
 
 // inBackground turns a call into a service of the user, which survives the terminal.
 func inBackground(a *cli.App, call *alias.Call) error {
