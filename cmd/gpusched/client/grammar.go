@@ -84,7 +84,7 @@ func grammarFor(args []string) any {
 
 // commandField returns the field of grammar that declares the command of this name.
 func commandField(word string) (f reflect.StructField, known bool) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[grammar]()) {
+	for f := range reflect.TypeFor[grammar]().Fields() {
 		if slices.Contains(commandNames(f), word) {
 			return f, true
 		}

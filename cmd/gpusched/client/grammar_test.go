@@ -67,6 +67,9 @@ func TestEveryCommandAndOptionIsExplained(t *testing.T) {
 		if !strings.HasSuffix(n.Help, ".") {
 			t.Errorf("%s: its help is not a sentence: %q", path, n.Help)
 		}
+		if _, is := n.Target.Addr().Interface().(runner); !is {
+			t.Errorf("%s cannot be run", path)
+		}
 		if len(n.Positional) > 0 && n.Tag.Get("usage") == "" {
 			t.Errorf("%s has no usage line", path)
 		}

@@ -60,7 +60,7 @@ func onSlurm(a *cli.App) []manual.Section {
 		return nil
 	}
 	var commands []manual.Entry
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[grammar]()) {
+	for f := range reflect.TypeFor[grammar]().Fields() {
 		word := commandNames(f)[0]
 		if gap := aboutWord(word).Refusal(); gap != nil {
 			commands = append(commands, manual.Entry{Word: word, Text: gap.Text()})

@@ -55,12 +55,18 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	if err := chooseEngine(a, kctx); err != nil {
 		return a.Finish(err)
 	}
-	kctx.BindTo(ctx, (*context.Context)(nil))
 	selected := kctx.Selected()
+	command := selected.Target.Addr().Interface()
 	return a.Finish(runEverywhere(ctx, a, call{
-		selected: selected.Target.Addr().Interface(), about: parse.AboutNode(selected), ids: idsOf(selected),
-		path: manual.CommandPath(selected), run: func(a *cli.App) error { return kctx.Run(a) },
+		selected: command, about: parse.AboutNode(selected), ids: idsOf(selected),
+		path: manual.CommandPath(selected), run: func(a *cli.App) error { return command.(runner).Run(ctx, a) },
 	}))
+}
+
+// A runner is a command. The parser could call Run, but it would look at each method of the command
+// first.
+type runner interface {
+	Run(ctx context.Context, a *cli.App) error
 }
 
 // flush writes out buffered output. It returns the given status, or another status if the write

@@ -316,7 +316,7 @@ type configShowCmd struct {
 	ConfigFiles
 }
 
-func (c *configShowCmd) Run(a *cli.App) error {
+func (c *configShowCmd) Run(_ context.Context, a *cli.App) error {
 	cfg, origins, _, err := c.Read(a)
 	if err != nil {
 		return err
@@ -331,7 +331,7 @@ func (c *configShowCmd) Run(a *cli.App) error {
 // configSchemaCmd prints the JSON Schema.
 type configSchemaCmd struct{}
 
-func (configSchemaCmd) Run(a *cli.App) error {
+func (configSchemaCmd) Run(_ context.Context, a *cli.App) error {
 	_, err := a.Out.W.Write(config.Schema())
 	return err
 }
@@ -339,7 +339,7 @@ func (configSchemaCmd) Run(a *cli.App) error {
 // configSampleCmd prints the sample file.
 type configSampleCmd struct{}
 
-func (configSampleCmd) Run(a *cli.App) error {
+func (configSampleCmd) Run(_ context.Context, a *cli.App) error {
 	_, err := a.Out.W.WriteString(config.Sample())
 	return err
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +32,7 @@ func (*AliasesCmd) About() cli.About {
 
 type aliasesListCmd struct{}
 
-func (aliasesListCmd) Run(a *cli.App) error {
+func (aliasesListCmd) Run(_ context.Context, a *cli.App) error {
 	term.WriteTable(a.Out, []term.Column[[2]string]{
 		{Title: "NAME", Cell: func(n [2]string) string { return n[0] }},
 		{Title: "IS", Cell: func(n [2]string) string { return n[1] }},
@@ -102,7 +103,7 @@ func (o *linksOptions) selection(a *cli.App) (dir string, names []string, err er
 type aliasesInstallCmd struct{ linksOptions }
 
 // Run makes the links. It does not replace other programs with these names.
-func (c *aliasesInstallCmd) Run(a *cli.App) error {
+func (c *aliasesInstallCmd) Run(_ context.Context, a *cli.App) error {
 	dir, names, err := c.selection(a)
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func writePython(program, path string) error {
 type aliasesRemoveCmd struct{ linksOptions }
 
 // Run removes the links. It does not remove other files.
-func (c *aliasesRemoveCmd) Run(a *cli.App) error {
+func (c *aliasesRemoveCmd) Run(_ context.Context, a *cli.App) error {
 	dir, names, err := c.selection(a)
 	if err != nil {
 		return err
