@@ -61,6 +61,10 @@ func awaitJournal(ctx context.Context, a *cli.App) error {
 	return ctx.Err()
 }
 
+// firstTail is the delay before TailJournal first starts journalctl. The output of a job that ends
+// sooner is then read only once. journalctl takes longer to start than such a job runs.
+const firstTail = 50 * time.Millisecond
+
 // TailJournal calls t.Each for the job's entries, old and new. When the job has ended, the caller
 // closes the channel. TailJournal then passes on the remaining entries and returns. If some entries
 // may be missing, it returns ErrBehind.
@@ -73,7 +77,10 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	defer stop()
 	exited := make(chan error, 1)
 	go func() {
-		err := awaitJournal(following, a)
+		err := api.Pause(following, firstTail)
+		if err == nil {
+			err = awaitJournal(following, a)
+		}
 		if err == nil {
 			err = RunJournal(following, t.Path, t.following(), each)
 		}
