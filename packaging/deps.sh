@@ -10,6 +10,10 @@ demo | test | all) ;;
 	exit 2
 	;;
 esac
+if [ "$(id -u)" != 0 ]; then
+	echo "run this as root: it needs containers and mounts, and installs packages" >&2
+	exit 1
+fi
 missing=""
 need() { # command package
 	command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
@@ -52,8 +56,8 @@ if [ "$what" = all ]; then
 fi
 [ -n "$missing$unpack" ] || exit 0
 
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-	echo "missing:$missing$unpack (install these, or run 'make deps' as root on Debian)" >&2
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "missing:$missing$unpack (names of Debian's packages, which this system has to install by other means)" >&2
 	exit 1
 fi
 apt-get update -q

@@ -22,4 +22,4 @@ for unit in gpusched.service gpusched.socket; do
 	install -d "$units"
 	sed -e "s|/usr/libexec/gpusched/|$lib/|" -e "s|/usr/bin/gpusched |$lib/gpusched |" "packaging/systemd/user/$unit" >"$units/$unit"
 done
-echo "Next: systemctl --user daemon-reload; systemctl --user enable --now gpusched; loginctl enable-linger; $bin/gpusched --user health"
+echo "Next: systemctl --user daemon-reload; systemctl --user enable gpusched; systemctl --user restart gpusched; loginctl enable-linger; $bin/gpusched --user health"

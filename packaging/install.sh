@@ -55,5 +55,5 @@ for page in .out/stage/man/man*/*.gz; do
 done
 
 if [ -z "$root" ]; then
-	echo "Next: systemd-sysusers; systemd-tmpfiles --create gpusched.conf; systemctl daemon-reload; systemctl enable --now gpusched.socket gpusched.service"
+	echo "Next: systemd-sysusers; systemd-tmpfiles --create gpusched.conf; systemctl daemon-reload; systemctl enable gpusched; systemctl restart gpusched"
 fi

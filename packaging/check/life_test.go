@@ -56,8 +56,11 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.jobGoesOn()
 
 	l.sh(`systemctl enable --now -q gpusched.socket gpusched.service`)
-	if said := l.sh(`dpkg -r gpusched 2>&1`); !strings.Contains(said, "jobs run on with their GPUs, and nobody watches over them: gpujob-"+l.id+".service") {
-		t.Errorf("removing with a running job says\n%s\nand does not name the job", said)
+	for _, removal := range []string{"dpkg -r gpusched", eraseScript(t, "postun.sh")} {
+		said := l.sh("{ " + removal + "\n} 2>&1")
+		if !strings.Contains(said, "jobs run on with their GPUs, and nobody watches over them: gpujob-"+l.id+".service") {
+			t.Errorf("%s\nwith a running job says\n%s\nand does not name the job", removal, said)
+		}
 	}
 	l.checkUnits("inactive", "masked")
 	l.sh(`test -e /var/lib/gpusched/state.db && test -e /etc/gpusched/gpusched.toml && ! test -L /usr/sbin/gpuschedd && ! test -e /usr/libexec/gpusched/gpuschedd`)
@@ -106,11 +109,7 @@ func TestInstallationWithFaults(t *testing.T) {
 func TestRemoval(t *testing.T) {
 	l := newLife(t, 3*time.Minute)
 	l.install(built(t, "*.deb"))
-	preun, err := os.ReadFile("../rpm/preun.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, removal := range []string{"sh -s 0 <<'EOF'\n" + string(preun) + "EOF\n", "dpkg -r gpusched"} {
+	for _, removal := range []string{eraseScript(t, "preun.sh"), "dpkg -r gpusched"} {
 		l.sh(`d=/etc/systemd/system/gpusched-textfile.service.d; mkdir -p $d /srv/figures
 printf '[Service]\nEnvironment=TEXTFILE_DIR=/srv/figures\nReadWritePaths=/srv/figures\n' >$d/site.conf; systemctl daemon-reload
 systemctl enable --now -q gpusched.socket gpusched.service gpusched-web.socket gpusched-metrics.socket gpusched-job-mapping.service gpusched-textfile.timer
@@ -123,6 +122,16 @@ systemctl start gpusched-web.service gpusched-metrics.service`)
 	}
 	l.install(l.version("0.1.1~test1"))
 	l.checkUnits("active", "enabled")
+}
+
+// eraseScript returns a command that runs a script of the rpm as 'rpm -e' does.
+func eraseScript(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../rpm/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "sh -s 0 <<'EOF'\n" + string(text) + "EOF\n"
 }
 
 // A machineWithJob is a machine with the package and a running job.

@@ -85,4 +85,8 @@ func TestRPMInstallsIntoAnEmptyRoot(t *testing.T) {
 	if out := output(t, "rpm", "--root", dir, "-V", "--nodeps", "--noscripts", "gpusched"); out != "" {
 		t.Errorf("what was installed is not what was packed:\n%s", out)
 	}
+	output(t, "rpm", "--root", dir, "-e", "--noscripts", "gpusched")
+	if left := output(t, "find", dir, "-name", "*gpusched*", "-not", "-path", "*/lib/rpm/*"); left != "" {
+		t.Errorf("removing the package leaves:\n%s", left)
+	}
 }

@@ -9,5 +9,12 @@ if [ "$1" -ge 1 ]; then
 	elif [ -d /run/systemd/system ]; then
 		/usr/bin/systemctl try-restart gpusched.service || :
 	fi
+else
+	# Jobs are not part of the package: they go on, and the administrator should know.
+	jobs=$(/usr/bin/systemctl list-units --plain --no-legend --state=active,activating,deactivating 'gpujob-*.service' 2>/dev/null | cut -d' ' -f1 | tr '\n' ' ')
+	if [ -n "$jobs" ]; then
+		echo "gpusched: jobs run on with their GPUs, and nobody watches over them: $jobs" >&2
+		echo "gpusched: 'systemctl stop' ends one; a gpusched that is installed before they end finds them again." >&2
+	fi
 fi
 :
