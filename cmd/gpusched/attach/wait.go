@@ -67,26 +67,38 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.StatusOf(jobs)
 }
 
-// waitAll waits until all jobs have ended. One listing finds the jobs that have ended already.
+// waitAll waits until all jobs have ended. A listing finds the jobs that have ended already. When
+// the last one of many has ended, a second listing finds most of the others.
 func waitAll(ctx context.Context, a *cli.App, ids []string) (jobs []api.Job, err error) {
-	var list api.ListReply
-	if len(ids) > 1 {
-		list, _ = api.List(ctx, a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // the waits below report the error, too
-	}
 	ended := map[string]api.Job{}
-	for _, j := range list.Jobs {
-		if j.State.Terminal() {
-			ended[cli.NameOfJob(j)] = j
+	running := func(id string) bool { return ended[id].ID == 0 }
+	wait := func(id string) error {
+		reply, err := api.Wait(ctx, a.Client, id, 0)
+		ended[id] = reply.Job
+		return err
+	}
+	for range min(len(ids)-1, 2) {
+		list, err := api.List(ctx, a.Client, api.ListQuery{IDs: strings.Join(ids, ",")})
+		for _, j := range list.Jobs {
+			if j.State.Terminal() {
+				ended[cli.NameOfJob(j)] = j
+			}
+		}
+		last := ids[len(ids)-1]
+		if err != nil || !running(last) { // the waits below report the error, too
+			break
+		}
+		if err := wait(last); err != nil {
+			return nil, err
 		}
 	}
 	for _, id := range ids {
-		reply := api.JobReply{Job: ended[id]}
-		if reply.Job.ID == 0 {
-			if reply, err = api.Wait(ctx, a.Client, id, 0); err != nil {
+		if running(id) {
+			if err := wait(id); err != nil {
 				return nil, err
 			}
 		}
-		jobs = append(jobs, reply.Job)
+		jobs = append(jobs, ended[id])
 	}
 	return jobs, nil
 }
