@@ -25,7 +25,6 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	flags.SetOutput(talk)
 	path := flags.String("library", "", "`path` of libnvidia-ml.so.1 (default: where the linker finds it)")
 	below := flags.String("below", "", "control `group` of the user's systemd that runs the jobs (default: the machine's systemd)")
-	once := flags.Bool("once", false, "print one snapshot for people and exit")
 	count := flags.Bool("count", false, "print the number of GPUs and exit")
 	census := flags.Bool("census", false, "print which functions the library has and exit")
 	compute := flags.Bool("cuda", false, "compute with CUDA on the first GPU that it shows, and exit")
@@ -38,7 +37,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 		return 2
 	}
 	modes := 0
-	for _, is := range []bool{*once, *count, *census, *compute, *park, *unpark} {
+	for _, is := range []bool{*count, *census, *compute, *park, *unpark} {
 		if is {
 			modes++
 		}
@@ -49,7 +48,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 		return report(out, int(gpu.ParkUnsure), text)
 	}
 	if len(bad) > 0 || (len(processes) > 0) != (*park || *unpark) || *timeout < 0 || modes > 1 {
-		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments without --park or --unpark, at most one of these, --once, --count, --census and --cuda, and no negative time; see --help")
+		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments without --park or --unpark, at most one of these, --count, --census and --cuda, and no negative time; see --help")
 		return 2
 	}
 	switch {
@@ -65,8 +64,6 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	lib := nvml.Open(nvml.Options{Path: *path, Below: *below, DeviceTimeout: *timeout})
 	var err error
 	switch {
-	case *once:
-		err = printOnce(out, lib)
 	case *census:
 		err = printSymbols(out, lib)
 	case *count:
@@ -79,17 +76,6 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 		return 1
 	}
 	return 0
-}
-
-func printOnce(out io.Writer, lib *nvml.Library) error {
-	s := lib.Snapshot(1)
-	if err := nvml.Print(out, s); err != nil {
-		return err
-	}
-	if s.Problem != gpu.ProblemNone {
-		return fmt.Errorf("no GPU is known (%s)", s.Problem)
-	}
-	return nil
 }
 
 func printSymbols(out io.Writer, lib *nvml.Library) error {

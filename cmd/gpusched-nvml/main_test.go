@@ -266,20 +266,18 @@ func TestCommandLine(t *testing.T) {
 		code      int
 		out, talk string
 	}{
-		{"once", []string{"--library", library, "--once"}, 0, "nvidia3  ok", ""},
 		{"census", []string{"--library", library, "--census"}, 0, "nvmlInit_v2", ""},
 		{"serve nothing", []string{"--library", library}, 0, "", ""},
-		{"once without a library", []string{"--library", "/no/such", "--once"}, 1, gpu.ProblemLibraryMissing.Sentence(), "no GPU is known (library-missing)"},
 		{"census without a library", []string{"--library", "/no/such", "--census"}, 1, "", "/no/such"},
 		{"help", []string{"--help"}, 0, "", "-library"},
 		{"unknown flag", []string{"--frob"}, 2, "", "-frob"},
 		{"stray argument", []string{"now"}, 2, "", "takes no arguments"},
-		{"stray process", []string{"--once", "12:34"}, 2, "", "takes no arguments"},
+		{"stray process", []string{"--census", "12:34"}, 2, "", "takes no arguments"},
 		{"park nothing", []string{"--park"}, 2, "", "takes no arguments"},
 		{"park no process", []string{"--unpark", "12:34", "12"}, 2, "", "takes no arguments"},
 		{"park to another GPU", []string{"--park", "12:34", "GPU-00000000-0000-0000-0000-000000000000=GPU-00000000-0000-0000-0000-000000000001"}, 2, "", "takes no arguments"},
 		{"unpark to no GPU", []string{"--unpark", "12:34", "GPU-00000000-0000-0000-0000-000000000000=GPU-1"}, 1, "must be OLD=NEW, the UUIDs of two GPUs", ""},
-		{"both", []string{"--once", "--census"}, 2, "", "at most one of these, --once"},
+		{"both", []string{"--count", "--census"}, 2, "", "at most one of these, --count"},
 		{"negative time", []string{"--device-timeout", "-1s"}, 2, "", "no negative time"},
 	}
 	for _, tt := range tests {
