@@ -150,6 +150,16 @@ func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	return rest, nil
 }
 
+// parseOnly reads the options of a call that has nothing else. The format is of the error for another
+// word.
+func (t tool) parseOnly(c *Call, args []string, format string) error {
+	rest, err := t.parse(c, args, false)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf(format, rest[0])
+	}
+	return err
+}
+
 // renamed returns the reader of an option that has a different name in gpusched.
 func renamed(name string) func(*Call, string) error {
 	return func(c *Call, value string) error {

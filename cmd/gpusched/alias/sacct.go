@@ -55,11 +55,7 @@ func readSacct(c *Call, t tool, args []string) error {
 	v := &sacctView{squeueView: squeueView{format: sacctFormat, node: c.node}}
 	t.options = v.sacctOptions()
 	c.add("list", "--waiting=0", "--ended=10000")
-	rest, err := t.parse(c, args, false)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%q is not an option: jobs are named with -j", rest[0])
-	}
-	if err != nil {
+	if err := t.parseOnly(c, args, namedWithJ); err != nil {
 		return err
 	}
 	if c.Help != "" {

@@ -158,10 +158,7 @@ var startOptions = []option{
 func readStart(c *Call, t tool, args []string) error {
 	c.add("watch", "--format=columns")
 	c.file = "jobs.txt"
-	rest, err := t.parse(c, args, false)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%s takes no %q", t.name, rest[0])
-	}
+	err := t.parseOnly(c, args, t.name+" takes no %q")
 	c.add(c.file)
 	c.addJobOptions()
 	return err
@@ -179,11 +176,7 @@ func readAdd(c *Call, t tool, args []string) error {
 func readWords(words ...string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(words...)
-		rest, err := t.parse(c, args, false)
-		if err == nil && len(rest) > 0 {
-			err = fmt.Errorf("%s takes no %q", t.name, rest[0])
-		}
-		return err
+		return t.parseOnly(c, args, t.name+" takes no %q")
 	}
 }
 

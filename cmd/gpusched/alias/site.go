@@ -2,7 +2,6 @@ package alias
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -118,10 +117,7 @@ func (v *sinfoView) options() []option {
 func readSinfo(c *Call, t tool, args []string) error {
 	v := &sinfoView{format: sinfoFormat, node: c.node}
 	t.options = v.options()
-	rest, err := t.parse(c, args, false)
-	if err == nil && len(rest) > 0 {
-		err = errors.New("one word too many: " + rest[0])
-	}
+	err := t.parseOnly(c, args, "one word too many: %s")
 	ofPartition := false
 	if err == nil {
 		_, err = sinfoLine(v.format, func(f sinfoField) string { ofPartition = ofPartition || f.title == "PARTITION"; return "" })

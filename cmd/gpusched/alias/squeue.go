@@ -55,22 +55,20 @@ func (v *squeueView) options() []option {
 	}
 }
 
+const namedWithJ = "%q is not an option: jobs are named with -j"
+
 func readSqueue(c *Call, t tool, args []string) error {
 	v := &squeueView{format: squeueFormat, node: c.node}
 	t.options = v.options()
 	c.add("list", "--waiting=0")
-	rest, err := t.parse(c, args, false)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%q is not an option: jobs are named with -j", rest[0])
-	}
-	if err != nil {
+	if err := t.parseOnly(c, args, namedWithJ); err != nil {
 		return err
 	}
 	columns, err := v.chosenColumns()
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkStates(v.states)
 	}
-	if err := checkStates(v.states); err != nil {
+	if err != nil {
 		return err
 	}
 	if v.wantsEnded() {

@@ -27,10 +27,7 @@ func (*ExecCmd) About() cli.About {
 func (c *ExecCmd) JobCommand() []string { return c.Command }
 
 func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {
-	argv := a.Words[len(a.Words)-len(c.Command):]
-	if len(argv) > 0 && argv[0] == "--" {
-		argv = argv[1:]
-	}
+	argv := a.TypedCommand(c.Command)
 	if len(argv) == 0 {
 		return cli.Refuse(api.CodeUsage, "such as: gpusched exec "+c.ID+" -- nvidia-smi", "there is no command to run")
 	}

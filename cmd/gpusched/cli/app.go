@@ -226,3 +226,13 @@ func (a *App) NoteOnce(text string) {
 		a.Note("%s", text)
 	}
 }
+
+// TypedCommand returns the words of a command as they were typed, without a leading --. The parser,
+// whose words are the argument, passes them through JSON, which changes bytes that are not text.
+func (a *App) TypedCommand(parsed []string) []string {
+	words := a.Words[len(a.Words)-len(parsed):]
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	return words
+}

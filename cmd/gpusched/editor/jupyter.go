@@ -68,10 +68,7 @@ func (c *JupyterCmd) Run(ctx context.Context, a *cli.App) error {
 // programs returns the programs that can serve the notebook, and their arguments. The first program
 // that is installed runs.
 func (c *JupyterCmd) programs(a *cli.App) (programs, args []string) {
-	args = a.Words[len(a.Words)-len(c.Command):]
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
+	args = a.TypedCommand(c.Command)
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return []string{"jupyter-" + args[0]}, args[1:]
 	}

@@ -122,26 +122,7 @@ func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed 
 		{Title: "VERSION", Extra: true, Cell: answered(func(h api.HostAnswer) string { return h.Version })},
 		{Title: "PROBLEM", Maybe: true, Least: 12, Cell: func(h api.HostAnswer) string { return hostProblem(t, h) }},
 	}, all.Hosts, wide)
-	if len(all.GPUs) > 0 {
-		t.Printf("\n")
-		a.WriteGPUs(all.GPUs, wide)
-	}
-	shown := jobs
-	if !wide && !detailed {
-		shown = api.ByState(shown, 0)
-	}
-	hidden := all.Counts[job.Queued] - len(all.Waiting)
-	if t.Height > 0 && !wide && !detailed {
-		some, rest := fitRows(shown, max(t.Height-statusLines-len(all.GPUs)-len(all.Hosts), leastShown))
-		shown, hidden = some, hidden+rest
-	}
-	if len(shown) > 0 {
-		t.Printf("\n")
-		term.WriteTable(t, a.JobColumns(), shown, wide)
-	}
-	if hidden > 0 {
-		t.Printf("… and %d more\n", hidden)
-	}
+	writeStatusTables(a, all, jobs, wide, detailed, "")
 }
 
 // hostProblem describes in one line what is wrong with a machine.

@@ -65,25 +65,30 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 		t.Printf("allocated %s\n", line)
 	}
 	writeDrain(a, s.Drain)
+	writeStatusTables(a, s, jobs, wide, detailed, " ('gpusched list' shows them)")
+}
+
+// writeStatusTables prints the GPUs, and as many jobs as there is room for. The hint says how to see
+// the others.
+func writeStatusTables(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed bool, hint string) {
+	t := a.Out
 	if len(s.GPUs) > 0 {
 		t.Printf("\n")
 		a.WriteGPUs(s.GPUs, wide)
 	}
-	shown := jobs
-	if !wide && !detailed {
-		shown = api.ByState(shown, 0)
-	}
 	hidden := s.Counts[job.Queued] - len(s.Waiting)
-	if t.Height > 0 && !wide && !detailed {
-		some, rest := fitRows(shown, max(t.Height-statusLines-len(s.GPUs), leastShown))
-		shown, hidden = some, hidden+rest
+	if !wide && !detailed {
+		if jobs = api.ByState(jobs, 0); t.Height > 0 {
+			some, rest := fitRows(jobs, max(t.Height-statusLines-len(s.GPUs)-len(s.Hosts), leastShown))
+			jobs, hidden = some, hidden+rest
+		}
 	}
-	if len(shown) > 0 {
+	if len(jobs) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, a.JobColumns(), shown, wide)
+		term.WriteTable(t, a.JobColumns(), jobs, wide)
 	}
 	if hidden > 0 {
-		t.Printf("… and %d more ('gpusched list' shows them)\n", hidden)
+		t.Printf("… and %d more%s\n", hidden, hint)
 	}
 }
 

@@ -231,13 +231,9 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 	return req, err
 }
 
-// argv returns the job's command from the words as they were typed. The parser passes its words
-// through JSON, which changes bytes that are not text.
+// argv returns the job's command.
 func (c *JobOptions) argv(a *cli.App) ([]string, error) {
-	argv := a.Words[len(a.Words)-len(c.Command):]
-	if len(argv) > 0 && argv[0] == "--" {
-		argv = argv[1:]
-	}
+	argv := a.TypedCommand(c.Command)
 	if len(argv) == 0 {
 		return nil, cli.Refuse(api.CodeUsage, "such as: gpusched submit -- python train.py", "there is no command to run")
 	}
