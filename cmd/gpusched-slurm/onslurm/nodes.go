@@ -24,7 +24,6 @@ type node struct {
 	mem, memTaken   int64 // in bytes
 	features        []string
 	gres            string
-	version         string
 }
 
 type nodeGPU struct {
@@ -53,7 +52,7 @@ func (e *Engine) nodes(ctx context.Context) ([]node, error) {
 func readNodes(text string) (list []node) {
 	for line := range strings.Lines(text) {
 		n := node{name: firstFact(" "+line, "NodeName"), state: firstFact(line, "State"),
-			gres: firstFact(line, "Gres"), version: firstFact(line, "Version")}
+			gres: firstFact(line, "Gres")}
 		if n.name == "" {
 			continue
 		}

@@ -20,7 +20,7 @@ func (m *mapping) addGPUs() {
 		constraints = append(constraints, feature)
 	}
 	if m.r.Part() > 0 {
-		m.addPart(kind)
+		m.addPart()
 		if kind != "" {
 			if f := m.featureNamed(kind); f != "" && feature == "" {
 				constraints = append(constraints, f)
@@ -98,7 +98,7 @@ func (m *mapping) featureNamed(name string) string {
 }
 
 // addPart requests a part of one GPU.
-func (m *mapping) addPart(kind string) {
+func (m *mapping) addPart() {
 	part := m.r.Part()
 	switch {
 	case m.r.Whole() > 0: // refuseForeign refuses this request

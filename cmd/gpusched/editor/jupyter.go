@@ -78,7 +78,7 @@ func (c *JupyterCmd) programs(a *cli.App) (programs, args []string) {
 // installed returns an error if it is certain that none of the programs is in the job's PATH.
 func installed(a *cli.App, programs []string, req api.SubmitRequest) error {
 	env := jobenv.SearchPath(req)
-	if env == nil || slices.ContainsFunc(programs, func(p string) bool { return jobenv.InPath(a, p, env) }) {
+	if env == nil || slices.ContainsFunc(programs, func(p string) bool { return jobenv.InPath(p, env) }) {
 		return nil
 	}
 	return cli.Refuse(api.CodeUsage, "'pip install jupyterlab' in the environment installs it; --conda or --venv names another environment",

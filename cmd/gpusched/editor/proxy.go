@@ -125,7 +125,7 @@ func (c *holder) untilRunning(ctx context.Context, a *cli.App, self string) (api
 		if err != nil {
 			return j, cli.WaitError(ctx, err)
 		}
-		w := wait{a: a, job: found, self: self}
+		w := wait{a: a, job: found}
 		if j, err = w.run(ctx); err != nil || j.State == job.Running {
 			return j, err
 		}
@@ -172,7 +172,6 @@ func requestKey(command, name string, latest job.ID) string {
 type wait struct {
 	a      *cli.App
 	job    api.Job
-	self   string
 	waited bool // the job was seen waiting
 	lock   *os.File
 }

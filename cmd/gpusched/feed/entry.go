@@ -179,7 +179,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 // shell returns the command that runs a line in a shell. A line with a pipe runs in bash, so that
 // the job fails if any part of the pipe fails.
 func (r *fileReader) shell(line string) []string {
-	if pipes().MatchString(line) && jobenv.InPath(r.a, "bash", r.a.Environ) {
+	if pipes().MatchString(line) && jobenv.InPath("bash", r.a.Environ) {
 		return piped(line)
 	}
 	return []string{"sh", "-c", line}
@@ -213,7 +213,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
 		return nil
 	}
-	if e.Conda == "" && !jobenv.InPath(r.a, "python", r.a.Environ) {
+	if e.Conda == "" && !jobenv.InPath("python", r.a.Environ) {
 		return []string{"python3"}
 	}
 	return []string{"python"}

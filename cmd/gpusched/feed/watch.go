@@ -136,14 +136,14 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 func (w *watcher) readFile(ctx context.Context, now time.Time) (time.Duration, error) {
 	f, info := jobenv.OpenRegular(w.path)
 	if f == nil {
-		w.sayOnce("", w.absence())
+		w.sayOnce(w.absence())
 		w.last = nil
 		return 0, nil
 	}
 	defer f.Close()
 	if !w.shared {
 		if err := submit.RefuseShared(w.a, w.path, info); err != nil {
-			w.sayOnce("", err.Error())
+			w.sayOnce(err.Error())
 			w.last = nil
 			return 0, nil
 		}
@@ -153,7 +153,7 @@ func (w *watcher) readFile(ctx context.Context, now time.Time) (time.Duration, e
 	}
 	text, err := submit.ReadFileOfJobs(f, w.name)
 	if err != nil {
-		w.sayOnce("", err.Error())
+		w.sayOnce(err.Error())
 		w.last = info
 		return 0, nil
 	}
@@ -208,7 +208,7 @@ func (w *watcher) handleError(err error) error {
 		return err
 	}
 	w.refused = true
-	w.sayOnce("", refused.Error())
+	w.sayOnce(refused.Error())
 	return nil
 }
 
@@ -223,9 +223,9 @@ func (w *watcher) isNews(e *fileEntry, err error) bool {
 	return news
 }
 
-func (w *watcher) sayOnce(about, text string) {
-	if w.said[about] != text {
-		w.said[about] = text
+func (w *watcher) sayOnce(text string) {
+	if w.said[""] != text {
+		w.said[""] = text
 		w.a.Note("%s", text)
 	}
 }

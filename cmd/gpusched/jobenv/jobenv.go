@@ -145,7 +145,7 @@ func SearchPath(req api.SubmitRequest) []string {
 }
 
 // InPath reports whether a program is in the PATH of this environment.
-func InPath(a *cli.App, program string, env []string) bool {
+func InPath(program string, env []string) bool {
 	for _, entry := range slices.Backward(env) {
 		path, ok := strings.CutPrefix(entry, "PATH=")
 		if !ok {

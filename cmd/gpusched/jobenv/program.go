@@ -134,7 +134,7 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 		}
 	}
 	for _, other := range alternatives[program] {
-		if InPath(a, other, env) {
+		if InPath(other, env) {
 			return no("did you mean " + strings.Join(append([]string{other}, args...), " ") + "?")
 		}
 	}

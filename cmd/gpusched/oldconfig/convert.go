@@ -56,7 +56,7 @@ func Convert(name, text string) (Result, error) {
 	if strings.HasSuffix(strings.ToLower(name), ".conf") {
 		return convertSlurm(text)
 	}
-	d, all, err := parse(name, text)
+	d, all, err := parse(text)
 	if err != nil {
 		return Result{}, err
 	}
@@ -64,7 +64,7 @@ func Convert(name, text string) (Result, error) {
 }
 
 // parse returns the dialect of a file, and its settings by full name.
-func parse(name, text string) (d dialect, all map[string]any, err error) {
+func parse(text string) (d dialect, all map[string]any, err error) {
 	if isJSON := strings.HasPrefix(strings.TrimSpace(text), "{"); !isJSON && isOurs(text) {
 		return d, nil, fmt.Errorf("it has settings of gpusched itself: put it into /etc/gpusched/conf.d as NAME.toml, " +
 			"where an administrator's 'gpusched config check' reads it")

@@ -30,7 +30,7 @@ var jobOptions = []jobOption{
 
 // Jobs reads the part of a settings file that applies to jobs.
 func Jobs(name, text string) (j ForJobs, err error) {
-	_, all, err := parse(name, text)
+	_, all, err := parse(text)
 	if err != nil {
 		return j, err
 	}

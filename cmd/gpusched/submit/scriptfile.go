@@ -48,7 +48,7 @@ func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 		path = filepath.Join(dir, path)
 	}
 	bare := !strings.Contains(program, "/")
-	if bare && jobenv.InPath(a, program, a.Environ) {
+	if bare && jobenv.InPath(program, a.Environ) {
 		return nil, nil
 	}
 	f, info := jobenv.OpenRegular(path)
@@ -142,7 +142,7 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 	}
 	missing := !jobenv.Runnable(program)
 	if !missing && filepath.Base(program) == "env" && len(s.interpreter) > 1 && !strings.ContainsAny(last, " \t=-/") {
-		program, missing = last, !jobenv.InPath(a, last, a.Environ)
+		program, missing = last, !jobenv.InPath(last, a.Environ)
 	}
 	if missing {
 		return cli.Refuse(api.CodeUsage, jobenv.ForceHint(a), "%q needs the interpreter %q, which does not exist", s.name, program)

@@ -414,7 +414,7 @@ func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 			return jobenv.CheckFile(a, program, path)
 		}
 	case req.EnvMode != contract.EnvInherit:
-	case !jobenv.InPath(a, program, jobenv.SearchPath(*req)):
+	case !jobenv.InPath(program, jobenv.SearchPath(*req)):
 		return jobenv.NotInPath(a, dir, program, req.Argv[1:], jobenv.SearchPath(*req))
 	}
 	return jobenv.CheckScriptArgument(a, dir, req.Argv)

@@ -68,7 +68,7 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 		call.Words = withOptions(call.Words, options)
 	}
 	if background {
-		return call, inBackground(a, call)
+		return call, inBackground(call)
 	}
 	return call, nil
 }
@@ -77,7 +77,7 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 var formatVariables = map[string]string{"squeue": "SQUEUE_FORMAT", "sacct": "SACCT_FORMAT", "sinfo": "SINFO_FORMAT"}
 
 // inBackground turns a call into a service of the user, which survives the terminal.
-func inBackground(a *cli.App, call *alias.Call) error {
+func inBackground(call *alias.Call) error {
 	program, err := engines.Gpusched()
 	if err != nil {
 		return err
