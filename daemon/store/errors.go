@@ -89,6 +89,13 @@ func (s *Store) readError(err error) error {
 	return err
 }
 
+// reading completes the error of a read, if there is one. The format says what was read.
+func (s *Store) reading(err *error, format string, args ...any) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), s.readError(*err))
+	}
+}
+
 // Damage returns the first damage that a read of jobs has found since the file was opened, or nil.
 // The store still works after damage, because its caller has all needed data in memory.
 func (s *Store) Damage() error {

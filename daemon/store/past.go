@@ -22,15 +22,8 @@ func (f *filter) add(cond string, args ...any) {
 
 // Past returns the page of ended jobs that the query asks for, in one snapshot. It reads an index
 // that is sorted by the time of the end, so the jobs of earlier pages take no time.
-func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
-	past, err := s.pastJobs(ctx, q)
-	if err != nil {
-		return job.Past{}, fmt.Errorf("read the history: %w", s.readError(err))
-	}
-	return past, nil
-}
-
-func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
+func (s *Store) Past(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
+	defer s.reading(&err, "read the history")
 	clause, args := pastClause(&q)
 	r, err := s.longConn(ctx)
 	if err != nil {

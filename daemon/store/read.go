@@ -12,19 +12,8 @@ import (
 
 // Jobs returns the jobs with these ids, in any order, in one snapshot. It leaves out ids without a
 // job.
-func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
-	list, err := s.jobsByID(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read %d jobs: %w", len(ids), s.readError(err))
-	}
-	return list, nil
-}
-
-// manyIDs is the number of ids at which Jobs becomes a long read. No command asks for so many at
-// once.
-const manyIDs = 2000
-
-func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+func (s *Store) Jobs(ctx context.Context, ids []job.ID) (jobs []job.Job, err error) {
+	defer s.reading(&err, "read %d jobs", len(ids))
 	const clause = "WHERE j.id IN (SELECT value FROM json_each(?))"
 	list := listOf(ids)
 	if len(ids) < manyIDs {
@@ -38,30 +27,28 @@ func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return jobsFrom(ctx, r, clause, list)
 }
 
+// manyIDs is the number of ids at which Jobs becomes a long read. No command asks for so many at
+// once.
+const manyIDs = 2000
+
 // Attempts returns all attempts of a job, from the first to the current one. It returns none if the
 // job does not exist or was never placed.
-func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
-	var list []job.Attempt
-	err := eachRow(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
+func (s *Store) Attempts(ctx context.Context, id job.ID) (list []job.Attempt, err error) {
+	defer s.reading(&err, "read the attempts of job %d", id)
+	err = eachRow(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
 		a, err := scanAttempt(rows)
 		list = append(list, a.Attempt)
 		return err
 	}, int64(id))
-	if err != nil {
-		return nil, fmt.Errorf("read the attempts of job %d: %w", id, s.readError(err))
-	}
-	return list, nil
+	return list, err
 }
 
 // Notifications returns the messages about a job, sorted by event and number.
-func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notification, error) {
-	var list []job.Notification
-	err := collect(ctx, s.read, &list, scanNotification,
+func (s *Store) Notifications(ctx context.Context, id job.ID) (list []job.Notification, err error) {
+	defer s.reading(&err, "read the messages about job %d", id)
+	err = collect(ctx, s.read, &list, scanNotification,
 		"SELECT "+notificationColumns+" FROM notifications WHERE job_id = ? ORDER BY event DESC, which", int64(id))
-	if err != nil {
-		return nil, fmt.Errorf("read the messages about job %d: %w", id, s.readError(err))
-	}
-	return list, nil
+	return list, err
 }
 
 // keepers finds the jobs that have the same directory as the row d.
@@ -70,16 +57,13 @@ const keepers = "SELECT 1 FROM directories o JOIN jobs j ON j.id = o.job_id WHER
 // Directories returns the directories to be removed: of each user the first two, so that a user with
 // huge ones delays nobody else, and at most n in all, in the order of their times. It leaves out
 // those that wait until their jobs are forgotten, and until no other job has the same.
-func (s *Store) Directories(ctx context.Context, n int) ([]job.Directory, error) {
-	var list []job.Directory
+func (s *Store) Directories(ctx context.Context, n int) (list []job.Directory, err error) {
+	defer s.reading(&err, "read the directories to be removed")
 	const waiting = "SELECT *, row_number() OVER (PARTITION BY uid ORDER BY due, job_id, attempt) AS place FROM directories d " +
 		"WHERE due <> '' OR job_id NOT IN (SELECT id FROM jobs) AND NOT EXISTS (" + keepers + ")"
-	err := collect(ctx, s.read, &list, scanDirectory,
+	err = collect(ctx, s.read, &list, scanDirectory,
 		"SELECT "+directoryColumns+" FROM ("+waiting+") WHERE place <= 2 ORDER BY due, job_id, attempt LIMIT ?", n)
-	if err != nil {
-		return nil, fmt.Errorf("read the directories to be removed: %w", s.readError(err))
-	}
-	return list, nil
+	return list, err
 }
 
 // Lately counts an account's jobs that ended at or after the given time. It reads only the rows
@@ -87,11 +71,8 @@ func (s *Store) Directories(ctx context.Context, n int) ([]job.Directory, error)
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	const query = `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
  WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`
-	err = s.read.QueryRowContext(ctx, query, uid, formatTime(since)).Scan(&out.Ended, &out.Failed)
-	if err != nil {
-		return out, fmt.Errorf("count ended jobs: %w", s.readError(err))
-	}
-	return out, nil
+	defer s.reading(&err, "count ended jobs")
+	return out, s.read.QueryRowContext(ctx, query, uid, formatTime(since)).Scan(&out.Ended, &out.Failed)
 }
 
 const byKeyQuery = "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''"

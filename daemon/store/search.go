@@ -42,15 +42,8 @@ func (s *Store) longConn(ctx context.Context) (*sql.Conn, error) {
 
 // Ended returns the ended jobs that match the query, newest first: at most q.Ended jobs, or all if
 // q.Ended is 0.
-func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	list, err := s.ended(ctx, &q)
-	if err != nil {
-		return nil, fmt.Errorf("read ended jobs: %w", s.readError(err))
-	}
-	return list, nil
-}
-
-func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
+func (s *Store) Ended(ctx context.Context, q job.Query) (jobs []job.Job, err error) {
+	defer s.reading(&err, "read ended jobs")
 	along, which := filter{where: []string{"j.result IS NOT NULL"}}, filter{}
 	if q.UID != nil {
 		along.add("j.uid = ?", *q.UID) // there is an index that begins with the uid

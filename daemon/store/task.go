@@ -38,6 +38,7 @@ func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err
 		return out, err
 	}
 	defer r.Close()
+	defer s.reading(&err, "read the results of array %d", array)
 	err = eachRow(ctx, r, resultsQuery, func(rows *sql.Rows) error {
 		var index int
 		var result sql.NullString
@@ -56,10 +57,7 @@ func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err
 		}
 		return d.errorAbout("task %d", index)
 	}, int64(array))
-	if err != nil {
-		return out, fmt.Errorf("read the results of array %d: %w", array, s.readError(err))
-	}
-	return out, nil
+	return out, err
 }
 
 // elapsed returns the time between a start and an end, or 0 if there was no start.
@@ -72,17 +70,15 @@ func elapsed(from, to time.Time) time.Duration {
 
 // Ends returns the ends of the jobs. It leaves out jobs that have not ended. A job whose
 // command the machine kept from running did not start.
-func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
-	ends := make(map[job.ID]job.End, len(ids))
-	err := eachRow(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {
+func (s *Store) Ends(ctx context.Context, ids []job.ID) (ends map[job.ID]job.End, err error) {
+	defer s.reading(&err, "read how %d jobs ended", len(ids))
+	ends = make(map[job.ID]job.End, len(ids))
+	err = eachRow(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
 		var end job.End
 		err := rows.Scan(&id, &end.State, &end.Started)
 		ends[id] = end
 		return err
 	}, listOf(ids))
-	if err != nil {
-		return nil, fmt.Errorf("read how %d jobs ended: %w", len(ids), s.readError(err))
-	}
-	return ends, nil
+	return ends, err
 }

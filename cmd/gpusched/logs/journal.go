@@ -270,11 +270,7 @@ func Unseen(a *cli.App, j api.Job) string {
 // nothingPrinted explains why the journal has no output of an attempt. The last argument says
 // whether the journal is up to date.
 func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
-	text := "printed nothing"
-	if at.EndedAt.IsZero() {
-		text = "has printed nothing yet"
-	}
-	hidden := HiddenOutput(p.App)
+	text, hidden := nothingInFile(at.EndedAt), HiddenOutput(p.App)
 	switch {
 	case inLog(p.App, j, at): // the output is in the log
 	case hidden != nil:
