@@ -20,14 +20,12 @@ const minContext = 100 << 20
 // belongs to a desktop. The GPU's utilisation does not help here, because it is the sum over all
 // processes.
 func (p *Process) Computes() bool {
-	return !p.Dead && !p.draws() && (p.UsedBytes < 0 || p.UsedBytes >= minContext)
+	return !p.Dead && !strings.Contains(p.Kind, KindGraphics) && (p.UsedBytes < 0 || p.UsedBytes >= minContext)
 }
 
 // ServesMPS reports whether the process belongs to a unit that serves MPS to jobs. It is then
 // neither a job's process nor foreign.
 func (p *Process) ServesMPS() bool { return strings.HasPrefix(p.Unit, contract.MPSPrefix) }
-
-func (p *Process) draws() bool { return strings.Contains(p.Kind, KindGraphics) }
 
 // Occupies reports whether a foreign process would prevent a job from having the GPU to itself: the
 // process computes, or has more than maxBytes of memory.

@@ -267,7 +267,7 @@ func limitProperties(s Spec) []Property {
 		{"MemoryAccounting", true},
 		{"CPUAccounting", true},
 		{"TasksAccounting", true},
-		{"CPUWeight", cpuWeight(s.CPUShare)},
+		{"CPUWeight", uint64(min(max(s.CPUShare, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)},
 	}
 	if s.Limits.MemBytes > 0 {
 		p = append(p, Property{"MemoryMax", uint64(s.Limits.MemBytes)}, Property{"MemorySwapMax", uint64(0)})
@@ -306,10 +306,6 @@ const (
 	weightOfCPU  = 10
 	maxCPUWeight = 10_000
 )
-
-func cpuWeight(cpus int) uint64 {
-	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
-}
 
 // rlimitProperties sets each hard limit before the soft limit, which may not exceed it. Limits
 // under which the launcher could not run are left to the launcher, which sets them last.

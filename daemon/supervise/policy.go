@@ -46,8 +46,10 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		HostCPUs:     int(hostCPUs), GPUCPUs: int(min(j.DefaultCPUs.Of(hostCPUs), hostCPUs)),
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
 		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
-		MemReturn:   site.MemReturn(j.MemReturn),
-		Park:        parking(cfg.Park, hostMem),
+		MemReturn: site.MemReturn(j.MemReturn),
+		Park: site.ParkPolicy{
+			Allow: cfg.Park.Allow, Preempt: cfg.Park.Preempt, MaxBytes: cfg.Park.MaxMemory.Of(hostMem),
+		},
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
 		MaxSuspend: j.MaxSuspend, WebhookInterval: cfg.Notify.WebhookInterval,
 		MaxRetries: j.MaxRetries, DefaultRetries: j.DefaultRetries, DefaultBackoff: j.DefaultBackoff,
@@ -66,10 +68,6 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 		CPUAffinity: g.CPUAffinity, Hints: j.FrameworkHints, Scratch: j.Scratch, ScratchKeep: j.ScratchKeep,
 		StaleAfter: 3*g.SampleInterval + g.SampleTimeout, FreshFor: time.Second,
 	}
-}
-
-func parking(p config.Park, hostMem int64) site.ParkPolicy {
-	return site.ParkPolicy{Allow: p.Allow, Preempt: p.Preempt, MaxBytes: p.MaxMemory.Of(hostMem)}
 }
 
 // strays converts the setting for processes that leave their jobs.

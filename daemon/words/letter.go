@@ -25,7 +25,7 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), cleanText(j.Label.Name))
 	subject := cut(fmt.Sprintf("%s %s on %s", what, happened, cleanText(host)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n\n", capital(what), happened)
+	fmt.Fprintf(&b, "%s %s\n\n", strings.ToUpper(what[:1])+what[1:], happened)
 	for _, f := range listFacts(event, j, host) {
 		if f[1] != "" {
 			fmt.Fprintf(&b, "  %-12s %s\n", f[0], cleanText(f[1]))
@@ -141,5 +141,3 @@ func cleanText(s string) string {
 // programs as text.
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -155,7 +155,7 @@ func (n nodes) foreignNode(s *Spec) (string, error) {
 	for _, name := range names {
 		digits, ok := strings.CutPrefix(name, "nvidia")
 		minor, err := strconv.ParseUint(digits, 10, 20)
-		if !ok || err != nil || s.owns(int(minor)) {
+		if !ok || err != nil || slices.ContainsFunc(s.GPUs, func(g contract.GPU) bool { return g.Minor == int(minor) }) {
 			continue
 		}
 		if path := devDir + "/" + name; n.access(path) == nil {
@@ -163,8 +163,4 @@ func (n nodes) foreignNode(s *Spec) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-func (s *Spec) owns(minor int) bool {
-	return slices.ContainsFunc(s.GPUs, func(g contract.GPU) bool { return g.Minor == minor })
 }

@@ -94,7 +94,7 @@ func pastJobs(text []byte, sep string) (list []api.Job, err error) {
 func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) []api.Job {
 	since := q.Since
 	if since.IsZero() {
-		since = defaultSince()
+		since = time.Now().Add(-7 * 24 * time.Hour)
 	}
 	args := []string{"--starttime=" + localTime(since), "--state=" + strings.Join(endedStates, ",")}
 	if q.UID != nil {

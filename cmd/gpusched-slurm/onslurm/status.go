@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -123,6 +122,3 @@ func nodeChecks(nodes []node) []job.Check {
 	}
 	return []job.Check{c}
 }
-
-// defaultSince returns the beginning of the period for ended jobs if the query names none.
-func defaultSince() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }

@@ -27,7 +27,7 @@ func (*UpdateCmd) About() cli.About {
 }
 
 func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
-	if len(a.Far) > 1 && c.addsDependency() {
+	if len(a.Far) > 1 && slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" }) {
 		return cli.Refuse(api.CodeUsage, "change what they wait for machine by machine",
 			"a job can depend on jobs of its own machine only, and these are of %s", cli.Joined(a.Far, ", ", cli.HostName))
 	}
@@ -65,11 +65,6 @@ func (c *UpdateCmd) request(ctx context.Context, a *cli.App) (job.Change, error)
 // awaited returns the words of all --after options. These words name jobs.
 func (c *UpdateCmd) awaited() []string {
 	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
-}
-
-// addsDependency reports whether the options make the jobs wait for other jobs.
-func (c *UpdateCmd) addsDependency() bool {
-	return slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" })
 }
 
 // dependencies returns the new dependencies, or nil if no option sets them.

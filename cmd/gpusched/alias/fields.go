@@ -18,11 +18,9 @@ import (
 type state struct{ short, long string }
 
 func (s state) in(list []string) bool {
-	return slices.ContainsFunc(list, func(w string) bool { return s.is(w) || strings.EqualFold(w, "all") })
-}
-
-func (s state) is(word string) bool {
-	return strings.EqualFold(word, s.short) || strings.EqualFold(word, s.long)
+	return slices.ContainsFunc(list, func(w string) bool {
+		return strings.EqualFold(w, s.short) || strings.EqualFold(w, s.long) || strings.EqualFold(w, "all")
+	})
 }
 
 var slurmStates = map[job.State]state{

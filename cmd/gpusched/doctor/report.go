@@ -69,7 +69,10 @@ func newBugReport(ctx context.Context, a *cli.App) []byte {
 	r.versions(ctx)
 	r.settings()
 	checks := look.WorstFirst(append(installation.Check(ctx, a.Daemon(), cli.Version, a.Root), checkEngines(ctx, a)...))
-	r.checks(checks)
+	r.title("Health, and what doctor finds")
+	for _, c := range checks {
+		r.line("%-8s  %s: %s", c.Health, c.Name, c.Detail)
+	}
 	r.addGPUs(gpus)
 	r.jobs(jobs, err)
 	r.addLog(ctx)
@@ -191,13 +194,6 @@ func (r *bugReport) settings() {
 		fmt.Fprintf(&r.text, "%s\n", term.Clean(line))
 	}
 	r.line("(%d more have their default)", defaults)
-}
-
-func (r *bugReport) checks(checks []job.Check) {
-	r.title("Health, and what doctor finds")
-	for _, c := range checks {
-		r.line("%-8s  %s: %s", c.Health, c.Name, c.Detail)
-	}
 }
 
 // addGPUs adds the GPUs. It leaves out their UUIDs and the names of processes.

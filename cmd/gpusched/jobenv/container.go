@@ -173,7 +173,7 @@ func (at *host) engine(allowed []contract.Engine, c *contract.Container) (contra
 	if isFile || isForApptainer(c.Image) {
 		if suits = []contract.Engine{contract.Apptainer}; !slices.Contains(allowed, contract.Apptainer) {
 			return "", cli.Refuse(api.CodePolicy, "name an image of a registry, such as docker.io/library/python:3",
-				"%q is an image for Apptainer, and this site allows only %s", c.Image, names(allowed))
+				"%q is an image for Apptainer, and this site allows only %s", c.Image, cli.Joined(allowed, " and ", title))
 		}
 	}
 	for i, e := range suits {
@@ -278,8 +278,6 @@ func hasCDI(root string) bool {
 func title(e contract.Engine) string {
 	return map[contract.Engine]string{contract.Podman: "Podman", contract.Apptainer: "Apptainer", contract.Docker: "Docker"}[e]
 }
-
-func names(list []contract.Engine) string { return cli.Joined(list, " and ", title) }
 
 // notAny returns the subject and verb of a sentence that denies something about all engines in a
 // list: "Podman is not" or "neither Podman nor Docker is".

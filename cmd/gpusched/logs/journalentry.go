@@ -43,11 +43,6 @@ func (e Entry) IsOf(at api.Attempt) bool {
 	return e.Placed == placed || e.Invocation != "" && e.Invocation == at.InvocationID
 }
 
-// exportArgs returns the options that make journalctl print the format that readEntries reads.
-func exportArgs() []string {
-	return []string{"--no-pager", "--quiet", "--output=export", "--output-fields=MESSAGE,_LINE_BREAK,_STREAM_ID"}
-}
-
 // readEntries reads the journal's export format. A field is a line FIELD=VALUE. A field whose value
 // is not plain text is a line FIELD, the value's length in 8 bytes, and the value. An empty line
 // ends an entry. If the last entry is incomplete, it is dropped.
@@ -126,7 +121,8 @@ var errEnough = errors.New("enough")
 func RunJournal(ctx context.Context, path string, which []string, each func(Entry) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, path, append(exportArgs(), which...)...)
+	form := []string{"--no-pager", "--quiet", "--output=export", "--output-fields=MESSAGE,_LINE_BREAK,_STREAM_ID"}
+	cmd := exec.CommandContext(ctx, path, append(form, which...)...)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StdoutPipe()

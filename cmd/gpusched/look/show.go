@@ -125,7 +125,9 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 	fact("not enforced", cli.NotEnforced(j))
 	if p := j.Private; p != nil {
 		fact("command", p.Command)
-		fact("parameters", parameterLine(p.Params))
+		fact("parameters", cli.Joined(p.Params, " ", func(p job.Param) string {
+			return p.Name + "=" + strings.Join(p.Values, ",")
+		}))
 		fact("directory", string(p.Dir))
 		fact("code", codeLine(&p.Snapshot))
 		fact("log", logLine(p.Log))

@@ -184,7 +184,3 @@ func hintsLine(j api.Job) string {
 	}
 	return strings.Join(list, ", ")
 }
-
-func parameterLine(list []job.Param) string {
-	return cli.Joined(list, " ", func(p job.Param) string { return p.Name + "=" + strings.Join(p.Values, ",") })
-}

@@ -165,12 +165,8 @@ func (w *writer) apply(r rule, v any) {
 		w.report("%s: sets no limit, and is left out", r.old)
 		return
 	}
-	w.report("%s: %s", r.old, strings.ReplaceAll(r.note, "%v", plainText(v)))
-}
-
-// plainText returns a value as a user would type it. The items of a list are separated by commas.
-func plainText(v any) string {
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
+	typed := strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
+	w.report("%s: %s", r.old, strings.ReplaceAll(r.note, "%v", typed))
 }
 
 // set adds a setting to its section. It replaces an earlier setting of the same name.

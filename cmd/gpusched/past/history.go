@@ -109,7 +109,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.Report[api.PastJob]{
 		Doc: historyReply{api.Schema, rows}, Rows: rows, Cols: pastColumns(a), IDs: cli.Each(rows, nameOfPast),
 		Text: func(wide bool) {
-			if len(rows) == 0 && c.meansAll() {
+			if len(rows) == 0 && c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime() {
 				a.Out.Printf("no job has ended yet\n")
 				return
 			}
@@ -121,11 +121,6 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 // choosesTime reports whether the command line selects jobs by time or id. The user, name and state
 // do not count.
 func (c *HistoryCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
-
-// meansAll reports whether the command line selects all jobs.
-func (c *HistoryCmd) meansAll() bool {
-	return c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime()
-}
 
 func (c *HistoryCmd) query(ctx context.Context, a *cli.App) (q api.HistoryQuery, err error) {
 	q = api.HistoryQuery{User: c.User, Name: c.Name, Tag: c.Tag, Attempts: c.Attempts}

@@ -75,18 +75,14 @@ func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("the command is too long to be sent")
 	}
 	cmd := &exec.Cmd{Path: path, Args: append(append([]string{"ssh"}, options(tty)...), "--", host, line), WaitDelay: lastWords}
-	neverAsk(cmd)
+	// This ssh may start a second ssh for a ProxyJump, which does not inherit BatchMode. Its questions
+	// go to a program that always answers no.
+	cmd.Env = append(cmd.Environ(), "SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force")
 	return cmd, nil
 }
 
 // maxLine is a little less than the longest argument that Linux accepts, in bytes.
 const maxLine = 120 << 10
-
-// neverAsk keeps ssh from asking questions. This ssh may start a second ssh for a ProxyJump, and
-// the second ssh does not inherit BatchMode. Its questions go to a program that always answers no.
-func neverAsk(c *exec.Cmd) {
-	c.Env = append(c.Environ(), "SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force")
-}
 
 // quote quotes a word so that sh, bash, zsh and fish read it unchanged. csh does so, too, unless
 // the word contains a line end. In quotation marks, a backslash and an exclamation mark mean

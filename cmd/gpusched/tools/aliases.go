@@ -66,11 +66,6 @@ func isOurs(path string) bool {
 // a link does not work for them.
 const pythonHead = "#!/usr/bin/env python3\n# gpusched under another scheduler's name: 'gpusched aliases remove' takes it away\n"
 
-// pythonFile returns the text of a Python file that runs the program under the tool's name.
-func pythonFile(program, name string) string {
-	return pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, name)
-}
-
 // linksOptions select the links and the directory that contains them.
 type linksOptions struct {
 	User bool   `name:"user" xor:"where"`
@@ -172,7 +167,7 @@ func writePython(program, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(pythonFile(program, filepath.Base(path)))
+	_, err = f.WriteString(pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, filepath.Base(path)))
 	return errors.Join(err, f.Close())
 }
 

@@ -155,7 +155,10 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	d.jobs, d.strays = map[int]job.ID{}, map[int]bool{}
 	b.checkProof(d)
 	if first {
-		b.restoreLeak(d)
+		// an earlier daemon may have recorded a leak
+		if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && !f.Left.What.IsZero() {
+			d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
+		}
 	}
 	b.restoreCleanup(d)
 	for i := range g.Processes {

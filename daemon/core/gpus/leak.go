@@ -60,13 +60,6 @@ func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
 	}
 }
 
-// restoreLeak resumes the cleanup of a GPU whose leak was recorded before the daemon started.
-func (b *Book) restoreLeak(d *device) {
-	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && !f.Left.What.IsZero() {
-		d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
-	}
-}
-
 func (b *Book) RecordUnkillable(l *tracked.Job) {
 	if l.Left == "" || l.State != job.Ending {
 		return

@@ -130,12 +130,6 @@ type excuses map[excuse]time.Time
 
 func excuseOf(l *tracked.Job) excuse { return excuse{l.Account, l.Request.Shape} }
 
-// add notes that a job failed on a GPU that a test then found well.
-func (e excuses) add(l *tracked.Job, now time.Time) {
-	maps.DeleteFunc(e, func(_ excuse, at time.Time) bool { return now.Sub(at) >= excuseLasts })
-	e[excuseOf(l)] = now
-}
-
 // Awaits reports whether a failed job still waits for a test. If its GPU can't be tested now, it
 // does not wait.
 func (b *Book) Awaits(id job.ID, now time.Time) bool {
@@ -173,7 +167,8 @@ func (b *Book) Proved(e *ProofEnded, now time.Time) {
 	d := b.devices[at]
 	for _, id := range d.proof.jobs {
 		if l := b.jobs.Active(id); l != nil && e.Says == gpu.ProofWell {
-			b.excuses.add(l, now)
+			maps.DeleteFunc(b.excuses, func(_ excuse, at time.Time) bool { return now.Sub(at) >= excuseLasts })
+			b.excuses[excuseOf(l)] = now
 		}
 	}
 	d.proof = proof{at: now, of: b.proofKey()}

@@ -22,20 +22,15 @@ func Check(ctx context.Context, client *api.Client, version, root string) []job.
 	h := host{root: root}
 	ofHost := h.checks()
 	if client.Own {
-		ofHost = withoutShared(ofHost)
+		ofHost = slices.DeleteFunc(ofHost, func(c job.Check) bool { // only the machine's scheduler needs these
+			return slices.Contains([]string{"device filter", "settings on disk", "drop-ins", "sessions"}, c.Name)
+		})
 	}
 	checks = append(checks, ofHost...)
 	if reached {
 		checks = append(checks, h.checkUse(ctx, client)...)
 	}
 	return checks
-}
-
-// withoutShared drops the checks that only the machine's scheduler needs.
-func withoutShared(ofHost []job.Check) []job.Check {
-	return slices.DeleteFunc(ofHost, func(c job.Check) bool {
-		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins", "sessions"}, c.Name)
-	})
 }
 
 // askScheduler returns the checks that the scheduler makes of itself. The result is false if the
