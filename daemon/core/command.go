@@ -25,7 +25,7 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 		if refusal := c.gpus.DrainAll(e.Who.User, &e.What, now); refusal != nil {
 			return refusal
 		}
-		c.systemd.reboots = rebooting{}
+		c.systemd.forgetReboot()
 		c.applyFindings(now)
 		return nil
 	case job.CommandReserve:

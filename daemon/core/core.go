@@ -205,7 +205,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case RebootRefused:
 		rebootRefused(&c.lifecycle, e.Why, now)
 	case Planned:
-		c.systemd.end = e.End
+		c.systemd.setEnd(&e.End)
 		c.step.replan()
 	case Measured:
 		c.keepPeaks(e, now)

@@ -52,7 +52,7 @@ func reboot(c *lifecycle, now time.Time) {
 	}
 	r := *g.Reboot
 	hour := !r.By.IsZero() && !now.Before(r.By)
-	idle := c.jobs.ActiveCount() == 0 && !now.Before(c.systemd.reboots.next)
+	idle := c.jobs.ActiveCount() == 0 && !now.Before(c.systemd.rebootNext())
 	if !r.Due && (r.By.IsZero() || hour || idle) {
 		r.Due = true
 		setReboot(c, &r, now)
@@ -64,8 +64,8 @@ func reboot(c *lifecycle, now time.Time) {
 			}
 		}
 	}
-	if r.Due && len(holdReboot(&c.state, &r, now)) == 0 && !now.Before(c.systemd.reboots.next) {
-		c.systemd.reboots.next = now.Add(rebootAgain)
+	if r.Due && len(holdReboot(&c.state, &r, now)) == 0 && !now.Before(c.systemd.rebootNext()) {
+		c.systemd.asksReboot(now.Add(rebootAgain))
 		c.step.act(Reboot{By: g.By})
 	}
 }
@@ -96,7 +96,7 @@ func rebootRefused(c *lifecycle, why string, now time.Time) {
 	if g == nil {
 		return
 	}
-	c.systemd.reboots.refused = why
+	c.systemd.refuseReboot(why)
 	if r := *g.Reboot; r.Due && now.Before(r.By) {
 		r.Due = false
 		setReboot(c, &r, now)
@@ -117,7 +117,7 @@ func (c *state) PlannedReboot(now time.Time) *PlannedReboot {
 	if g == nil {
 		return nil
 	}
-	p := &PlannedReboot{Order: *g, Refused: c.systemd.reboots.refused}
+	p := &PlannedReboot{Order: *g, Refused: c.systemd.rebootProblem()}
 	for _, l := range holdReboot(c, g.Reboot, now) {
 		p.Jobs = append(p.Jobs, job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task})
 	}

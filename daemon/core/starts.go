@@ -91,7 +91,7 @@ func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Ti
 // return to the queue before the machine is down. If they did not, the record would look as if the
 // reboot had ended their starts.
 func (c *Core) noteShutdown(down bool, now time.Time) {
-	c.systemd.stopping = down
+	c.systemd.setLeaving(down)
 	c.step.replan()
 	if !down {
 		return

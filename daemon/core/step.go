@@ -42,6 +42,9 @@ func (s *stepBuffer) takeReplan() bool {
 	return needed
 }
 
+// hasSample reports whether this step handles a sample.
+func (s *stepBuffer) hasSample() bool { return s.sampled }
+
 // markDirty makes the step record the job when the step ends.
 func (s *stepBuffer) markDirty(l *tracked.Job) {
 	if !l.Dirty { // a flag in the job makes this fast even if a step touches every job

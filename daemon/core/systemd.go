@@ -34,11 +34,20 @@ func (s *systemd) shift(by time.Duration, now time.Time) {
 	}
 }
 
+func (s *systemd) lastSeen() time.Time        { return s.seen }
 func (s *systemd) bootID() string             { return s.boot }
 func (s *systemd) runID() string              { return s.run }
 func (s *systemd) leaving() bool              { return s.stopping }
 func (s *systemd) listed() bool               { return s.wasListed }
+func (s *systemd) setLeaving(down bool)       { s.stopping = down }
+func (s *systemd) setEnd(e *job.Shutdown)     { s.end = *e }
 func (s *systemd) scheduledEnd() job.Shutdown { return s.end }
+func (s *systemd) rebootNext() time.Time      { return s.reboots.next }
+func (s *systemd) rebootProblem() string      { return s.reboots.refused }
+func (s *systemd) forgetReboot()              { s.reboots = rebooting{} }
+func (s *systemd) asksReboot(next time.Time)  { s.reboots.next = next }
+func (s *systemd) refuseReboot(why string)    { s.reboots.refused = why }
+func (s *systemd) setListed()                 { s.wasListed = true }
 
 // noteRun records the boot, and the run of systemd in which the units were started.
 func (s *systemd) noteRun(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }

@@ -192,7 +192,7 @@ func (c *Core) reconcile(e Listed, now time.Time) {
 	rebooted(&c.lifecycle, now)
 	c.step.replan()
 	c.recoverAll(&e, now)
-	c.systemd.wasListed = true
+	c.systemd.setListed()
 	for _, t := range e.Taken {
 		l := c.jobs.Active(t.Job)
 		if l == nil || l.State != job.Starting || l.Attempt.InvocationID != "" || l.Action != tracked.NoAction {
@@ -265,7 +265,7 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 // launch starts the current attempt. If the start relies on a sample of the GPUs, launch first asks
 // for the sample.
 func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
-	if !c.step.sampled && c.needsSample(l) {
+	if !c.step.hasSample() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
 	} else {
 		c.startUnit(l, now)
@@ -401,7 +401,7 @@ func (c *state) ranUntil(l *tracked.Job, now time.Time) time.Time {
 	at := now
 	switch {
 	case c.systemd.wasOff(l.Attempt), l.Lifetime().Gone && l.Lifetime().Alive.IsZero():
-		at = c.systemd.seen
+		at = c.systemd.lastSeen()
 	case l.Lifetime().Spent:
 		at = l.Lifetime().Ended
 	}
