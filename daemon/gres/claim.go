@@ -15,12 +15,6 @@ type Claim struct {
 // None reports whether the claim is empty.
 func (c Claim) None() bool { return !c.Every && len(c.Minors) == 0 }
 
-// Has reports whether the claim includes the GPU with this minor number.
-// An unknown number (-1) is included only if every GPU is.
-func (c Claim) Has(minor int) bool { return c.Every || slices.Contains(c.Minors, minor) }
-
-func (c Claim) Equal(o Claim) bool { return c.Every == o.Every && slices.Equal(c.Minors, o.Minors) }
-
 // String describes the claim to people.
 func (c Claim) String() string {
 	if c.Every {

@@ -98,14 +98,6 @@ func (p *Priority) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Before reports whether p goes before q.
-func (p Priority) Before(q Priority) bool {
-	if p.Class != q.Class {
-		return p.Class > q.Class
-	}
-	return p.Number > q.Number
-}
-
 // Raised reports whether p is above class normal and number 0, which is the highest that users may
 // choose themselves.
 func (p Priority) Raised() bool { return p.Class > Normal || p.Number > 0 }

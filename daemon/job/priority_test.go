@@ -33,7 +33,7 @@ func TestPriorityString(t *testing.T) {
 	}
 }
 
-func TestPriorityOrder(t *testing.T) {
+func TestRaised(t *testing.T) {
 	order := []string{"interactive", "high", "1000000", "1", "normal", "-1", "-1000000", "low", "scavenger"}
 	parse := func(text string) Priority {
 		p, err := ParsePriority(text)
@@ -43,11 +43,6 @@ func TestPriorityOrder(t *testing.T) {
 		return p
 	}
 	for i, a := range order {
-		for j, b := range order {
-			if got := parse(a).Before(parse(b)); got != (i < j) {
-				t.Errorf("%s before %s: %t", a, b, got)
-			}
-		}
 		if got := parse(a).Raised(); got != (i < 4) {
 			t.Errorf("%s raised: %t", a, got)
 		}
@@ -65,17 +60,11 @@ func priorities() *rapid.Generator[Priority] {
 	})
 }
 
-func TestPriorityRoundTripAndOrder(t *testing.T) {
+func TestPriorityRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, q, r := priorities().Draw(t, "p"), priorities().Draw(t, "q"), priorities().Draw(t, "r")
+		p := priorities().Draw(t, "p")
 		if got, err := ParsePriority(p.String()); got != p || err != nil {
 			t.Fatalf("%+v is printed as %q and read as %+v, %v", p, p, got, err)
-		}
-		if p.Before(p) || p.Before(q) && q.Before(p) || p != q && !p.Before(q) && !q.Before(p) || p.Before(q) && q.Before(r) && !p.Before(r) {
-			t.Fatalf("no order: %v %v %v", p, q, r)
-		}
-		if p.Raised() != p.Before(Priority{}) {
-			t.Fatalf("%v raised: %t", p, p.Raised())
 		}
 	})
 }
