@@ -51,7 +51,7 @@ func run(args []string) int {
 		return 2
 	}
 	if flags.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "gpuschedd: takes no arguments, got %q; see --help\n", flags.Args())
+		fmt.Fprintf(os.Stderr, "gpuschedd: takes no arguments, got %q (the settings are checked by 'gpusched config check'; options: --help)\n", flags.Args())
 		return 2
 	}
 	if *showVersion {

@@ -62,6 +62,7 @@ func checkImageArgs(args []string, p *Problems) {
 		p.add("usage/image-args", maxImageArgs)
 		return
 	}
+	ownIPC := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--ipc") })
 	for _, arg := range args {
 		option, _, _ := strings.Cut(arg, "=")
 		isOption := len(arg) > 1 && arg[0] == '-' && arg != "--" && !strings.ContainsAny(option, " \t\n")
@@ -74,6 +75,10 @@ func checkImageArgs(args []string, p *Problems) {
 			if at := strings.IndexAny(name, "dt"); at >= 0 {
 				name, option = name[at:at+1], "-"+name[at:at+1]
 			}
+		}
+		if name == "shm-size" && !ownIPC {
+			p.add("usage/image-arg-shm")
+			return
 		}
 		if slices.Contains(ownImageArgs, name) {
 			p.add("usage/image-arg-own", option)

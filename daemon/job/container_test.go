@@ -38,6 +38,8 @@ func TestCheckContainer(t *testing.T) {
 		{"in the background", "usage/image-arg-own -d", func(c *contract.Container, _ *Payload) { c.Args = []string{"--ipc=host", "-d"} }},
 		{"in the background too", "usage/image-arg-own -t", func(c *contract.Container, _ *Payload) { c.Args = []string{"-itd"} }},
 		{"a terminal", "usage/image-arg-own --tty", func(c *contract.Container, _ *Payload) { c.Args = []string{"-i", "--tty"} }},
+		{"shared memory", "usage/image-arg-shm", func(c *contract.Container, _ *Payload) { c.Args = []string{"--shm-size=8g"} }},
+		{"shared memory of its own", "", func(c *contract.Container, _ *Payload) { c.Args = []string{"--shm-size=8g", "--ipc=private"} }},
 		{"two words", "usage/image-arg -v /tmp:/a=b", func(c *contract.Container, _ *Payload) { c.Args = []string{"--label=a b", "-v /tmp:/a=b"} }},
 		{"NUL in an option", "usage/arg-nul\nusage/image-arg \"--a\\x00\"", func(c *contract.Container, _ *Payload) { c.Args = []string{"--a\x00"} }},
 		{"another storage", "usage/image-store", func(c *contract.Container, _ *Payload) { c.Store = "/s,ro" }},
@@ -50,7 +52,7 @@ func TestCheckContainer(t *testing.T) {
 		y.EnvMode, y.Setup = contract.EnvClean, contract.Setup{}
 		y.Container = contract.Container{
 			Engine: contract.Podman, Image: "docker.io/library/python:3", Driver: "overlay", Store: "/home/a/.local/share/containers/storage",
-			Mounts: []contract.Mount{{Source: "/data", Target: "/mnt/data", ReadOnly: true}}, Args: []string{"--shm-size=8g"},
+			Mounts: []contract.Mount{{Source: "/data", Target: "/mnt/data", ReadOnly: true}}, Args: []string{"--tmpfs=/scratch"},
 		}
 		c.change(&y.Container, y)
 		got := ""

@@ -53,9 +53,9 @@ func (at *host) hasImage(ctx context.Context, words ...string) (bool, error) {
 	switch {
 	case err == nil:
 		return true, nil
-	case strings.Contains(fault, "invalid reference format"), strings.Contains(fault, "repository name must be lowercase"):
+	case strings.HasSuffix(fault, "repository name must be lowercase"), strings.HasSuffix(fault, "invalid reference format"):
 		return false, cli.Refuse(api.CodeUsage, "such as docker.io/library/python:3", "%q can't be the name of an image: %s",
-			words[len(words)-1], fault)
+			words[len(words)-1], strings.TrimSpace(fault[strings.LastIndex(fault, ":")+1:]))
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return false, nil
 	}
