@@ -4,9 +4,10 @@ import "time"
 
 // Shutdown is a planned shutdown or reboot of the machine.
 type Shutdown struct {
-	At  time.Time `json:"at"`
-	How string    `json:"how"`          // reboot, kexec, soft-reboot, poweroff or halt, as logind calls them
-	By  string    `json:"by,omitempty"` // the administrator who drained the machine; "": it is scheduled with 'shutdown'
+	At     time.Time `json:"at"`
+	How    string    `json:"how"`              // reboot, kexec, soft-reboot, poweroff or halt, as logind calls them
+	By     string    `json:"by,omitempty"`     // the administrator who drained the machine; "": it is scheduled with 'shutdown'
+	Reason string    `json:"reason,omitempty"` // why, in the administrator's words
 }
 
 // RebootsCheck is the name of the check that is Limited while an upgrade needs a reboot.
@@ -33,7 +34,10 @@ func (s *Shutdown) Say() Message {
 	case "halt":
 		what = "is halted"
 	}
-	if s.By != "" {
+	switch {
+	case s.By != "" && s.Reason != "":
+		return Say("detail/ends-by-why", what, s.At, s.By, s.Reason)
+	case s.By != "":
 		return Say("detail/ends-by", what, s.At, s.By)
 	}
 	return Say("detail/ends", what, s.At)

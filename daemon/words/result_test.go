@@ -124,6 +124,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUKept, Job: 3}, "kept for job 3, which is ahead of this one"},
 		{job.Reason{Code: job.ReasonGPUReserved, Detail: job.Text("for bob")}, "reserved (for bob)"},
 		{job.Reason{Code: job.ReasonShutdown, Detail: (&job.Shutdown{At: time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC), How: "reboot"}).Say()}, "may still run when the machine reboots at 2026-11-01 22:00:00 UTC (scheduled with 'shutdown')"},
+		{job.Reason{Code: job.ReasonShutdown, Detail: (&job.Shutdown{At: time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC), How: "reboot", By: "root", Reason: "kernel"}).Say()}, "may still run when the machine reboots at 2026-11-01 22:00:00 UTC at the latest (drained by root: kernel)"},
 		{job.Reason{Code: job.ReasonShutdown, Detail: (&job.Shutdown{At: time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC), How: "poweroff"}).Say()}, "may still run when the machine is switched off at 2026-11-01 22:00:00 UTC (scheduled with 'shutdown')"},
 		{job.Reason{Code: job.ReasonDrained, Detail: (&job.GPUControl{UUID: job.EveryGPU, By: "root", Reason: "new disks"}).Say()}, "no new job starts: drained by root (new disks)"},
 		{job.Reason{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text("alice")}, "held by alice"},

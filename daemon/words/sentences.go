@@ -266,6 +266,7 @@ var sentences = map[job.Code]sentence{
 	"detail/used-outside":        {"in use outside gpusched", ""},
 	"detail/ends":                {"the machine %v at %v (scheduled with 'shutdown')", ""},
 	"detail/ends-by":             {"the machine %v at %v at the latest (drained by %v)", ""},
+	"detail/ends-by-why":         {"the machine %v at %v at the latest (drained by %v: %v)", ""},
 	"conflict/drained":           {"the machine is %v", "'gpusched daemon resume' ends that first"},
 	"detail/ends-soon":           {"%v; jobs that may run longer wait", ""},
 	"detail/withheld-until":      {"%v by %v (%v) until %v", ""},

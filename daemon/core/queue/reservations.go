@@ -10,7 +10,7 @@ import (
 func (q *Book) PlannedEnd() *job.Shutdown {
 	e := q.shell.ScheduledEnd()
 	if g := gpus.ForReboot(q.gpus); g != nil && !g.Reboot.By.IsZero() && (e.At.IsZero() || g.Reboot.By.Before(e.At)) {
-		e = job.Shutdown{At: g.Reboot.By, How: "reboot", By: g.By}
+		e = job.Shutdown{At: g.Reboot.By, How: "reboot", By: g.By, Reason: g.Reason}
 	}
 	if e.At.IsZero() {
 		return nil

@@ -25,7 +25,7 @@ func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 			UUID: job.EveryGPU, By: who.User, At: b.Now, Reason: c.Reason, Until: c.Until, Reboot: c.Reboot,
 		}
 		if b.View.Ends = nil; c.Reboot != nil && !c.Reboot.By.IsZero() {
-			b.View.Drained, b.View.Ends = nil, &job.Shutdown{At: c.Reboot.By, How: "reboot", By: who.User}
+			b.View.Drained, b.View.Ends = nil, &job.Shutdown{At: c.Reboot.By, How: "reboot", By: who.User, Reason: c.Reason}
 		}
 	case job.CommandUndrain:
 		b.View.Drained, b.View.Ends = nil, nil
