@@ -10,51 +10,42 @@ import (
 )
 
 // numberBetween returns a setting that is a whole number between two limits.
-func numberBetween(to *int, lo, hi int) value {
-	wrong := func(n int64) error {
-		if n < int64(lo) || n > int64(hi) {
-			return fmt.Errorf("%d is out of range: use %d to %d", n, lo, hi)
-		}
-		return nil
-	}
-	read := func(raw any) (int, error) {
-		n, ok := raw.(int64)
-		if !ok {
-			return 0, wrongType("a whole number without quotes", raw)
-		}
-		return int(n), wrong(n)
-	}
-	form := shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d", lo, hi), Min: &lo, Max: &hi}
-	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
-}
+func numberBetween(to *int, lo, hi int) value { return numberValue(to, lo, hi, false) }
 
 // numberOrNone returns a setting that is a whole number between two limits, or 0. In a file, 0 is
 // the word none.
-func numberOrNone(to *int, lo, hi int) value {
+func numberOrNone(to *int, lo, hi int) value { return numberValue(to, lo, hi, true) }
+
+func numberValue(to *int, lo, hi int, none bool) value {
+	form := shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d", lo, hi), Min: &lo, Max: &hi}
+	want, also, write := "a whole number without quotes", "", strconv.Itoa
+	if none {
+		want, also, write = want+`, or "none"`, `, or "none" for no bound`, orNone(strconv.Itoa)
+		form.Form, form.Word = form.Form+", or none", "^none$"
+	}
 	wrong := func(n int64) error {
 		if n < int64(lo) || n > int64(hi) {
-			return fmt.Errorf(`%d is out of range: use %d to %d, or "none" for no bound`, n, lo, hi)
+			return fmt.Errorf("%d is out of range: use %d to %d%s", n, lo, hi, also)
 		}
 		return nil
 	}
 	read := func(raw any) (int, error) {
 		n, ok := raw.(int64)
 		switch {
-		case raw == "none":
+		case none && raw == "none":
 			return 0, nil
 		case !ok:
-			return 0, wrongType(`a whole number without quotes, or "none"`, raw)
+			return 0, wrongType(want, raw)
 		}
 		return int(n), wrong(n)
 	}
-	set := func(n int) error {
-		if n == 0 {
+	check := func(n int) error {
+		if none && n == 0 {
 			return nil
 		}
 		return wrong(int64(n))
 	}
-	form := shape{Type: "integer", Form: fmt.Sprintf("a number from %d to %d, or none", lo, hi), Min: &lo, Max: &hi, Word: "^none$"}
-	return setting[int]{to, read, set, orNone(strconv.Itoa), form}
+	return setting[int]{to, read, check, write, form}
 }
 
 // orNone returns a function that writes 0 as none. It writes all other numbers as the function
