@@ -13,7 +13,7 @@ case $rounds in
 	;;
 esac
 shift || true
-parts=${*:-start handover rate submit cli list idle queue}
+parts=${*:-start handover rate submit run cli list idle queue}
 jobs=200 waiting=100000
 cd "$(mktemp -d)"
 mkfifo mark leave
@@ -108,6 +108,13 @@ process() {
 	took "$1" "$2"
 }
 
+# run is a whole command whose output comes to the terminal.
+run() {
+	process Run gpusched gpusched run -q -g 1 --env clean -- true
+	process Run systemd-run systemd-run --quiet --wait --collect --pipe -- true
+	process Run slurm srun --quiet -n1 --gres=gpu:1 true
+}
+
 cli() {
 	process Nothing true /bin/true
 	for words in version list status; do process "${words^}" gpusched gpusched $words; done
@@ -165,6 +172,7 @@ for part in $parts; do
 	handover) turns turns handover ;;
 	rate) turns throughput ;;
 	submit) turns submit ;;
+	run) turns turns run ;;
 	cli) turns turns cli ;;
 	list)
 		fill 10000
