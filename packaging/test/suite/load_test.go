@@ -40,7 +40,8 @@ exit $1
 
 // load is a stream of jobs that two accounts submit while something goes wrong. It records the
 // acknowledged jobs. alice submits with the gpusched command, and some of the submitting processes
-// are killed. bob submits with packaging/test/loadgen, which cuts off some requests and repeats
+// are killed. All jobs name the GPUs among which they choose. Otherwise a GPU on which several of
+// them fail in a row would be suspect, and the last of them would be queued again. bob submits with packaging/test/loadgen, which cuts off some requests and repeats
 // them with the same key.
 type load struct {
 	mu    sync.Mutex
@@ -61,7 +62,8 @@ func startLoad(t *testing.T, count int, pause time.Duration) *load {
 		l.after = max(l.after, int64(j.ID))
 	}
 	cli := fmt.Sprintf(`for n in $(seq %d); do
-  submit="gpusched submit -q --env clean --name alice-$n -g $((n %% 3 / 2)) -- /usr/local/bin/witness $((n %% 5))"
+  gpu="-g 0"; [ $((n %% 3)) != 2 ] || gpu="-g 1 --gpus-from 0-3"
+  submit="gpusched submit -q --env clean --name alice-$n $gpu -- /usr/local/bin/witness $((n %% 5))"
   if [ $((n %% 7)) = 0 ]; then id=$(timeout -s KILL 0.0$((1 + RANDOM %% 30)) $submit 2>/dev/null) || true; else id=$($submit) || exit 1; fi
   [ -z "$id" ] || echo alice-$n $id
   sleep %f
@@ -203,6 +205,7 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 		byHurt := hurt[int64(j.ID)] && j.State == "failed" && j.Result != nil
 		if !byHurt && (!asSaid || j.Requeues > 0) {
 			t.Errorf("%s, job %d, is %s in attempt %d: %+v; want exit code %d", name, j.ID, j.State, j.Attempt, j.Result, code)
+			t.Log(sh(t, "", fmt.Sprintf("gpusched show %[1]d; journalctl -q -o short-precise | grep -w 'job.%[1]d'", j.ID)))
 		}
 		if n := began[fmt.Sprint(j.ID)]; n > 1 || n == 0 && !byHurt {
 			t.Errorf("the command of %s, job %d, began %d times", name, j.ID, n)
