@@ -72,11 +72,15 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.sh(`grep -q '^max_running = 7$' /etc/gpusched/gpusched.toml`)
 	l.sh(`gpusched show ` + l.id + ` | grep -qi running`)
 
+	l.sh(`systemctl start gpusched-textfile.service && exit 1 || systemctl is-failed gpusched-textfile.service`)
+	l.sh(`systemctl enable -q gpusched-web.socket gpusched-job-mapping.service; systemctl --global enable -q gpusched.service
+cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/; mkdir -p /etc/systemd/logind.conf.d; ln -s /usr/share/gpusched/logind/50-gpusched.conf /etc/systemd/logind.conf.d/
+mkdir /usr/share/gpusched/python/__pycache__`)
 	if said := l.sh(`dpkg -P gpusched 2>&1`); !strings.Contains(said, "removing the queue and the records") {
 		t.Errorf("purging says\n%s\nand not that the queue is removed", said)
 	}
 	l.jobGoesOn()
-	left := l.sh(`find / -xdev -name '*gpusched*' -not -path '/proc/*' -not -path '/var/log/journal/*' -not -path '/var/cache/vm/*' | sort; ls -d /run/gpusched 2>/dev/null; true`)
+	left := l.sh(`find / -xdev -name '*gpusched*' -not -path '/proc/*' -not -path '/var/log/journal/*' -not -path '/var/cache/vm/*' | sort; ls -d /run/gpusched 2>/dev/null; systemctl list-units --failed --plain --no-legend 'gpusched*'`)
 	if left != "" {
 		t.Errorf("purging left:\n%s", left)
 	}

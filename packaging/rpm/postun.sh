@@ -10,6 +10,7 @@ if [ "$1" -ge 1 ]; then
 		/usr/bin/systemctl try-restart gpusched.service || :
 	fi
 else
+	/usr/bin/systemctl reset-failed 'gpusched*' 2>/dev/null || :
 	# Jobs are not part of the package: they go on, and the administrator should know.
 	jobs=$(/usr/bin/systemctl list-units --plain --no-legend --state=active,activating,deactivating 'gpujob-*.service' 2>/dev/null | cut -d' ' -f1 | tr '\n' ' ')
 	if [ -n "$jobs" ]; then

@@ -10,6 +10,7 @@ if [ "$1" -eq 0 ]; then
 	# node_exporter would go on telling the last figures. The unit, which is still
 	# there, knows where a drop-in of the site has them put.
 	dir=$(/usr/bin/systemctl show -P Environment gpusched-textfile.service 2>/dev/null | tr ' ' '\n' | sed -n 's/^TEXTFILE_DIR=//p')
+	rm -rf /usr/share/gpusched/python/__pycache__ /usr/share/gpusched/python/gpusched/__pycache__ # of a pip that root ran
 	rm -f "${dir:-/var/lib/prometheus/node-exporter}/gpusched.prom"
 fi
 :
