@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/containerd/cgroups/v3/cgroup2"
 )
 
 // Root is the mount point of the version 2 hierarchy.
@@ -40,11 +41,19 @@ func Read(root, group string) (Stats, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
 		return Stats{}, fmt.Errorf("control group %q: not an absolute, clean path", group)
 	}
+	m, err := cgroup2.Load(group, cgroup2.WithMountpoint(root))
+	if err != nil {
+		return Stats{}, fmt.Errorf("control group %q: %w", group, err)
+	}
+	metrics, err := m.StatFiltered(cgroup2.StatCPU)
+	if err != nil {
+		return Stats{}, fmt.Errorf("control group %q: %w", group, gone(err))
+	}
 	dir := filepath.Join(root, group)
 	s := Stats{
 		MemBytes:     readNumber(dir, "memory.current"),
 		PeakMemBytes: readNumber(dir, "memory.peak"),
-		CPU:          time.Duration(max(0, readSum(dir, "cpu.stat", "usage_usec"))) * time.Microsecond,
+		CPU:          time.Duration(metrics.GetCPU().GetUsageUsec()) * time.Microsecond,
 	}
 	if _, err := os.Stat(dir); err != nil { // a missing group reads as zero
 		return Stats{}, fmt.Errorf("control group %q: %w", group, gone(err))
@@ -56,15 +65,19 @@ func Read(root, group string) (Stats, error) {
 // files, which the kernel drops when the group needs the memory. It returns 0 if that is unknown.
 func Unreclaimable(root, group string) int64 {
 	dir := filepath.Join(root, group)
-	used, files := readNumber(dir, "memory.current"), filePages(dir)
-	if used == Unknown || files == Unknown {
+	used := readNumber(dir, "memory.current")
+	stat, err := os.ReadFile(filepath.Join(dir, "memory.stat"))
+	if used == Unknown || err != nil {
 		return 0
 	}
-	return max(used-files, 1)
+	for line := range strings.Lines(string(stat)) {
+		if f := strings.Fields(line); len(f) == 2 && (f[0] == "active_file" || f[0] == "inactive_file") {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			used -= n
+		}
+	}
+	return max(used, 1)
 }
-
-// filePages returns the memory of a group that contains pages of files.
-func filePages(dir string) int64 { return readSum(dir, "memory.stat", "active_file", "inactive_file") }
 
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,23 +86,8 @@ func gone(err error) error {
 	return err
 }
 
-// readSum adds up the amounts with the given keys in a file whose lines are a key and an amount.
-func readSum(dir, file string, keys ...string) (sum int64) {
-	text, err := os.ReadFile(filepath.Join(dir, file))
-	if err != nil {
-		return Unknown
-	}
-	for line := range strings.Lines(string(text)) {
-		if key, amount, _ := strings.Cut(strings.TrimSpace(line), " "); slices.Contains(keys, key) {
-			n, _ := strconv.ParseInt(amount, 10, 64)
-			sum += n
-		}
-	}
-	return sum
-}
-
-// readNumber reads a file that has one amount. With 0 for an unknown peak, the job would seem to have
-// used nothing.
+// readNumber reads one amount itself, because the library reads a missing file as 0. With 0 for an
+// unknown peak, the job would seem to have used nothing.
 func readNumber(dir, file string) int64 {
 	raw, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

@@ -92,7 +92,7 @@ var rooms = map[string]importRule{
 	"gpu/kernellog":                {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "it reads one file, and decides nothing"},
 	"gpu/gputest":                  {internal: []string{"gpu"}, why: "the conformance suite and a source in memory"},
 	"gpu/fakenvml":                 {internal: []string{"gpu", "packaging/test/await"}, why: "tests and the demo"},
-	"cgroup":                       {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}},
+	"cgroup":                       {internal: []string{"units/contract"}, external: []string{"github.com/containerd/cgroups/v3", "golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}},
 	"cgroup/cpuset":                {banned: append(slices.Clone(impure), "time"), why: "numbers and their list; whoever needs one links nothing else"},
 	"units":                        {internal: []string{"cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os", "os/exec", "net", "sync", "context"}, why: "names, properties and decoding are pure"},
 	"units/contract":               {banned: append(slices.Clone(impure), "time", "fmt", "strings"), why: "constants that both ends of a job's unit share: whoever needs one links nothing else"},
