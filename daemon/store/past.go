@@ -25,16 +25,11 @@ func (f *filter) add(cond string, args ...any) {
 func (s *Store) Past(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
 	defer s.reading(&err, "read the history")
 	clause, args := pastClause(&q)
-	r, err := s.longConn(ctx)
+	tx, end, err := s.longRead(ctx)
 	if err != nil {
 		return past, err
 	}
-	defer r.Close()
-	tx, err := r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return past, err
-	}
-	defer tx.Rollback()
+	defer end()
 	if past.Jobs, err = jobsIn(ctx, tx, clause, args...); err != nil {
 		return past, err
 	}

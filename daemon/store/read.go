@@ -19,12 +19,12 @@ func (s *Store) Jobs(ctx context.Context, ids []job.ID) (jobs []job.Job, err err
 	if len(ids) < manyIDs {
 		return jobsFrom(ctx, s.read, clause, list)
 	}
-	r, err := s.longConn(ctx)
+	tx, end, err := s.longRead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return jobsFrom(ctx, r, clause, list)
+	defer end()
+	return jobsIn(ctx, tx, clause, list)
 }
 
 // manyIDs is the number of ids at which Jobs becomes a long read. No command asks for so many at
@@ -88,18 +88,13 @@ func (s *Store) ByKey(ctx context.Context, uid int, key string) (id job.ID, know
 }
 
 // jobsFrom reads the jobs that the clause selects, with their current attempts, in one snapshot.
-func jobsFrom(ctx context.Context, db beginner, clause string, args ...any) ([]job.Job, error) {
+func jobsFrom(ctx context.Context, db *sql.DB, clause string, args ...any) ([]job.Job, error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback()
 	return jobsIn(ctx, tx, clause, args...)
-}
-
-// beginner is a database or a connection to it.
-type beginner interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
 // queryer is a database or a transaction on it.

@@ -35,16 +35,11 @@ const someTime = "0"
 // calls are in the order of the ends. The attempts that still run come last. Runs reads one
 // snapshot, and stops at the first error. A run is valid until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
-	r, err := s.longConn(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	tx, err := r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, end, err := s.longRead(ctx)
 	if err != nil {
 		return fmt.Errorf("read what ran: %w", s.readError(err))
 	}
-	defer tx.Rollback()
+	defer end()
 	var stopped error // the error of f
 	row := func(rows *sql.Rows) error {
 		run, err := scanRun(rows, q.Tags)

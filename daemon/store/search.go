@@ -28,16 +28,23 @@ type longReads struct {
 // errBusy returns the refusal of a long read because too many other long reads are under way.
 func errBusy() error { return job.Refuse("unavailable/reads") }
 
-// longConn waits for a turn to make a long read. It returns the connection for that read, which the
-// caller must close.
-func (s *Store) longConn(ctx context.Context) (*sql.Conn, error) {
+// longRead waits for a turn to make a long read. It returns a snapshot for that read. The caller must
+// call end after the read.
+func (s *Store) longRead(ctx context.Context) (tx *sql.Tx, end func(), err error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	conn, err := s.reports.Conn(limited)
-	if errors.Is(err, context.DeadlineExceeded) { // the wait for a turn was too long, or the caller's deadline has passed
-		return nil, errBusy()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded): // the wait for a turn was too long, or the caller's deadline has passed
+		return nil, nil, errBusy()
+	case err != nil:
+		return nil, nil, err
 	}
-	return conn, err
+	if tx, err = conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return tx, func() { tx.Rollback(); conn.Close() }, nil
 }
 
 // Ended returns the ended jobs that match the query, newest first: at most q.Ended jobs, or all if
@@ -64,12 +71,12 @@ func (s *Store) Ended(ctx context.Context, q job.Query) (jobs []job.Job, err err
 	if all && q.Array == 0 {
 		return jobsFrom(ctx, s.read, clause, args...)
 	}
-	r, err := s.longConn(ctx)
+	tx, end, err := s.longRead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return jobsFrom(ctx, r, clause, args...)
+	defer end()
+	return jobsIn(ctx, tx, clause, args...)
 }
 
 // search goes through the ended jobs in an index, newest first. After every searchRows jobs it
@@ -103,16 +110,11 @@ func (s *Store) search(ctx context.Context, index, match *filter, limit int) ([]
 func (s *Store) searchSome(
 	ctx context.Context, index, match *filter, cursor job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {
-	r, err := s.longConn(ctx)
+	tx, end, err := s.longRead(ctx)
 	if err != nil {
 		return nil, to, err
 	}
-	defer r.Close()
-	tx, err := r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, to, err
-	}
-	defer tx.Rollback()
+	defer end()
 	clause, args := index.combine(&filter{}, cursor, job.Cursor{}).newestClause(1)
 	at := ""
 	err = tx.QueryRowContext(ctx, "SELECT j.changed_at, j.id FROM jobs j "+clause+fmt.Sprintf(" OFFSET %d", s.long.rows-1), args...).Scan(&at, &to.ID)

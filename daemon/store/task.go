@@ -33,13 +33,13 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 // Results returns how the tasks of an array ended. It leaves out tasks whose ends are not on
 // record.
 func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
-	r, err := s.longConn(ctx)
+	defer s.reading(&err, "read the results of array %d", array)
+	tx, end, err := s.longRead(ctx)
 	if err != nil {
 		return out, err
 	}
-	defer r.Close()
-	defer s.reading(&err, "read the results of array %d", array)
-	err = eachRow(ctx, r, resultsQuery, func(rows *sql.Rows) error {
+	defer end()
+	err = eachRow(ctx, tx, resultsQuery, func(rows *sql.Rows) error {
 		var index int
 		var result sql.NullString
 		var started, ended string
