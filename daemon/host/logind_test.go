@@ -26,19 +26,24 @@ func TestSharedMemory(t *testing.T) {
 		"no value":           {map[string]string{"etc/systemd/logind.conf": no + "RemoveIPC=\n"}, false},
 		"no drop-in by name": {map[string]string{"etc/systemd/logind.conf.d/a.conf.off": no}, true},
 	} {
-		root := t.TempDir()
-		for path, text := range c.files {
-			path = filepath.Join(root, path)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got := checkSharedMemory(root)
+		got := checkSharedMemory(rootWith(t, c.files))
 		if removes := strings.Contains(got.Detail, "RemoveIPC=yes"); removes != c.removes || removes != (got.Next != "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+}
+
+// rootWith returns a directory with these files.
+func rootWith(t *testing.T, files map[string]string) string {
+	root := t.TempDir()
+	for path, text := range files {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
 }

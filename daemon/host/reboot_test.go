@@ -1,8 +1,6 @@
 package host
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,17 +27,7 @@ func TestReboots(t *testing.T) {
 		"a comment":     {map[string]string{tool: "", "etc/apt/apt.conf.d/50u": "//" + on}, job.Healthy, "no reboot is due (/run/reboot-required)", ""},
 		"not installed": {map[string]string{"etc/apt/apt.conf.d/50u": on}, job.Healthy, "no reboot is due (/run/reboot-required)", ""},
 	} {
-		root := t.TempDir()
-		for path, text := range c.files {
-			path = filepath.Join(root, path)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got := checkReboots(root)
+		got := checkReboots(rootWith(t, c.files))
 		whole := strings.HasPrefix(c.detail, "no ") && got.Detail != c.detail
 		if got.Health != c.health || whole || !strings.Contains(got.Detail, c.detail) || !strings.Contains(got.Next, c.next) || (c.next == "") != (got.Next == "") {
 			t.Errorf("%s: %+v", name, got)

@@ -14,9 +14,13 @@ const week = 7 * 24 * time.Hour
 
 // factors returns the fair-share factors of waiting users on a machine of two GPUs. If the
 // half-life is a week, the factors count two GPU-hours (evenPart) in addition to all users' use.
-func factors(t *testing.T, half time.Duration, users ...*Account) (list []float64) {
+func factors(t *testing.T, half time.Duration, users ...*Account) []float64 {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = half
+	return factorsIn(sc, users)
+}
+
+func factorsIn(sc *scene, users []*Account) (list []float64) {
 	for i, a := range users {
 		sc.queueJob(job.ID(i+1), 1000, of(a))
 	}

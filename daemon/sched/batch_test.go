@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -25,11 +24,7 @@ func TestBatchOrder(t *testing.T) {
 		}
 	}
 	fair := Policy{HalfLife: week, GuardAfter: 10 * time.Hour, GuardPercent: 50}
-	for name, c := range map[string]struct {
-		policy Policy
-		jobs   []func(*Waiting) // their ids are 1, 2 and so on
-		want   string
-	}{
+	checkOrders(t, map[string]orderCase{
 		"longest first":                     {fair, []func(*Waiting){in("b", 1000, minute), in("b", 1000, 8*minute), in("b", 1000, 4*minute)}, "[2 3 1]"},
 		"the same in strict order":          {Policy{FIFO: true}, []func(*Waiting){in("b", 1000, minute), in("b", 1000, 8*minute), in("b", 1000, 4*minute)}, "[2 3 1]"},
 		"widest first":                      {fair, []func(*Waiting){in("b", 1000, minute), in("b", 4000, minute), in("b", 2000, minute)}, "[2 3 1]"},
@@ -45,18 +40,7 @@ func TestBatchOrder(t *testing.T) {
 		"of two classes":                    {Policy{FIFO: true}, []func(*Waiting){also(in("b", 1000, minute), high), in("b", 1000, time.Hour)}, "[1 2]"},
 		"the guarded are in none": {fair, []func(*Waiting){
 			also(in("b", 1000, minute), func(w *Waiting) { w.Since = ago(11 * time.Hour) }), in("b", 1000, time.Hour)}, "[1 2]"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			sc := newScene(t, 1)
-			sc.s.Policy, sc.s.GuardOpen = c.policy, true
-			for i, change := range c.jobs {
-				sc.queueJob(job.ID(i+1), 1000, change)
-			}
-			if got := fmt.Sprint(sc.p.Ordered(&sc.s, sc.q, -1)); got != c.want {
-				t.Errorf("order %s, want %s", got, c.want)
-			}
-		})
-	}
+	})
 }
 
 // No job moves forward because it is in a batch: the jobs that went before it still do.

@@ -140,17 +140,10 @@ func TestIdleAccounts(t *testing.T) {
 
 // factorsOn returns the factors of waiting users at the given moment, on a machine with the given
 // number of GPUs.
-func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []float64) {
+func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) []float64 {
 	sc := newScene(t, gpus)
 	sc.s.Policy.HalfLife, sc.s.Now = week, now
-	for i, a := range users {
-		sc.queueJob(job.ID(i+1), 1000, of(a))
-	}
-	sc.p.Plan(&sc.s, sc.q)
-	for _, a := range users {
-		list = append(list, a.factor)
-	}
-	return list
+	return factorsIn(sc, users)
 }
 
 // On a machine that is an hour old, use makes little difference: if one of two users has used the

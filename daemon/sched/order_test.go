@@ -20,11 +20,7 @@ func TestOrder(t *testing.T) {
 	heavy := &Account{UID: 5}
 	heavy.Restore(100*24*time.Hour, noon)
 	fair := Policy{HalfLife: week, GuardAfter: 10 * time.Hour, GuardPercent: 50}
-	for name, c := range map[string]struct {
-		policy Policy
-		jobs   []func(*Waiting) // their ids are 1, 2 and so on
-		want   string
-	}{
+	checkOrders(t, map[string]orderCase{
 		"class":                       {fair, []func(*Waiting){prio(job.Scavenger, 0), prio(job.Low, 0), prio(job.Normal, 0), prio(job.High, 0), prio(job.Interactive, 0)}, "[5 4 3 2 1]"},
 		"class before number":         {fair, []func(*Waiting){prio(job.Normal, 9), prio(job.High, -9)}, "[2 1]"},
 		"number":                      {fair, []func(*Waiting){prio(job.Normal, -1), prio(job.Normal, 0), prio(job.Normal, 1)}, "[3 2 1]"},
@@ -36,7 +32,19 @@ func TestOrder(t *testing.T) {
 		"strict: as they came":        {Policy{FIFO: true}, []func(*Waiting){since(0), func(w *Waiting) { w.Since, w.Expected = ago(time.Hour), minute }, since(2 * time.Hour)}, "[3 2 1]"},
 		"strict: class and number":    {Policy{FIFO: true}, []func(*Waiting){since(9 * time.Hour), prio(job.Normal, 1), prio(job.High, 0)}, "[3 2 1]"},
 		"ids among equals":            {fair, []func(*Waiting){since(1), since(1), since(1)}, "[1 2 3]"},
-	} {
+	})
+}
+
+// orderCase has jobs and the order that they should have.
+type orderCase struct {
+	policy Policy
+	jobs   []func(*Waiting) // their ids are 1, 2 and so on
+	want   string
+}
+
+func checkOrders(t *testing.T, cases map[string]orderCase) {
+	for name, c := range cases {
+
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 1)
 			sc.s.Policy, sc.s.GuardOpen = c.policy, true
