@@ -215,7 +215,8 @@ func unparkUser(c *lifecycle, f *gpus.UnparkFound, now time.Time) {
 	}
 	if gpus.AreFree(&c.gpus, l, now) {
 		giveGPUs(c, l, nil, now)
-	} else if !l.Owed {
+	} else if !l.Owed || !l.Unmovable {
+		l.Unmovable = true // the process would stay on its GPU
 		wantGPUs(c, l, true, now)
 	}
 }

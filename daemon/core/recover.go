@@ -136,7 +136,7 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 }
 
 // withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold. It
-// also removes these GPUs from the job's request.
+// also removes these GPUs from the job's request. A job that was moving to one of them moves no more.
 func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
 	if j.Park == job.IsParked {
@@ -151,6 +151,7 @@ func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *j
 		taken := c.jobs.ShareHeld(r.UUID)+r.Share() > job.WholeGPU
 		if taken {
 			j.Request.GPUMilli -= r.Share()
+			j.ParkedOn = nil
 		}
 		return taken
 	})

@@ -429,3 +429,33 @@ func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 		})
 	}
 }
+
+// A job that is known only from its unit was moving to a GPU that another job holds by the records. It
+// does not get that GPU, and moves to none.
+func TestRecoveredJobMovesToAHeldGPU(t *testing.T) {
+	w, ran := lostFile(t)
+	other := ran
+	other.ID, other.Attempt = 2, new(*ran.Attempt)
+	has := ran.Attempt.GPUs[0]
+	has.Index, has.UUID = 1, w.gpus[1].UUID
+	other.Attempt.GPUs = []job.Allocation{has}
+	w.jobs[2], w.payloads[2] = other, true
+	w.units[2] = &unit{
+		Unit:    core.Unit{Job: 2, Phase: core.Active, Invocation: other.Attempt.InvocationID},
+		attempt: 1, gpus: []int{1},
+	}
+	w.drop(0, func(gpu.Process) bool { return true })
+	w.revive()
+	ran.ParkedOn = ran.Attempt.GPUs
+	ran.Attempt = new(*ran.Attempt)
+	ran.Attempt.GPUs = []job.Allocation{has}
+	ran.Park, ran.SuspendedAt, ran.Endless = job.ParkGives, w.now, true
+	ran.ParkProcs = []job.ParkedProcess{{PID: 9, Start: 9}}
+	listUnknown(w, ran)
+	if j := w.jobs[1]; len(j.Attempt.GPUs) > 0 || j.ParkedOn != nil {
+		t.Errorf("it holds %v, and moves from %v", j.GPUIndexes(), j.ParkedOn)
+	}
+	if err := w.core.Check(); err != nil || len(w.faults) > 0 {
+		t.Error(err, w.faults)
+	}
+}

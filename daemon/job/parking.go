@@ -26,7 +26,7 @@ type Parking struct {
 	ParkBytes  int64           `json:"park_bytes,omitempty"`  // host memory for the copies, in addition to its own
 	ParkProcs  []ParkedProcess `json:"park_procs,omitempty"`  // its processes that use GPUs
 	ParkedOn   []Allocation    `json:"parked_on,omitempty"`   // while it moves: the GPUs on which it was parked; else nil
-	Unmovable  bool            `json:"unmovable,omitempty"`   // the driver could not move it, so it returns to its own GPUs
+	Unmovable  bool            `json:"unmovable,omitempty"`   // it returns to its own GPUs: the driver refused others, or a process uses one
 	Unparkable Message         `json:"unparkable,omitzero"`   // why the driver could not park it; zero: nobody tried, or it could
 	ParkedTime time.Duration   `json:"parked_time,omitempty"` // how long it was parked up to its last return
 	ReturnedAt time.Time       `json:"returned_at,omitzero"`  // its last return after the scheduler had parked it

@@ -47,7 +47,7 @@ func (q *Book) Parkable(l *tracked.Job, now time.Time) (p job.Parking, no *job.R
 	}
 	bytes += bytes/100*copyMarginPercent + copyMargin
 	return job.Parking{
-		Park: job.ParkTakes, ParkProcs: procs, ParkBytes: bytes, Unparkable: j.Unparkable,
+		Park: job.ParkTakes, ParkProcs: procs, ParkBytes: bytes, Unmovable: j.Unmovable,
 		ParkedTime: j.ParkedTime, ReturnedAt: j.ReturnedAt,
 	}, nil
 }
