@@ -126,6 +126,15 @@ func auditArgs(body any) (args []any) {
 	case *api.PauseRequest:
 		add("reason", in.Reason)
 		add("until", formatTime(in.Until))
+	case *api.DrainRequest:
+		args = auditArgs(&in.PauseRequest)
+		if in.Reboot {
+			add("then", "reboot")
+			add("latest", formatTime(in.By))
+		}
+		if in.Force {
+			add("force", "yes")
+		}
 	case *api.ReserveRequest:
 		add("gpus", job.FormatGPUList(in.GPUs))
 		add("from", formatTime(in.From))

@@ -33,6 +33,7 @@ func TestAudit(t *testing.T) {
 		{bob, "POST", "/v1/gpus/0%0Amsg=audit%20uid=0%1b[2J" + strings.Repeat("x", 99) + "/drain", "",
 			`level=WARN msg=audit uid=1002 user=bob action=drain target="GPU 0\nmsg=audit uid=0\x1b[2Jxxxxxxxxxxx…" outcome=refused GPUSCHED_AUDIT=1`},
 		{operator, "POST", "/v1/gpus/0/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 0" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_GPU=0`},
+		{operator, "POST", "/v1/drain", `{"reason":"kernel","reboot":true,"by":"2035-01-02T03:04:05+01:00","force":true}`, `level=INFO msg=audit uid=1003 user=operator action=drain-all outcome=done reason=kernel then=reboot latest=2035-01-02T02:04:05Z force=yes GPUSCHED_AUDIT=1`},
 		{operator, "POST", "/v1/gpus/0/drain", `{"reason":"fan\u0041","until":"2035-01-02T03:04:05+01:00"}`, `level=INFO msg=audit uid=1003 user=operator action=drain target="GPU 0" outcome=done reason=fanA until=2035-01-02T02:04:05Z GPUSCHED_AUDIT=1 GPUSCHED_GPU=0`},
 		{root, "POST", "/v1/jobs/2/cancel", `{"signal":10}`, `level=INFO msg=audit uid=0 user=root action=cancel target="job 2" outcome=done signal=USR1 GPUSCHED_AUDIT=1 GPUSCHED_JOB=2`},
 		{root, "POST", "/v1/jobs/1/update", `{"priority":"high:2","name":"x\nGPUSCHED_AUDIT=1","time_limit_seconds":0,"gpu_milli":0,"mem_bytes":1073741824,"after":[]}`,
