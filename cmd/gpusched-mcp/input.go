@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Error codes of JSON-RPC.
@@ -28,11 +29,7 @@ func sift(in io.Reader, messages, answers io.Writer) error {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			refuseInput(answers, nil, codeNotJSON, fmt.Errorf("this line is not JSON: %w", err))
-			rest := bufio.NewReader(io.MultiReader(d.Buffered(), in))
-			for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
-				_, err = rest.ReadSlice('\n')
-			}
-			d = json.NewDecoder(rest)
+			d = json.NewDecoder(nextLine(io.MultiReader(d.Buffered(), in)))
 			continue
 		}
 		if err != nil {
@@ -53,8 +50,23 @@ func sift(in io.Reader, messages, answers io.Writer) error {
 	}
 }
 
+// nextLine returns the input after its first line that is not empty.
+func nextLine(in io.Reader) io.Reader {
+	rest := bufio.NewReader(in)
+	for empty := true; ; {
+		part, err := rest.ReadSlice('\n')
+		empty = empty && len(bytes.TrimSpace(part)) == 0
+		if err == nil && !empty || err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return rest
+		}
+	}
+}
+
 // checkMessage checks that a JSON value is a message or a batch of messages.
 func checkMessage(raw json.RawMessage) error {
+	if len(raw) >= mcp.DefaultMaxLineLength {
+		return errors.New("it is too long")
+	}
 	batch := []json.RawMessage{raw}
 	if raw[0] == '[' {
 		if err := json.Unmarshal(raw, &batch); err != nil {

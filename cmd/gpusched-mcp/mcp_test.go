@@ -112,14 +112,14 @@ func TestAnswersAllOfItsInput(t *testing.T) {
 func TestSurvivesWhatIsNoMessage(t *testing.T) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 	for _, tt := range []struct{ bad, want string }{
-		{"{nope", `"id":null`}, {strings.Repeat("x", 1<<17), `"code":-32700`}, {`{"jsonrpc":"2.0","id":5`, `"code":-32700`},
+		{"{nope", `"id":null`}, {strings.Repeat("x", 1<<17), `"code":-32700`}, {`"` + strings.Repeat("x", 17<<20) + `"`, "it is too long"}, {`{"jsonrpc":"2.0","id":5`, `"code":-32700`},
 		{"Content-Length: 40\r", "this line is not JSON"}, {"[]", "the batch is empty"}, {"5", `"code":-32600`},
 		{`{"id":8,"method":"ping"}`, `"id":8`}, {`{"jsonrpc":"2.0","id":"a","method":5}`, `"id":"a"`}, {`[{"jsonrpc":"1.0"}]`, `"id":null`},
 	} {
 		cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"))
 		cmd.Stdin = strings.NewReader(hello + "\n" + tt.bad + "\n" + `{"jsonrpc":"2.0","id":77,"method":"ping"}` + "\n")
 		out, err := cmd.Output()
-		if err != nil || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), `"id":77,"result"`) {
+		if err != nil || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), `"id":77,"result"`) || strings.Count(string(out), "\n") != 3 {
 			t.Errorf("%.40s: %v, %.600s", tt.bad, err, out)
 		}
 	}
