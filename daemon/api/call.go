@@ -119,6 +119,9 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		return refused
+	}
 	e := &Error{Code: CodeUnreachable, Message: "the scheduler at " + c.socket() + " cannot be reached", sent: true}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {

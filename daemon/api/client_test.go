@@ -379,3 +379,16 @@ func TestPermissionDeniedIsExplained(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A request whose address the daemon would not read is refused here. Otherwise the daemon would
+// close the connection, as if it had crashed.
+func TestTooManyNames(t *testing.T) {
+	c := daemon(t, func(w http.ResponseWriter, _ *http.Request) { answer(w, ListReply{}) })
+	_, err := List(t.Context(), c, ListQuery{IDs: strings.Repeat("1,", MaxHead/4)})
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Code != CodeUsage || !strings.Contains(e.Message, "too long") {
+		t.Errorf("%v", err)
+	}
+	if _, err := List(t.Context(), c, ListQuery{IDs: strings.Repeat("1,", MaxHead/4-200)}); err != nil {
+		t.Error(err)
+	}
+}

@@ -14,6 +14,10 @@ import (
 	"syscall"
 )
 
+// MaxHead is the largest header in bytes that the daemon reads, a few hundred bytes aside. A long
+// list of jobs in the address of a request can be longer.
+const MaxHead = 16 << 10
+
 // maxHeader is the largest header in bytes that the client reads.
 const maxHeader = 64 << 10
 
@@ -28,6 +32,10 @@ var (
 func (c *Client) send(
 	ctx context.Context, header http.Header, method, path string, body []byte,
 ) (*http.Response, error) {
+	if len(path) > MaxHead {
+		return nil, &Error{Code: CodeUsage, Message: "so many names, or such long ones, make the request too long",
+			Hint: "name fewer jobs at once, or a range such as 14-16"}
+	}
 	address := "http://gpusched" + path // send connects to the socket whatever host the address names
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
@@ -17,7 +18,7 @@ import (
 
 // The limits of invariant 4 that are the same on every site. config.Limits has the others.
 const (
-	maxHeaderBytes = 16 << 10
+	maxHeaderBytes = api.MaxHead
 	maxBodyBytes   = 64 << 10
 	headerTime     = 5 * time.Second
 	bodyTime       = 20 * time.Second
