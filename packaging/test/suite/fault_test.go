@@ -118,6 +118,13 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 	if j := show(t, "", other); j.State != "running" {
 		t.Errorf("the job on another GPU is %s", j.State)
 	}
+	poll(t, "the journal says so", func() bool {
+		return strings.Contains(sh(t, "", "journalctl -u gpusched -p err -o cat"), "gpu is lost gpu=2 ")
+	})
+	sh(t, "", "rm /run/fakenvml/gpus")
+	poll(t, "the journal says that the GPU is back", func() bool {
+		return strings.HasSuffix(strings.TrimSpace(sh(t, "", "journalctl -u gpusched GPUSCHED_GPU=2 -o cat | grep '^gpu is' | cut -d' ' -f1-5")), "gpu is in service gpu=2")
+	})
 }
 
 // TestBadRows: if memory rows of a GPU cannot be replaced, the GPU
