@@ -51,7 +51,12 @@ func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	set(j.Label.Name, "JOB_NAME")
 	set(j.Owner.User, "JOB_USER")
 	set(p.Dir, "SUBMIT_DIR")
-	set(host, "JOB_NODELIST", "NODELIST")
+	set(host, "JOB_NODELIST", "NODELIST", "SUBMIT_HOST")
+	list = append(list, "SLURMD_NODENAME="+host)
+	set("gpu", "JOB_PARTITION")
+	set(j.Owner.User, "JOB_ACCOUNT")
+	set("normal", "JOB_QOS")
+	set(strconv.Itoa(j.Owner.UID), "JOB_UID")
 	tasks := tasksOf(p)
 	set(strconv.Itoa(tasks), "NTASKS", "NPROCS", "TASKS_PER_NODE")
 	set("1", "NNODES", "JOB_NUM_NODES")
@@ -61,7 +66,7 @@ func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 		set(strconv.Itoa(j.Task.Index), "ARRAY_TASK_ID")
 	}
 	number(int64(j.Request.CPUs/tasks), "CPUS_PER_TASK")
-	number(int64(j.Request.CPUs), "CPUS_ON_NODE")
+	number(int64(max(j.Request.CPUs, 1)), "CPUS_ON_NODE", "JOB_CPUS_PER_NODE") // 1 as in squeue
 	number(j.Request.MemBytes>>20, "MEM_PER_NODE")
 	number(int64(j.Attempt.Number-1), "RESTART_COUNT")
 	var indexes []string

@@ -154,6 +154,10 @@ type Array struct {
 
 	Cancelled int `json:"cancelled,omitempty"` // tasks that were cancelled before they became jobs
 
+	// SkippedTasks lists the tasks after the next one that were cancelled, or became jobs early. It is
+	// like WaitingTasks.
+	SkippedTasks string `json:"skipped_tasks,omitempty"`
+
 	// Waiting is the number of tasks that wait again after an attempt. WaitingTasks lists these
 	// tasks, and RunningTasks all other live tasks. Each list is like "0-2,7", and is shortened if
 	// long.

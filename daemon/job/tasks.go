@@ -69,6 +69,18 @@ func (n Tasks) skip() Tasks {
 	return n
 }
 
+// Skipped returns the numbers of the tasks after the next one that no longer wait for their start:
+// they were cancelled, or became jobs early.
+func (n Tasks) Skipped(a *Array) (list []int) {
+	for _, d := range n.Dropped {
+		for at := max(d.First, n.Next); at <= d.Last; at++ {
+			list = append(list, a.At(at))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // DroppedBy returns who cancelled the task at a position before it started. It returns false if
 // nobody did.
 func (n Tasks) DroppedBy(position int) (by string, dropped bool) {

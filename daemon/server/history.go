@@ -140,7 +140,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 		}
 	}
 	if in.IDs != "" {
-		if q.IDs, err = s.jobs.parseNames(r.Context(), in.IDs); err != nil {
+		if q.IDs, _, err = s.jobs.parseNames(r.Context(), in.IDs); err != nil {
 			return q, err
 		}
 	}

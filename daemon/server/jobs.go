@@ -14,7 +14,7 @@ import (
 // handleList answers with the selected jobs and the GPUs.
 func (s *Server) handleList(r *request) (any, error) {
 	asked := r.query.(*api.ListQuery)
-	q, err := s.listQuery(r, asked)
+	q, future, err := s.listQuery(r, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -24,11 +24,11 @@ func (s *Server) handleList(r *request) (any, error) {
 	switch asked.Form {
 	case "":
 	case api.FormIDs, api.FormOwners:
-		return s.listNames(r, q, asked.Form == api.FormOwners)
+		return s.listNames(r, q, future, asked.Form == api.FormOwners)
 	default:
 		return nil, usagef("a listing has no form %q: use %s or %s, or leave it out for JSON", asked.Form, api.FormIDs, api.FormOwners)
 	}
-	v, err := s.backend(r.Context()).Query(r.Context(), q)
+	v, err := s.queryWith(r, q, future)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +44,30 @@ func (s *Server) handleList(r *request) (any, error) {
 	return out, err
 }
 
+// queryWith returns the jobs that a query selects, and those of the given tasks that it matches. The
+// tasks are not jobs yet.
+func (s *Server) queryWith(r *request, q job.Query, future []target) (job.View, error) {
+	v, err := s.backend(r.Context()).Query(r.Context(), q)
+	for _, t := range future {
+		var j job.JobView
+		if err == nil {
+			j, err = s.jobs.view(r.Context(), t, job.Query{Reasons: q.Reasons})
+		}
+		var refused *api.Error
+		if errors.As(err, &refused) && refused.Code == api.CodeNotFound { // like a job that does not exist
+			err = nil
+		} else if err == nil && q.Matches(&j.Job) {
+			v.Jobs = append(v.Jobs, j)
+		}
+	}
+	return v, err
+}
+
 // listNames answers with one line of text per job. It reads only the queue,
 // and looks up nothing else about the jobs.
-func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
+func (s *Server) listNames(r *request, q job.Query, future []target, owners bool) (any, error) {
 	out := text{kind: "text/plain; charset=utf-8"}
-	names, err := s.queryNames(r, q)
+	names, err := s.queryNames(r, q, future)
 	for _, n := range names {
 		if out.body = n.Append(out.body); owners {
 			out.body = strconv.AppendInt(append(out.body, ' '), int64(n.UID), 10)
@@ -58,7 +77,7 @@ func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
 	return out, err
 }
 
-func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err error) {
+func (s *Server) queryNames(r *request, q job.Query, future []target) (names []job.Name, err error) {
 	switch named := q.IDs != nil || q.Ended > 0; {
 	case q.For != "" && (named || !q.For.ForMany()):
 		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume, park, unpark or update, without ids and ended", string(q.For))
@@ -70,7 +89,7 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 		}
 		return s.backend(r.Context()).Names(r.Context(), q)
 	}
-	v, err := s.backend(r.Context()).Query(r.Context(), q) // ended jobs are in the state file, not in the queue
+	v, err := s.queryWith(r, q, future) // ended jobs are in the state file, not in the queue
 	for i := range v.Jobs {
 		j := &v.Jobs[i]
 		names = append(names, job.Name{ID: j.ID, Task: j.Task, UID: j.Owner.UID})
@@ -79,20 +98,21 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 }
 
 // listQuery converts the query of a listing to the backend's form.
-func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err error) {
+// The second result has the tasks that it names and that are not jobs yet.
+func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, future []target, err error) {
 	if q.Choice, err = choice(in); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if in.IDs != "" {
-		if q.IDs, err = s.jobs.parseNames(r.Context(), in.IDs); err != nil {
-			return q, err
+		if q.IDs, future, err = s.jobs.parseNames(r.Context(), in.IDs); err != nil {
+			return q, nil, err
 		}
 	}
 	q.Reasons = in.Reasons == api.WithReasons || in.Reasons == api.ReasonCodes
 	q.Array, q.For = in.Array, in.For
 	q.Ended, q.Waiting = in.Ended, in.Waiting
 	q.UID, q.User, err = s.parseOwner(r, in.UID, in.User)
-	return q, err
+	return q, future, err
 }
 
 // maxPattern limits the length of a pattern. Every job's name is compared with the pattern.

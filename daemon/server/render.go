@@ -121,6 +121,7 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	if n != nil {
 		out.Next, out.Live = n.Became(), n.Live
 		out.Failed, out.Cancelled = n.Failed, n.Cancelled()
+		out.SkippedTasks = job.ShortTasks(n.Skipped(a))
 	}
 	out.Waiting, out.Held = len(s.Waiting), s.Held
 	out.WaitingTasks, out.RunningTasks = job.ShortTasks(s.Waiting), job.ShortTasks(s.Running)

@@ -167,10 +167,10 @@ const maxTaskNames = 256
 
 // parseNames reads a list of names such as "12,14-16,7_3". Each name is complete: in "7_3,12", the
 // name 12 means job 12. For two tasks, people may type 7_3,5. The command line then sends 7_3,7_5.
-// Tasks that are not jobs yet are left out.
-func (f *jobFinder) parseNames(ctx context.Context, text string) ([]job.ID, error) {
+// The second result has the tasks that are not jobs yet.
+func (f *jobFinder) parseNames(ctx context.Context, text string) (ids []job.ID, future []target, err error) {
 	var plain []string
-	ids := []job.ID{}
+	ids = []job.ID{}
 	room := maxTaskNames
 	for part := range strings.SplitSeq(text, ",") {
 		if !strings.Contains(part, "_") {
@@ -178,22 +178,24 @@ func (f *jobFinder) parseNames(ctx context.Context, text string) ([]job.ID, erro
 			continue
 		}
 		if room--; room < 0 {
-			return nil, usagef("a listing names at most %d tasks: list the array instead", maxTaskNames)
+			return nil, nil, usagef("a listing names at most %d tasks: list the array instead", maxTaskNames)
 		}
 		t, err := f.target(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		if t.id != 0 {
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case t.id != 0:
 			ids = append(ids, t.id)
+		default:
+			future = append(future, t)
 		}
 	}
 	if plain == nil {
-		return ids, nil
+		return ids, future, nil
 	}
 	list, err := job.ParseIDs(strings.Join(plain, ","))
 	if err != nil {
-		return nil, usagef("%v", err)
+		return nil, nil, usagef("%v", err)
 	}
-	return append(ids, list...), nil
+	return append(ids, list...), future, nil
 }

@@ -90,7 +90,7 @@ func TestCommandsFindTasks(t *testing.T) {
 		t.Errorf("a task that was cancelled before it started: %+v", j)
 	}
 	status, body = ask(s, bob, "GET", "/v1/jobs/3", "")
-	if j := readJob(t, status, body); j.State != "queued" || j.Array.Cancelled != 1 || j.Array.Next != 1 {
+	if j := readJob(t, status, body); j.State != "queued" || j.Array.Cancelled != 1 || j.Array.Next != 1 || j.Array.SkippedTasks != "2" {
 		t.Errorf("its array: %+v", j.Array)
 	}
 	for _, verb := range []string{"hold", "requeue"} {
@@ -105,7 +105,9 @@ func TestListingsSelectTasks(t *testing.T) {
 		"/v1/jobs?array=3":            {4},
 		"/v1/jobs?array=1":            nil,
 		"/v1/jobs?ids=3_1":            {4},
-		"/v1/jobs?ids=3_5":            nil, // this task is not a job yet
+		"/v1/jobs?ids=3_5":            {0}, // this task is not a job yet
+		"/v1/jobs?ids=3_5,3_1":        {4, 0},
+		"/v1/jobs?ids=3_5&state=lost": nil,
 		"/v1/jobs?ids=1-2,3_1":        {1, 2, 4},
 		"/v1/jobs?array=3&state=lost": nil,
 	} {
@@ -121,6 +123,10 @@ func TestListingsSelectTasks(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("GET %s: %v, want %v", path, got, want)
 		}
+	}
+	status, body := ask(testServer(queueWithArray(), nil), bob, "GET", "/v1/jobs?form=ids&ids=3_5", "")
+	if status != 200 || body != "3_5\n" {
+		t.Errorf("%d %q", status, body)
 	}
 	long := "/v1/jobs?ids=" + strings.Repeat("3_1,", maxTaskNames) + "3_1"
 	for _, path := range []string{"/v1/jobs?array=x", "/v1/jobs?ids=3_x", long} {

@@ -89,6 +89,7 @@ func TestTranslate(t *testing.T) {
 		"scontrol update jobid=7 MinMemoryNode=1G Nice=10": "update 7 --mem=1073741824B --priority=-10",
 		"scontrol update jobid=7 Partition=x":              "! Partition can't be changed here: there are JobId, TimeLimit",
 		"scontrol update jobid=7 TimeLimit=+5":             "! TimeLimit: --time: \"+5\" is not a time as Slurm writes it",
+		"scontrol update jobid=7 StartTime=now":            "update 7 --begin=now",
 		"scontrol update TimeLimit=5":                      "! no job is named",
 		"sacctmgr add user x":                              "! \"add user x\" is not known here",
 		"tsp":                                              "list",
@@ -244,6 +245,8 @@ func TestArrayTasks(t *testing.T) {
 	gone := api.Job{ID: 2, State: job.Queued, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2, Live: 2, Cancelled: 1}}
 	over := gone
 	over.State = job.Spawned
+	holes := api.Job{ID: 1, State: job.Queued, Array: &api.Array{Spec: "0-9%2", Size: 10, Next: 1, Cancelled: 5, SkippedTasks: "3-7"}}
+	future := api.Job{State: job.Queued, Task: &api.Task{Task: job.Task{Array: 1, Index: 8}, Name: "1_8"}}
 	old := api.Job{ID: 4, State: job.Failed, EndedAt: now.Add(-time.Hour)}
 	for line, want := range map[string]string{
 		"-h -o %i": "7_0\n7_[3-6:3,9%2]", "-hr -o %i": "7_0\n7_3\n7_6\n7_9", "-hr -t PD -o %F,%K": "7,3\n7,6\n7,9",
@@ -256,6 +259,21 @@ func TestArrayTasks(t *testing.T) {
 		if got := strings.Join(c.Table([]api.Job{begun, array, ended, old, cancelled, spawned, gone, over}, now), "\n"); got != want {
 			t.Errorf("%s: %q, not %q", line, got, want)
 		}
+	}
+	for line, want := range map[string]string{
+		"squeue -h -o %i": "1_[1-2,8-9%2]", "squeue -hr -o %i": "1_1\n1_2\n1_8\n1_9", "sacct -nP -o jobid": "1_[1-2,8-9%2]",
+	} {
+		words := strings.Fields(line)
+		c, err := Translate(words[0], words[1:], "", "n1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Table([]api.Job{holes}, now), "\n"); got != want {
+			t.Errorf("%s of an array with cancelled tasks: %q, not %q", line, got, want)
+		}
+	}
+	if c, err := Translate("sacct", strings.Fields("-nP -j 1_8 -o jobid,jobidraw,state"), "", "n1"); err != nil || c.Table([]api.Job{future}, now)[0] != "1_8|1|PENDING" {
+		t.Errorf("a task that is not a job yet: %v", err)
 	}
 	var apart []string
 	for i := range 100 {

@@ -77,7 +77,7 @@ func fields(node string) []field {
 	}
 	return []field{
 		{"i", "JOBID", "JobID", withoutNow(idOf)},
-		{"A", "JOBID", "JobIDRaw", withoutNow(func(j api.Job) string { return j.ID.String() })},
+		{"A", "JOBID", "JobIDRaw", withoutNow(rawID)},
 		{"F", "ARRAY_JOB_ID", "", withoutNow(arrayOf)},
 		{"K", "ARRAY_TASK_ID", "", withoutNow(taskOf)},
 		{"j", "NAME", "JobName", withoutNow(func(j api.Job) string { return j.Name })},
@@ -127,6 +127,14 @@ func fields(node string) []field {
 // partition is the name of the only partition that is shown.
 const partition = "gpu"
 
+// rawID returns the job's number. A task that is not a job yet has its array's.
+func rawID(j api.Job) string {
+	if j.ID == 0 && j.Task != nil {
+		return j.Task.Array.String()
+	}
+	return j.ID.String()
+}
+
 func idOf(j api.Job) string {
 	switch {
 	case j.Task != nil:
@@ -169,7 +177,29 @@ func WaitingTasks(j api.Job) (*job.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tasks.From(j.Array.Next), nil
+	rest := tasks.From(j.Array.Next)
+	skipped, err := job.ParseTasks(j.Array.SkippedTasks)
+	if err != nil || len(skipped) == 0 {
+		return rest, err
+	}
+	gone := map[int]bool{}
+	for _, n := range skipped {
+		gone[n] = true
+	}
+	var waiting []int
+	for at := range rest.Size() {
+		if n := rest.At(at); !gone[n] {
+			waiting = append(waiting, n)
+		}
+	}
+	if waiting == nil {
+		return &job.Array{}, nil
+	}
+	left, err := job.ParseArray(job.FormatTasks(waiting))
+	if err == nil {
+		left.Limit = rest.Limit
+	}
+	return left, err
 }
 
 // expandArrays replaces each waiting array with one job for each of its waiting tasks.

@@ -134,6 +134,9 @@ func (c *Call) updateJob(words []string) error {
 		case key == "arraytaskthrottle":
 			c.add("--array-limit=" + value)
 			continue
+		case option == "--begin" && value == "now":
+			c.add("--begin=now")
+			continue
 		case key == "dependency" && value == "":
 			c.add("--after=none")
 			continue
@@ -165,7 +168,7 @@ func (c *Call) jobDetails(j api.Job, now time.Time, oneLine bool) (lines []strin
 		i := slices.IndexFunc(known, func(f field) bool { return f.name == name || f.title == name })
 		return known[i].of(j, now)
 	}
-	first := "JobId=" + j.ID.String()
+	first := "JobId=" + rawID(j)
 	if j.Task != nil {
 		first += fmt.Sprintf(" ArrayJobId=%d ArrayTaskId=%d", j.Task.Array, j.Task.Index)
 	} else if j.Array != nil {

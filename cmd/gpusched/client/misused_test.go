@@ -83,7 +83,10 @@ func TestRefusals(t *testing.T) {
 		"daemon drian":            `there is no command "drian", did you mean "drain"? (`,
 		"reserve create --gpus 0": `there is no command "create", did you mean 'gpusched reserve make'? (`,
 		"migrate --mine":          `--to ENGINE is missing (`,
-		"why 1 2":                 `'gpusched why' takes one ID, and "2" is a second (`,
+		"--vers":                  `unknown flag --vers (see 'gpusched --help')`,
+		"submit -p gpu true": `--priority: "gpu" is not a priority: use a number (higher goes first) or one of scavenger, low, normal, high, ` +
+			`interactive; for a partition: jobs wait in one queue`,
+		"why 1 2": `'gpusched why' takes one ID, and "2" is a second (`,
 	} {
 		if got := refusal(t, k, strings.Fields(line)...); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", line, got, want)

@@ -81,6 +81,9 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 			if i < 0 && asSlurm {
 				continue
 			}
+			if i < 0 && strings.ContainsAny(name, "./") {
+				return nil, cli.Usagef("-e sets a variable, and %q is not the name of one: for the output and errors in a file, use --log %s", name, name)
+			}
 			if i < 0 {
 				return nil, cli.Usagef("variable %q is not set here: use -e %s=VALUE", name, name)
 			}

@@ -210,13 +210,13 @@ func (c *ListCmd) addTasks(
 		}
 		named, ofArray.Ended = every.Jobs, c.endedLimit(cli.MostEnded)
 	}
-	found := map[job.ID]api.Job{}
+	found := map[string]api.Job{} // tasks that are not jobs yet have no ID
 	for _, j := range reply.Jobs {
-		found[j.ID] = j
+		found[cli.NameOfJob(j)] = j
 	}
 	reply.Jobs = nil
 	for _, j := range named {
-		if j, ok := found[j.ID]; ok {
+		if j, ok := found[cli.NameOfJob(j)]; ok {
 			reply.Jobs = append(reply.Jobs, j)
 		}
 		if j.Array == nil {

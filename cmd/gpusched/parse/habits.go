@@ -23,6 +23,10 @@ func habitualOption(n *kong.Node, parsers string) string {
 		name, _ := strconv.Unquote(quoted)
 		return "-o selects the output format, not a file: for the job's output in a file, use --log " + name
 	}
+	if strings.HasPrefix(parsers, "--priority: ") && strings.Contains(parsers, "is not a priority") {
+		partitions, _ := about.Habits.Find("--partition")
+		return parsers + "; for a partition: " + partitions.Note
+	}
 	word, isUnknown := strings.CutPrefix(parsers, "unknown flag ")
 	if !isUnknown {
 		return ""

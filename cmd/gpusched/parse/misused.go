@@ -29,11 +29,14 @@ func Misused(err error) error {
 		return e // the error already says what to do next
 	}
 	e.Hint = "see 'gpusched --help'"
-	if node != nil {
+	if node != nil && !isBare(parse.Context) {
 		e.Hint = fmt.Sprintf("see '%s --help'", manual.CommandPath(node))
 	}
 	return e
 }
+
+// isBare reports whether no command was typed, so that the parser has chosen one.
+func isBare(c *kong.Context) bool { return len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "-") }
 
 // wordError describes a missing or superfluous word. For other errors it returns "".
 func wordError(n *kong.Node, message string) string {

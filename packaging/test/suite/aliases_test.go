@@ -17,7 +17,9 @@ printf 'import os, sys\nprint(os.environ.get("CONDA_DEFAULT_ENV"), os.environ.ge
 printf 'python train.py --batch-size 128\npython inference.py --input-dir ./data\n' >commands.txt
 cp commands.txt more.txt; printf 'min_free_mem_mb: 10000\npoll_interval: 30\ncommands_file: more.txt\n' >config.yaml
 printf '#!/bin/bash\nsrun bash -c "trap \\"echo the step is warned; exit\\" USR2; while :; do sleep 0.1; done"\necho the shell goes on\n' >warned.sh
-printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
+printf '#!/bin/bash\n#SBATCH -t 1 --signal=USR2@58 --open-mode=append\nsrun -o step.log ./requeues.sh\n' >again.sh
+printf '#!/bin/bash\necho "attempt $GPUSCHED_ATTEMPT"\n[ -z "$SLURM_RESTART_COUNT" ] || exit 0\ntrap "scontrol requeue $SLURM_JOB_ID" USR2\nwhile :; do sleep 0.1; done\n' >requeues.sh
+chmod +x requeues.sh; printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
 
 // TestOtherToolsNames types command lines under the names that 'gpusched aliases' installs, and
 // checks the resulting jobs. The lines are examples from the READMEs of five schedulers, and
@@ -88,6 +90,15 @@ func TestOtherToolsNames(t *testing.T) {
 	checkLine("squeue -u alice", "wrap")
 	checkLine("scancel $(squeue -h --me -o %i)", "")
 	checkLine("until [ -z \"$(squeue -h --me)\" ]; do sleep 0.1; done; sacct -n -X -o JobID,State", "CANCELLED")
+	// as submitit does: the step asks to be queued again before the limit, and its output is kept
+	checkLine("gpusched wait $(sbatch --parsable again.sh); grep attempt step.log", "attempt 1\nattempt 2\n")
+	checkLine("sbatch -W --wrap 'echo in a file' >submitted; cat slurm-$(tr -dc 0-9 <submitted).out", "in a file\n")
+	const array = "id=$(sbatch --parsable -H --array=1-9 --wrap true); scancel ${id}_[3-8]; "
+	checkLine(array+"squeue -rh -j $id -o %K | tr '\\n' ,; scancel $id", "1,2,9,")
+	checkLine(array+"sacct -nP -j ${id}_2,${id}_4 -o state | sort; scancel $id", "CANCELLED\nPENDING\n")
+	checkLine("id=$(sbatch --parsable -H --wrap true); scontrol update JobId=$id TimeLimit=90; squeue -hj $id -o %l; scancel $id", "1:30:00\n")
+	checkLine("id=$(sbatch --parsable --wrap 'sleep 600'); until [ $(squeue -hj $id -o %t) = R ]; do sleep 0.1; done; "+
+		"srun --jobid $id cat /proc/self/cgroup; scancel $id", "/gpujob-")
 	checkJob("tsp echo spooled", "spooled")
 	checkLine("tsp -c", "spooled")
 	checkJob("gbatch --gpus 1 --name flow python train.py", "[]")
