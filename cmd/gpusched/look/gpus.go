@@ -89,7 +89,7 @@ func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
 		t.Printf("driver %s, CUDA %s, read %s\n", term.Clean(reply.Driver), cuda, read)
 	}
 	if len(reply.GPUs) == 0 {
-		t.Printf("no GPUs\n")
+		t.Printf("%s\n", noGPUs(reply))
 		return
 	}
 	if reply.Problem != "" || reply.Driver != "" {
@@ -108,6 +108,14 @@ func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
 		t.Printf("\n")
 		writeTopology(a, reply, wide)
 	}
+}
+
+// noGPUs returns the sentence that takes the place of an empty table of GPUs.
+func noGPUs(reply api.GPUsReply) string {
+	if reply.SampledAt.IsZero() && reply.Problem == "" {
+		return "the GPUs have not been read yet"
+	}
+	return "no GPUs"
 }
 
 func processesOf(gpus []api.GPU) (list []cli.GPUProcess) {

@@ -63,7 +63,7 @@ func (c *ListCmd) showGPUs(ctx context.Context, a *cli.App) error {
 	}
 	return gpuReport(a, reply, func(wide bool) {
 		if len(reply.GPUs) == 0 {
-			a.Out.Printf("no GPUs\n")
+			a.Out.Printf("%s\n", noGPUs(reply))
 			return
 		}
 		a.WriteGPUs(reply.GPUs, wide)
