@@ -22,7 +22,8 @@ func demoSteps(kind vm.Kind) []step {
 	return []step{
 		{"The scheduler runs and has found four simulated GPUs", []line{
 			{typed: "systemctl is-active gpusched gpusched.socket", prints: []string{"active active"}},
-			{user: "alice", typed: "gpusched gpus", prints: []string{"4 x NVIDIA A100-SXM4-80GB", "3 free 0% 0B of 80G"}},
+			{user: "alice", typed: "gpusched gpus", prints: []string{"4 x NVIDIA A100-SXM4-80GB", "3 free 0% 0B of 80G"},
+				once: "gpusched gpus | grep -q A100"},
 		}},
 		{"alice submits a job that takes two GPUs, bob one that takes one; both run", []line{
 			{user: "alice", typed: "gpusched submit -g 2 --gpu-mem 40G --mem 400M -n train -- simcuda --mem 40G --print --hold 600",
