@@ -100,11 +100,7 @@ func (d *Daemon) jobEnds(ctx context.Context, after []job.Dependency) (map[job.I
 	if len(after) == 0 {
 		return nil, nil
 	}
-	ids := make([]job.ID, len(after))
-	for i, dep := range after {
-		ids[i] = dep.Job
-	}
-	return d.opt.Store.Ends(ctx, ids)
+	return d.opt.Store.Ends(ctx, job.Each(after, func(dep job.Dependency) job.ID { return dep.Job }))
 }
 
 func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, error) {

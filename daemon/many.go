@@ -85,11 +85,7 @@ func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) 
 	if !who.Admin || list[0].Kind != job.CommandRelease {
 		return nil
 	}
-	ids := make([]job.ID, len(list))
-	for i := range list {
-		ids[i] = list[i].Job
-	}
-	return d.FindRenamed(ctx, job.Query{IDs: ids})
+	return d.FindRenamed(ctx, job.Query{IDs: job.Each(list, func(c job.Command) job.ID { return c.Job })})
 }
 
 // readMemUsed adds to commands the host memory that the running jobs use.
@@ -153,10 +149,7 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, addSta
 	if len(waiting) == 0 || d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
 		return r.Each, nil
 	}
-	views := make([]job.JobView, len(waiting))
-	for i, v := range waiting {
-		views[i] = *v
-	}
+	views := job.Each(waiting, func(v *job.JobView) job.JobView { return *v })
 	d.ahead.forecastAll(ctx, ahead, views)
 	for i, v := range waiting {
 		*v = views[i]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
@@ -22,11 +23,7 @@ func (x *executor) notifyOwner(ctx context.Context, t core.NotifyOwner, patience
 	if len(t.Say) == 0 {
 		return
 	}
-	said := make([]string, len(t.Say))
-	for i, m := range t.Say {
-		said[i] = words.Say(m)
-	}
-	text := strings.Join(said, "\n")
+	text := strings.Join(job.Each(t.Say, words.Say), "\n")
 	x.log.Warn("telling a job's owner", "job", t.Job, "uid", t.UID, "text", text)
 	if x.opt.Tell == nil {
 		return

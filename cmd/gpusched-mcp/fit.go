@@ -194,11 +194,7 @@ func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
 	default:
 		list = []any{v}
 	}
-	fitted := make([]any, len(list))
-	for i, one := range list {
-		fitted[i] = f.value(name, s.Items, one)
-	}
-	return fitted
+	return job.Each(list, func(one any) any { return f.value(name, s.Items, one) })
 }
 
 // number returns a text unchanged, a number as a person

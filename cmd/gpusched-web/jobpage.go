@@ -78,9 +78,7 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 		}
 		p.Reasons = append(p.Reasons, reasonView{place, sentence(reason.Text)})
 	}
-	for _, a := range r.Attempts {
-		p.Attempts = append(p.Attempts, attemptViewOf(a))
-	}
+	p.Attempts = job.Each(r.Attempts, attemptViewOf)
 	return p
 }
 

@@ -87,9 +87,7 @@ func viewOf(s state) pageView {
 		v.Drain = sentence(s.list.Drain.Text)
 	}
 	v.Problem, v.MoreWait = s.gpus.ProblemDetail, s.list.Omitted
-	for _, g := range s.gpus.GPUs {
-		v.GPUs = append(v.GPUs, gpuViewOf(g))
-	}
+	v.GPUs = job.Each(s.gpus.GPUs, gpuViewOf)
 	rows := api.ByState(s.list.Jobs, requestedEnded)
 	for i := range rows {
 		j := &rows[i]

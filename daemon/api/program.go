@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -52,11 +53,7 @@ type Words []string
 
 // MarshalJSON writes a list of base64.
 func (w Words) MarshalJSON() ([]byte, error) {
-	list := make([]Bytes, len(w))
-	for i, s := range w {
-		list[i] = Bytes(s)
-	}
-	return json.Marshal(list)
+	return json.Marshal(job.Each(w, func(s string) Bytes { return Bytes(s) }))
 }
 
 // UnmarshalJSON reads a list of base64.

@@ -166,9 +166,5 @@ func unknownState(word string) *Error {
 }
 
 func stateNames(list []job.State) []string {
-	names := make([]string, len(list))
-	for i, s := range list {
-		names[i] = string(s)
-	}
-	return names
+	return job.Each(list, func(s job.State) string { return string(s) })
 }

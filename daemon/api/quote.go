@@ -11,11 +11,7 @@ import (
 // Quote writes a command for a POSIX shell with $'…' (bash, zsh, ksh, busybox).
 // The shell reads back exactly the same bytes, and the text is harmless on a terminal.
 func Quote(argv ...string) string {
-	words := make([]string, len(argv))
-	for i, arg := range argv {
-		words[i] = quoteWord(arg)
-	}
-	return strings.Join(words, " ")
+	return strings.Join(job.Each(argv, quoteWord), " ")
 }
 
 // plainPunctuation has characters that have no meaning for a shell, anywhere in a word.

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/gpusched/gpusched/daemon/job"
+
 // key is one setting: its name, its meaning, and the value in a Config that belongs to it.
 type key struct {
 	section, name string
@@ -35,11 +37,7 @@ func keysIn(c *Config) []key {
 
 // namesOf returns the names of keys.
 func namesOf(keys []key) []string {
-	list := make([]string, len(keys))
-	for i, k := range keys {
-		list[i] = k.name
-	}
-	return list
+	return job.Each(keys, func(k key) string { return k.name })
 }
 
 func daemonKeys(in, _ string) []key {

@@ -35,11 +35,7 @@ func fromList[T, E any](example, noun string, item func(E) (T, bool)) func(any) 
 // listWriter returns a function that writes lists.
 func listWriter[T any](write func(T) string) func([]T) string {
 	return func(list []T) string {
-		parts := make([]string, len(list))
-		for i, v := range list {
-			parts[i] = write(v)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(job.Each(list, write), ", ") + "]"
 	}
 }
 
@@ -162,10 +158,7 @@ func programs(to *[]string) value {
 // someOf returns a setting that is a list of words, each at most once. Its errors use two texts:
 // noun for one word, such as "a way to send messages", and plural for several.
 func someOf[T ~string](dst *[]T, plural, noun string, words ...T) value {
-	names := make([]string, len(words))
-	for i, w := range words {
-		names[i] = string(w)
-	}
+	names := job.Each(words, func(w T) string { return string(w) })
 	known := strings.Join(names, ", ")
 	item := func(s string) (T, bool) { return T(s), true }
 	read := fromList(fmt.Sprintf("%s such as [%q]", plural, names[0]), plural+" in quotes only: "+known, item)

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Problem is one fault of a file: the place, what is wrong, why, and what to write instead.
@@ -28,11 +30,7 @@ type Problems []Problem
 
 // Error returns the problems, one a line.
 func (p Problems) Error() string {
-	lines := make([]string, len(p))
-	for i, problem := range p {
-		lines[i] = problem.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(job.Each(p, Problem.String), "\n")
 }
 
 func (p *Problems) addf(at Origin, key, format string, args ...any) {

@@ -16,10 +16,7 @@ import (
 // oneOf returns a setting that is one of a few words. The argument noun is the word for such a
 // setting, such as "a mode".
 func oneOf[T ~string](dst *T, noun string, words ...T) value {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = string(w)
-	}
+	list := job.Each(words, func(w T) string { return string(w) })
 	form := strings.Join(list, " or ")
 	wrong := func(w T) error {
 		if !slices.Contains(words, w) {

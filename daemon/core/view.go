@@ -85,11 +85,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 		slices.Reverse(list)
 		slices.SortStableFunc(list, func(x, y *tracked.Job) int { return y.State.ListRank() - x.State.ListRank() })
 	}
-	names := make([]job.Name, len(list))
-	for i, l := range list {
-		names[i] = job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task}
-	}
-	return names
+	return job.Each(list, func(l *tracked.Job) job.Name { return job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task} })
 }
 
 // show returns the view of a job, without its reasons.

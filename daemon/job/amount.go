@@ -82,11 +82,7 @@ func FormatGPUList(list []int) string {
 	if len(list) == 0 {
 		return "-"
 	}
-	parts := make([]string, len(list))
-	for i, n := range list {
-		parts[i] = strconv.Itoa(n)
-	}
-	return strings.Join(parts, ",")
+	return strings.Join(Each(list, strconv.Itoa), ",")
 }
 
 // GPUs is an amount in milli-GPUs that messages print as text.

@@ -131,12 +131,7 @@ func (a *Array) Expand(argv []string, index int) []string {
 	for i, v := range a.ParamValues(index) {
 		pairs = append(pairs, "{"+a.Params[i].Name+"}", v)
 	}
-	replace := strings.NewReplacer(pairs...)
-	out := make([]string, len(argv))
-	for i, arg := range argv {
-		out[i] = replace.Replace(arg)
-	}
-	return out
+	return Each(argv, strings.NewReplacer(pairs...).Replace)
 }
 
 // checkExpansion reports a command that becomes too large when a task's parameters are filled in.

@@ -240,11 +240,7 @@ func (j *Job) GPUIndexes() []int {
 
 // Indexes returns the physical indexes of GPUs.
 func Indexes(refs []Allocation) []int {
-	list := make([]int, len(refs))
-	for i, g := range refs {
-		list[i] = g.Index
-	}
-	return list
+	return Each(refs, func(g Allocation) int { return g.Index })
 }
 
 // GPUControl is what an administrator decided about one GPU. It survives restarts. It is stored

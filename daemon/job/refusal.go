@@ -36,11 +36,7 @@ type Problems []Message
 
 // Error joins the codes, one per line.
 func (p Problems) Error() string {
-	list := make([]string, len(p))
-	for i, m := range p {
-		list[i] = m.String()
-	}
-	return strings.Join(list, "\n")
+	return strings.Join(Each(p, Message.String), "\n")
 }
 
 // Err returns p as an error, or nil if there is no problem.

@@ -44,9 +44,5 @@ func (g Allocation) At(other *Allocation) Allocation {
 
 // ContractGPUs returns the GPUs of allocations.
 func ContractGPUs(refs []Allocation) []contract.GPU {
-	list := make([]contract.GPU, len(refs))
-	for i := range refs {
-		list[i] = refs[i].GPU
-	}
-	return list
+	return Each(refs, func(g Allocation) contract.GPU { return g.GPU })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -25,11 +26,7 @@ func allowEngine(allowed []contract.Engine, e contract.Engine) error {
 	}
 	hint := "it allows none"
 	if len(allowed) > 0 {
-		var names []string
-		for _, e := range allowed {
-			names = append(names, string(e))
-		}
-		hint = "it allows " + listed(names)
+		hint = "it allows " + listed(job.Each(allowed, func(e contract.Engine) string { return string(e) }))
 	}
 	return &api.Error{
 		Code: api.CodePolicy, Message: "this site does not allow jobs to use " + string(e) + " (--image)",

@@ -74,7 +74,7 @@ func (f eventStream) send(w http.ResponseWriter, out *counter) {
 			return
 		}
 		f.after = got.Last
-		lines := each(got.List, f.s.accounts.renderEvent)
+		lines := job.Each(got.List, f.s.accounts.renderEvent)
 		if got.Gap {
 			lines = []api.Event{f.position(job.EventGap)}
 		} else if len(lines) == 0 {
@@ -121,12 +121,4 @@ func (a *accounts) renderEvent(e job.Event) api.Event {
 		e.Result = renderResult(&e.Result.Result)
 	}
 	return api.Event{Schema: api.Schema, Event: e}
-}
-
-func each[T, U any](list []T, f func(T) U) []U {
-	out := make([]U, len(list))
-	for i, x := range list {
-		out[i] = f(x)
-	}
-	return out
 }

@@ -74,11 +74,7 @@ func notifyWays(list []job.NotifyWay) string {
 	if len(list) == 0 {
 		return "leave --notify out, or use --notify none"
 	}
-	var names []string
-	for _, w := range list {
-		names = append(names, string(w))
-	}
-	return "use " + strings.Join(names, " or ")
+	return "use " + strings.Join(job.Each(list, func(w job.NotifyWay) string { return string(w) }), " or ")
 }
 
 func webhookNames[V any](hooks map[string]V) string {

@@ -68,15 +68,12 @@ func (s *Server) handleReport(r *request) (any, error) {
 	if err := s.addRuns(r, runs, book); err != nil {
 		return nil, err
 	}
-	reply := api.ReportReply{Schema: api.Schema, By: []string{}, Rows: []api.ReportRow{}, Total: renderRow(book.Total)}
+	reply := api.ReportReply{
+		Schema: api.Schema, By: job.Each(q.By, report.Dim.String),
+		Rows: job.Each(book.Rows(), renderRow), Total: renderRow(book.Total),
+	}
 	from, to := book.Window()
 	reply.Since, reply.Until = from.UTC(), to.UTC()
-	for _, d := range q.By {
-		reply.By = append(reply.By, d.String())
-	}
-	for _, row := range book.Rows() {
-		reply.Rows = append(reply.Rows, renderRow(row))
-	}
 	return reply, nil
 }
 

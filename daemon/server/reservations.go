@@ -48,10 +48,7 @@ func (s *Server) handleReserve(r *request) (any, error) {
 }
 
 func sameGPUs(refs []api.Allocation, indexes []int) bool {
-	list := make([]int, len(refs))
-	for i, g := range refs {
-		list[i] = g.Index
-	}
+	list := job.Each(refs, func(g api.Allocation) int { return g.Index })
 	slices.Sort(list)
 	return slices.Equal(list, slices.Compact(slices.Sorted(slices.Values(indexes))))
 }

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -116,11 +117,7 @@ func onGPUs(e *job.Event) string {
 	case 1:
 		return fmt.Sprintf(" on GPU %d", e.GPUs[0])
 	}
-	list := make([]string, len(e.GPUs))
-	for i, n := range e.GPUs {
-		list[i] = fmt.Sprint(n)
-	}
-	return " on GPUs " + strings.Join(list, ",")
+	return " on GPUs " + strings.Join(job.Each(e.GPUs, strconv.Itoa), ",")
 }
 
 func gpuName(g *job.GPUNews) string {

@@ -27,11 +27,7 @@ func (r Reader) Reason(x job.Reason) string { return Reason(r.reason(x)) }
 
 // Why returns one short line that says why a job waits.
 func (r Reader) Why(list []job.Reason) string {
-	read := make([]job.Reason, len(list))
-	for i, x := range list {
-		read[i] = r.reason(x)
-	}
-	parts := listCauses(read)
+	parts := listCauses(job.Each(list, r.reason))
 	if r.Brief {
 		parts = parts[:min(len(parts), 1)]
 	}

@@ -82,11 +82,7 @@ func fill(format string, args []any) string {
 	if !strings.Contains(format, "%") {
 		return format
 	}
-	spelled := make([]any, len(args))
-	for i, a := range args {
-		spelled[i] = spell(a)
-	}
-	return singular(fmt.Sprintf(format, spelled...))
+	return singular(fmt.Sprintf(format, job.Each(args, spell)...))
 }
 
 // singulars has the plural nouns that follow numbers in sentences, with their singulars.
@@ -143,11 +139,7 @@ func spell(a any) any {
 
 // joinLines returns all problems, each on a line of its own.
 func joinLines(list job.Problems) string {
-	said := make([]string, len(list))
-	for i, m := range list {
-		said[i] = Say(m)
-	}
-	return strings.Join(said, "\n")
+	return strings.Join(job.Each(list, Say), "\n")
 }
 
 func inBrackets(s string) string {

@@ -289,9 +289,6 @@ func waitsFor(list []job.Dependency) string {
 	does := map[job.DependencyKind]string{
 		job.AfterStart: "starts", job.AfterOK: "completes", job.AfterFail: "ends in failure", job.AfterAny: "ends",
 	}
-	parts := make([]string, len(list))
-	for i, d := range list {
-		parts[i] = fmt.Sprintf("job %d %s", d.Job, does[d.Kind])
-	}
+	parts := job.Each(list, func(d job.Dependency) string { return fmt.Sprintf("job %d %s", d.Job, does[d.Kind]) })
 	return "waits until " + strings.Join(parts, " and ")
 }

@@ -102,10 +102,7 @@ func (m *mapping) commandWords(e *environment) string {
 // variable. program then puts 'nice -n 0' before the word, which changes nothing else.
 func (m *mapping) program() string {
 	argv := m.p.Setup.WithCUDA(m.p.Argv, cudaMark)
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = m.expand(w)
-	}
+	words := job.Each(argv, m.expand)
 	if strings.Contains(argv[0], "=") || strings.Contains(argv[0], "{") || strings.HasPrefix(argv[0], "-") {
 		words = append([]string{"nice", "-n", "0", "--"}, words...)
 	}

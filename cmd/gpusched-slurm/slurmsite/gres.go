@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 const gresHead = `# The GPUs are listed, since Debian's and Ubuntu's Slurm is built without NVML (with it, AutoDetect=nvml
@@ -103,11 +105,7 @@ func (n Node) links(i int) string {
 	if len(g.Links) != len(n.GPUs) || !slices.ContainsFunc(g.Links, func(l int) bool { return l > 0 }) {
 		return ""
 	}
-	var words []string
-	for _, l := range g.Links {
-		words = append(words, strconv.Itoa(l))
-	}
-	return " Links=" + strings.Join(words, ",")
+	return " Links=" + strings.Join(job.Each(g.Links, strconv.Itoa), ",")
 }
 
 const cgroupConf = `# This keeps a job to its GPUs, cores and memory. Whatever is set here, Slurm 22.05 with cgroup v2 lets a job also

@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // ReserveCmd makes, lists and cancels advance reservations.
@@ -124,7 +125,7 @@ func showReservations(a *cli.App, o cli.OutputFlags, reply api.ReservationsReply
 	cols := look.ReservationColumns(a)
 	return cli.Report[api.Reservation]{
 		Doc: reply, Rows: reply.Reservations, Cols: cols,
-		IDs: cli.Each(reply.Reservations, func(r api.Reservation) string { return cli.Number(r.ID) }),
+		IDs: job.Each(reply.Reservations, func(r api.Reservation) string { return cli.Number(r.ID) }),
 		Text: func(wide bool) {
 			if len(reply.Reservations) == 0 {
 				a.Out.Printf("no reservations\n")

@@ -20,12 +20,7 @@ var tspOptions = []option{
 		return action("cancel")(c, "")
 	}},
 	{"-i", false, action("show")}, {"-s", false, func(c *Call, _ string) error {
-		c.Table = func(jobs []api.Job, _ time.Time) (lines []string) {
-			for _, j := range jobs {
-				lines = append(lines, spoolerState(j))
-			}
-			return lines
-		}
+		c.Table = func(jobs []api.Job, _ time.Time) []string { return job.Each(jobs, spoolerState) }
 		c.Check = func(jobs []api.Job, _ time.Time) error {
 			if len(jobs) == 0 {
 				return errors.New("there is no such job")

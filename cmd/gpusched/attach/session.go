@@ -16,6 +16,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/terminal"
 )
@@ -55,7 +56,7 @@ func connect(a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 		conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout),
 		filtered: !a.Owns(&j) && !v.raw, detached: make(chan struct{}),
 	}
-	hello := terminal.Greeting{Argv: cli.Each(v.argv, func(s string) []byte { return []byte(s) })}
+	hello := terminal.Greeting{Argv: job.Each(v.argv, func(s string) []byte { return []byte(s) })}
 	if s.tty && (!s.filtered || len(v.argv) > 0) {
 		hello.Cols, hello.Rows = terminalSize()
 		hello.Term = a.Getenv("TERM")

@@ -197,7 +197,7 @@ func (a *App) resolvePart(ctx context.Context, part string) ([]string, error) {
 	if err != nil {
 		return nil, Usagef("%s", err)
 	}
-	return Each(list, job.ID.String), nil
+	return job.Each(list, job.ID.String), nil
 }
 
 // maxTaskRange is the largest number of tasks that a range such as 7_0-999999 may contain.
@@ -306,7 +306,7 @@ func (a *App) resolveName(ctx context.Context, name string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, NotFoundf("you have no job named %q", name)
 	}
-	return Each(ids, Number), nil
+	return job.Each(ids, Number), nil
 }
 
 func (a *App) Mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {

@@ -164,16 +164,7 @@ func (i safeJSON) Write(text []byte) (int, error) {
 }
 
 func (a *App) JobReport(doc any, jobs []api.Job, text func(wide bool)) Report[api.Job] {
-	return Report[api.Job]{Doc: doc, Rows: jobs, Cols: a.JobColumns(), IDs: Each(jobs, NameOfJob), Text: text}
-}
-
-// Each applies f to each element of a list.
-func Each[T, U any](list []T, f func(T) U) []U {
-	out := make([]U, len(list))
-	for i, x := range list {
-		out[i] = f(x)
-	}
-	return out
+	return Report[api.Job]{Doc: doc, Rows: jobs, Cols: a.JobColumns(), IDs: job.Each(jobs, NameOfJob), Text: text}
 }
 
 // Count formats a number of things: "1 task", "2 tasks".
@@ -183,5 +174,5 @@ func Count(n int, thing string) string {
 
 // Joined applies f to each element of a list and joins the results.
 func Joined[T any](list []T, sep string, f func(T) string) string {
-	return strings.Join(Each(list, f), sep)
+	return strings.Join(job.Each(list, f), sep)
 }

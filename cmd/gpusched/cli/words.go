@@ -98,7 +98,7 @@ func PrintableName(s string) string {
 }
 
 func TagLine(list map[string]string) string {
-	parts := Each(slices.Collect(maps.Keys(list)), func(k string) string { return k + "=" + list[k] })
+	parts := job.Each(slices.Collect(maps.Keys(list)), func(k string) string { return k + "=" + list[k] })
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
 }

@@ -25,7 +25,7 @@ func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current
 		return nil
 	}
 	if f.Enum != "" {
-		return cli.Each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
+		return job.Each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
 	}
 	recent := api.ListQuery{Ended: 100}
 	if f.Tag.Type == "gpu-list" {
@@ -45,14 +45,14 @@ func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current
 	case "output":
 		return formWords(a, n, current)
 	case "sort":
-		return cli.Each(cli.JobColumnNames(a), func(name string) candidate { return candidate{name, ""} })
+		return job.Each(cli.JobColumnNames(a), func(name string) candidate { return candidate{name, ""} })
 	case "state":
-		return cli.Each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
+		return job.Each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
 	case "gpu-type":
 		return typeWords(ctx, a)
 	case "conda":
 		envs := jobenv.Surroundings{Getenv: a.Getenv}.CondaEnvs()
-		return cli.Each(envs, func(e jobenv.CondaEnv) candidate { return candidate{e.Name, e.Prefix} })
+		return job.Each(envs, func(e jobenv.CondaEnv) candidate { return candidate{e.Name, e.Prefix} })
 	case "priority":
 		for c := job.Scavenger; c <= job.Interactive; c++ {
 			list = append(list, candidate{c.String(), ""})
@@ -92,7 +92,7 @@ func arguments(ctx context.Context, a *cli.App, n *kong.Node, current string) []
 		return completeIDs(ctx, a, n, current)
 	case "reservation":
 		reply, _ := api.Reservations(ctx, a.Client)
-		return cli.Each(reply.Reservations, reservationWord)
+		return job.Each(reply.Reservations, reservationWord)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func completeJobs(ctx context.Context, a *cli.App, q api.ListQuery, word func(ap
 
 func gpuWords(ctx context.Context, a *cli.App, current string) []candidate {
 	reply, _ := api.GPUs(ctx, a.Client)
-	return withPrefix(listPrefix(current), cli.Each(reply.GPUs, func(g api.GPU) candidate {
+	return withPrefix(listPrefix(current), job.Each(reply.GPUs, func(g api.GPU) candidate {
 		return candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)}
 	}))
 }
@@ -161,13 +161,13 @@ func formWords(a *cli.App, n *kong.Node, current string) []candidate {
 	form, names, named := strings.Cut(current, "=")
 	columns := parse.AboutNode(n).Columns
 	if named && columns != nil {
-		list := cli.Each(columns(a), func(name string) candidate { return candidate{name, ""} })
+		list := job.Each(columns(a), func(name string) candidate { return candidate{name, ""} })
 		return withPrefix(form+"="+listPrefix(names), list)
 	}
 	if named {
 		return nil
 	}
-	list := cli.Each(cli.Forms, func(f string) candidate { return candidate{f, ""} })
+	list := job.Each(cli.Forms, func(f string) candidate { return candidate{f, ""} })
 	if columns != nil {
 		list = append(list, candidate{cli.FormColumns + "=", "columns by name"}, candidate{"csv=", "csv of columns by name"})
 	}
@@ -186,6 +186,6 @@ func withPrefix(prefix string, list []candidate) []candidate {
 
 // reservationWord returns a reservation as a candidate.
 func reservationWord(r api.Reservation) candidate {
-	gpus := job.FormatGPUList(cli.Each(r.GPUs, func(g api.Allocation) int { return g.Index }))
+	gpus := job.FormatGPUList(job.Each(r.GPUs, func(g api.Allocation) int { return g.Index }))
 	return candidate{cli.Number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, look.ReservedFor(r))}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // completeTime is the time limit for the daemon's answer after the user has pressed Tab.
@@ -151,7 +152,7 @@ func candidates(ctx context.Context, a *cli.App, at spot, current string) []cand
 }
 
 func commandWords(n *kong.Node) []candidate {
-	list := cli.Each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
+	list := job.Each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
 	if n.Parent == nil {
 		list = append(list, candidate{"help", "Explain a command, or a subject of the manual."})
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // A call is a parsed command line.
@@ -40,7 +41,7 @@ func runEverywhere(ctx context.Context, a *cli.App, c call) error {
 	}
 	hosts := afar.HostsNamed(words)
 	if len(a.Hosts) == 1 && len(words) > 0 {
-		hosts = afar.HostsNamed(cli.Each(words, func(w string) string { return withHost(a.Hosts[0], w) }))
+		hosts = afar.HostsNamed(job.Each(words, func(w string) string { return withHost(a.Hosts[0], w) }))
 	}
 	switch {
 	case len(hosts) > 1 || len(hosts) == 1 && hosts[0] != "":
@@ -195,7 +196,7 @@ func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error
 		return oneByOne(ctx, a, c, hosts, false)
 	}
 	return cli.Refuse(api.CodeUsage, "name the jobs of one machine at a time", "'%s' takes jobs of one machine at a time, and these belong to %s",
-		c.path, strings.Join(cli.Each(hosts, cli.HostName), ", "))
+		c.path, strings.Join(job.Each(hosts, cli.HostName), ", "))
 }
 
 // withHost puts a machine's name before a word that names no machine.

@@ -78,7 +78,7 @@ func (c *Cmd) testGPUs(ctx context.Context, a *cli.App) error {
 	for _, t := range trials {
 		t.Health = job.Worst(t.Checks)
 	}
-	reply.Health = job.Worst(cli.Each(trials, func(t *gpuTrial) job.Check { return job.Check{Health: t.Health} }))
+	reply.Health = job.Worst(job.Each(trials, func(t *gpuTrial) job.Check { return job.Check{Health: t.Health} }))
 	return c.showTrials(a, reply)
 }
 
@@ -295,7 +295,7 @@ func (c *Cmd) showTrials(a *cli.App, reply trialReply) error {
 	if c.Quiet {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(t *gpuTrial) bool { return t.Health == job.Healthy })
 	}
-	bad := cli.Each(slices.DeleteFunc(slices.Clone(reply.GPUs), func(t *gpuTrial) bool { return t.Health == job.Healthy }),
+	bad := job.Each(slices.DeleteFunc(slices.Clone(reply.GPUs), func(t *gpuTrial) bool { return t.Health == job.Healthy }),
 		func(t *gpuTrial) string { return strconv.Itoa(t.Index) })
 	checks := problems(reply.GPUs)
 	err := cli.Report[*gpuTrial]{Doc: reply, Rows: rows, Cols: trialColumns(), IDs: bad, Text: func(wide bool) {

@@ -193,10 +193,7 @@ func (p *Picture) rows(spans []job.Stay, columns int) []string {
 			p.drawJob(lanes[where[i]], &s, columns, g)
 		}
 	}
-	out := make([]string, len(lanes))
-	for i, lane := range lanes {
-		out[i] = p.line(lane)
-	}
+	out := job.Each(lanes, p.line)
 	if len(left) > 0 {
 		out = append(out, "and "+strconv.Itoa(len(left))+" more")
 	}

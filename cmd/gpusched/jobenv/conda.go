@@ -40,7 +40,7 @@ func (at Surroundings) conda(typed string) (string, error) {
 		}
 	}
 	hint := at.otherEnvs("")
-	if near := job.Nearest(name, cli.Each(envs, func(e CondaEnv) string { return e.Name })); near != "" {
+	if near := job.Nearest(name, job.Each(envs, func(e CondaEnv) string { return e.Name })); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
 	return "", cli.Refuse(api.CodeUsage, hint, "there is no conda environment %q", name)

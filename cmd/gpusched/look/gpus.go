@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 type GPUsCmd struct {
@@ -75,7 +76,7 @@ func ShowGPUs(a *cli.App, o cli.OutputFlags, reply api.GPUsReply) error {
 }
 
 func gpuReport(a *cli.App, reply api.GPUsReply, text func(wide bool)) cli.Report[api.GPU] {
-	ids := cli.Each(reply.GPUs, cli.GPUName)
+	ids := job.Each(reply.GPUs, cli.GPUName)
 	return cli.Report[api.GPU]{Doc: reply, Rows: reply.GPUs, Cols: cli.GPUColumns(a.Out), IDs: ids, Text: text}
 }
 

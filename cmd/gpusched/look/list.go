@@ -147,7 +147,7 @@ func (c *ListCmd) ask(ctx context.Context, a *cli.App, q api.ListQuery) (all lis
 	}
 	all.Left.Ended = c.cutEnded(q, &all.ListReply, told)
 	if a.Documents() && slices.Contains(c.Columns(), cli.CommandColumn) {
-		all.Commands = cli.Each(all.Jobs, func(j api.Job) string { return j.Command })
+		all.Commands = job.Each(all.Jobs, func(j api.Job) string { return j.Command })
 	}
 	return all, nil
 }
@@ -255,7 +255,7 @@ func (c *ListCmd) endedLimit(otherwise int) int {
 
 // wantsEnded reports whether the list includes ended jobs.
 func (c *ListCmd) wantsEnded() bool {
-	states := cli.Each(strings.Split(c.State, ","), func(s string) job.State { return job.State(s) })
+	states := job.Each(strings.Split(c.State, ","), func(s string) job.State { return job.State(s) })
 	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
 }
 

@@ -108,7 +108,7 @@ func columnsWith(a *cli.App, names []string, last bool) []term.Column[api.Job] {
 	if last {
 		at++
 	}
-	return slices.Insert(cols, at, cli.Each(names, func(name string) term.Column[api.Job] {
+	return slices.Insert(cols, at, job.Each(names, func(name string) term.Column[api.Job] {
 		return term.Column[api.Job]{
 			Title: term.Clean(name), Key: "param_" + name, Least: 6,
 			Cell: func(j api.Job) string { return j.Params[name] },

@@ -87,6 +87,6 @@ func ReservationColumns(a *cli.App) []term.Column[api.Reservation] {
 
 // ReservedFor lists the users and groups that may use the reserved GPUs.
 func ReservedFor(r api.Reservation) string {
-	parts := append(slices.Clone(r.Users), cli.Each(r.Groups, func(g string) string { return "group " + g })...)
+	parts := append(slices.Clone(r.Users), job.Each(r.Groups, func(g string) string { return "group " + g })...)
 	return cmp.Or(strings.Join(parts, ", "), "nobody")
 }

@@ -65,11 +65,7 @@ var parts = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func stateNames() string {
-	var names []string
-	for _, s := range job.States() {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(job.Each(job.States(), func(s job.State) string { return string(s) }), ", ")
 }
 
 // splitSections splits a text into sections. Each has a title.

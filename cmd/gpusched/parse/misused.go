@@ -52,7 +52,7 @@ func wordError(n *kong.Node, message string) string {
 			strings.ToUpper(n.Positional[0].Name), word)
 	case n != nil && len(n.Children) > 0 && strings.HasPrefix(message, "expected "):
 		return fmt.Sprintf("'%s' needs to know what to do: %s", manual.CommandPath(n),
-			oneOf(cli.Each(n.Children, func(c *kong.Node) string { return c.Name })))
+			oneOf(job.Each(n.Children, func(c *kong.Node) string { return c.Name })))
 	}
 	if m := match(notNamed, message); m != nil {
 		return strings.ToUpper(m[1]) + " is missing"
@@ -88,7 +88,7 @@ func didYouMeanOne(word string, near []string) string {
 	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
 	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
 	bare := func(s string) string { return strings.TrimPrefix(s, "--") }
-	if best := slices.Index(cli.Each(near, bare), job.Nearest(bare(word), cli.Each(near, bare))); best >= 0 {
+	if best := slices.Index(job.Each(near, bare), job.Nearest(bare(word), job.Each(near, bare))); best >= 0 {
 		return fmt.Sprintf(", did you mean %q?", near[best])
 	}
 	return ""

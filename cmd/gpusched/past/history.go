@@ -96,7 +96,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.WriteJSON(a.Out.W, all, "")
 	}
 	if a.As.Table != nil {
-		jobs := cli.Each(rows, func(p api.PastJob) api.Job { return p.Job })
+		jobs := job.Each(rows, func(p api.PastJob) api.Job { return p.Job })
 		for _, line := range a.As.Table(jobs, a.Out.Now) {
 			a.Out.Printf("%s\n", term.Clean(line))
 		}
@@ -107,7 +107,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}
 	return cli.Report[api.PastJob]{
-		Doc: historyReply{api.Schema, rows}, Rows: rows, Cols: pastColumns(a), IDs: cli.Each(rows, nameOfPast),
+		Doc: historyReply{api.Schema, rows}, Rows: rows, Cols: pastColumns(a), IDs: job.Each(rows, nameOfPast),
 		Text: func(wide bool) {
 			if len(rows) == 0 && c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime() {
 				a.Out.Printf("no job has ended yet\n")

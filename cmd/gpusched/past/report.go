@@ -14,6 +14,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
@@ -59,7 +60,7 @@ func (c *ReportCmd) Run(ctx context.Context, a *cli.App) error {
 	nameKeys(&reply)
 	name := func(r api.ReportRow) string { return strings.Join(r.Keys, ",") }
 	return cli.Report[api.ReportRow]{
-		Doc: reply, Rows: reply.Rows, Cols: reportColumns(reply.By, false), IDs: cli.Each(reply.Rows, name),
+		Doc: reply, Rows: reply.Rows, Cols: reportColumns(reply.By, false), IDs: job.Each(reply.Rows, name),
 		Text: func(wide bool) { writeReport(a, reply, wide) },
 	}.Show(a, c.OutputFlags)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
@@ -127,7 +128,7 @@ func (p *page) drawColumns(r *api.ReportReply) {
 	slots := chart.Periods(r.By[0], r.Rows[0].Keys[0], r.Rows[len(r.Rows)-1].Keys[0])
 	c := chart.Columns{
 		Label: "GPU-hours by " + r.By[0], Width: 1000, Slots: slots, Figure: func(h float64) string { return term.Hours(h) + " h" },
-		Series: []chart.Series{{Class: "bar", Values: cli.Each(slots, func(slot string) float64 { return of[slot] })}},
+		Series: []chart.Series{{Class: "bar", Values: job.Each(slots, func(slot string) float64 { return of[slot] })}},
 	}
 	p.WriteString(c.SVG())
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // VersionCmd prints versions.
@@ -47,7 +48,7 @@ func (c *VersionCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	err := cli.Report[program]{
 		Doc: doc, Whole: true, Rows: list, Cols: versionColumns,
-		IDs: cli.Each(list, func(p program) string { return p.Version }),
+		IDs: job.Each(list, func(p program) string { return p.Version }),
 		Text: func(bool) {
 			for _, p := range list {
 				a.Out.Printf("%s %s%s\n", p.name, term.Clean(p.Version), inBrackets(term.Clean(p.Commit)))

@@ -85,7 +85,7 @@ func parseNotify(text string) (way job.NotifyWay, on []job.NotifyEvent, err erro
 }
 
 func unknownNotify[T ~string](what, word string, known []T) error {
-	names := cli.Each(known, func(w T) string { return string(w) })
+	names := job.Each(known, func(w T) string { return string(w) })
 	text := fmt.Sprintf("%q is not a %s to notify: use %s", word, what, strings.Join(names, ", "))
 	if near := job.Nearest(word, names); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)

@@ -73,7 +73,7 @@ func (c *ScreensCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	return cli.Report[screenSession]{
 		Doc: reply, Rows: reply.Screens, Cols: screenColumns(a),
-		IDs:  cli.Each(reply.Screens, func(s screenSession) string { return cli.NameOfJob(s.Job) }),
+		IDs:  job.Each(reply.Screens, func(s screenSession) string { return cli.NameOfJob(s.Job) }),
 		Text: func(wide bool) { writeScreens(a, reply.Screens, wide) },
 	}.Show(a, c.OutputFlags)
 }

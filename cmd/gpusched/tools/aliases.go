@@ -17,6 +17,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // AliasesCmd manages links to gpusched. Called through such a link, gpusched acts as another tool.
@@ -90,7 +91,7 @@ func (o *linksOptions) selection(a *cli.App) (dir string, names []string, err er
 		}
 	}
 	if names = o.Names; len(names) == 0 {
-		names = cli.Each(alias.Names(), func(n [2]string) string { return n[0] })
+		names = job.Each(alias.Names(), func(n [2]string) string { return n[0] })
 	}
 	return dir, names, err
 }
