@@ -79,7 +79,7 @@ func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
 		}
 		l := c.jobs.Get(id)
 		if l.State != job.Queued {
-			continue // it is parked, and needs only GPUs that it had
+			continue // it is parked, and has what it needs but its GPUs
 		}
 		if why := have.Never(l.Account, &l.Request); why != nil {
 			h := &quota

@@ -46,8 +46,8 @@
 // Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
 // or can be parked, and has run for at least a slice. If it can be parked and Snapshot.ParkBytes and
 // the host's memory have room for its copy, it is parked: it gives up only its GPUs. If not, a
-// preemptible victim is stopped. A parked job comes back to the same GPUs. It holds all else that it
-// needs, so quotas, lanes and host resources do not keep it from coming back. A victim is of a lower
+// preemptible victim is stopped. A parked job comes back to GPUs of the same model. It holds all else
+// that it needs, so quotas, lanes and host resources don't keep it from coming back. A victim is of a lower
 // class or number, or else its score is lower by a margin that grows with its width (its number of
 // GPUs). Once a preempted job runs again, jobs that are no wider can't take its GPUs for four slices.
 // Jobs are stopped for one job of several GPUs at a time: until it starts, none are stopped for jobs
