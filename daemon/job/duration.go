@@ -25,7 +25,12 @@ func ParseDuration(s string) (time.Duration, error) {
 	if !ok {
 		d, ok = parseUnits(unitWords.Replace(s))
 	}
-	if !ok || d <= 0 || d > MaxDuration {
+	digits := strings.TrimLeft(s, "0123456789")
+	tooLong := !ok && len(digits) < len(s) && len(digits) == 1 && strings.Contains("dhms", digits)
+	switch {
+	case tooLong, ok && (d <= 0 || d > MaxDuration):
+		return 0, fmt.Errorf("%q is out of range: use more than 0 and at most %s", s, FormatDuration(MaxDuration))
+	case !ok:
 		return 0, fmt.Errorf("%q is not a duration: use 90s, 2h, 1-12 (days-hours) or 2:00:00", s)
 	}
 	return d, nil

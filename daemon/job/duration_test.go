@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +22,19 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "0", "0s", "0d", "0:00", "0-0", "-5", "--5", "+5", "+5h", "-5s", " 5", "5 ", "1 h", "０", "１h", "1d-5h", "2d+5h", "1d-0", "1d+0", "1d0", "1d600",
+		"", "-5", "--5", "+5", "+5h", "-5s", " 5", "5 ", "1 h", "０", "１h", "1d-5h", "2d+5h", "1d-0", "1d+0", "1d0", "1d600",
 		"1d2d", "d", "d5h", "1.5d", "-1d", "1h30", "1e3s", "0x10s", "1-", "-", "1-2-3", "1--2", "1:2:3:4", "1:", ":30", "1:-5", "1-+5", "1-1d", "1d1:00",
-		"3651d", "3650d1s", "3650-0:0:1", "315360001", "4294967296", "65536d", "65535d2000000h", "9999999999h", "99999999999999999999s", "ten",
+		"4294967296", "ten",
 	} {
 		if got, err := ParseDuration(text); got != 0 || err == nil || !strings.Contains(err.Error(), "use 90s, 2h") {
+			t.Errorf("%q: %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{
+		"0", "0s", "0d", "0:00", "0-0", "3651d", "3650d1s", "3650-0:0:1", "315360001", "65536d", "65535d2000000h", "9999999999h", "99999999999999999999s",
+	} {
+		want := fmt.Sprintf("%q is out of range: use more than 0 and at most 3650d", text)
+		if got, err := ParseDuration(text); got != 0 || err == nil || err.Error() != want {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}
