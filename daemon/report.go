@@ -134,11 +134,8 @@ func logControl(log *slog.Logger, g *job.GPUControl) {
 }
 
 func reservationFields(v *job.Reservation) []any {
-	var gpus []int
-	for _, g := range v.GPUs {
-		gpus = append(gpus, g.Index)
-	}
-	fields := []any{"reservation", v.ID, "by", v.By, "gpus", job.FormatGPUList(gpus), "from", inUTC(v.From), "to", inUTC(v.To)}
+	gpus := job.FormatGPUList(job.Indexes(v.GPUs))
+	fields := []any{"reservation", v.ID, "by", v.By, "gpus", gpus, "from", inUTC(v.From), "to", inUTC(v.To)}
 	whom := v.For()
 	if len(whom.Users) > 0 {
 		fields = append(fields, "users", strings.Join(whom.Users, ","))

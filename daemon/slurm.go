@@ -69,10 +69,7 @@ func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	number(int64(max(j.Request.CPUs, 1)), "CPUS_ON_NODE", "JOB_CPUS_PER_NODE") // 1 as in squeue
 	number(j.Request.MemBytes>>20, "MEM_PER_NODE")
 	number(int64(j.Attempt.Number-1), "RESTART_COUNT")
-	var indexes []string
-	for _, g := range j.Attempt.GPUs {
-		indexes = append(indexes, strconv.Itoa(g.Index))
-	}
+	indexes := job.Each(job.Indexes(j.Attempt.GPUs), strconv.Itoa)
 	number(int64(len(indexes)), "GPUS", "GPUS_ON_NODE")
 	if len(indexes) > 0 {
 		set(strings.Join(indexes, ","), "JOB_GPUS")

@@ -80,11 +80,7 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 // none, it returns "" and the job runs on any CPU: systemd does not start a unit whose CPUs do not
 // exist.
 func affinity(j *job.Job, group string) string {
-	var lists []string
-	for _, g := range j.Attempt.GPUs {
-		lists = append(lists, g.CPUs)
-	}
-	near := cpuset.Union(lists...)
+	near := cpuset.Union(job.Each(j.Attempt.GPUs, func(g job.Allocation) string { return g.CPUs })...)
 	if near == "" {
 		return ""
 	}

@@ -87,9 +87,7 @@ func (t *tools) list(ctx context.Context, in listIn) (any, error) {
 	if in.Mine {
 		q.UID = &t.uid
 	}
-	for _, s := range in.State {
-		q.States = append(q.States, job.State(s))
-	}
+	q.States = job.Each(in.State, func(s string) job.State { return job.State(s) })
 	out, err := api.List(ctx, t.client, q)
 	if most := bounded(in.Limit) + q.Ended; err == nil && len(out.Jobs) > most {
 		out.Omitted += len(out.Jobs) - most
@@ -116,8 +114,6 @@ func (t *tools) history(ctx context.Context, in historyIn) (any, error) {
 	if in.Mine {
 		q.UID = &t.uid
 	}
-	for _, s := range in.State {
-		q.States = append(q.States, job.State(s))
-	}
+	q.States = job.Each(in.State, func(s string) job.State { return job.State(s) })
 	return api.History(ctx, t.client, q)
 }

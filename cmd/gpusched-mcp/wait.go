@@ -107,10 +107,7 @@ func colon(text, why string) string {
 }
 
 func onGPUs(list []api.Allocation) string {
-	var names []string
-	for _, g := range list {
-		names = append(names, fmt.Sprint(g.Index))
-	}
+	names := job.Each(list, func(g api.Allocation) string { return fmt.Sprint(g.Index) })
 	switch len(names) {
 	case 0:
 		return ""

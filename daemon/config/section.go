@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -228,9 +227,5 @@ func correctPath(path []string) []string {
 
 // sectionNames returns the list of sections for messages.
 func sectionNames() string {
-	var list []string
-	for _, s := range sections() {
-		list = append(list, fmt.Sprintf("[%s]", s.name()))
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(job.Each(sections(), func(s section) string { return "[" + s.name() + "]" }), ", ")
 }

@@ -123,13 +123,7 @@ func renderReservations(list []job.Reservation) []api.Reservation {
 	out := make([]api.Reservation, len(list))
 	for i, r := range list {
 		r.From, r.To, r.At = moment(r.From), moment(r.To), moment(r.At)
-		out[i] = api.Reservation{Reservation: r, GPUs: renderRefs(r.GPUs)}
-		for _, u := range r.Users {
-			out[i].Users = append(out[i].Users, u.User)
-		}
-		for _, g := range r.Groups {
-			out[i].Groups = append(out[i].Groups, g.Name)
-		}
+		out[i] = api.Reservation{Reservation: r, GPUs: renderRefs(r.GPUs), Users: r.For().Users, Groups: r.For().Groups}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
@@ -69,9 +70,5 @@ func Named(name string, t Tuning) (Policy, error) {
 
 // Names returns the names of all policies.
 func Names() []string {
-	var names []string
-	for _, p := range Policies() {
-		names = append(names, p.Name)
-	}
-	return names
+	return job.Each(Policies(), func(p Policy) string { return p.Name })
 }

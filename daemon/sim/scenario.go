@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // A Scenario is a named, made-up workload. Each tests one aspect of a scheduler: a user who floods
@@ -62,10 +64,7 @@ func FindScenario(name string) (Scenario, error) {
 	all := Scenarios()
 	at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
 	if at < 0 {
-		var names []string
-		for _, s := range all {
-			names = append(names, s.Name)
-		}
+		names := job.Each(all, func(s Scenario) string { return s.Name })
 		return Scenario{}, fmt.Errorf("there is no scenario %q: choose among %s", name, strings.Join(names, ", "))
 	}
 	return all[at], nil

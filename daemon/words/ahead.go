@@ -65,10 +65,7 @@ func byScore(a *job.Ahead, name string) string {
 	if len(parts) == 0 {
 		return "its score is slightly higher"
 	}
-	texts := []string{}
-	for _, p := range parts[:min(len(parts), 2)] {
-		texts = append(texts, p.text)
-	}
+	texts := job.Each(parts[:min(len(parts), 2)], func(p part) string { return p.text })
 	return strings.Join(texts, "; ")
 }
 

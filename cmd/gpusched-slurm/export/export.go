@@ -203,15 +203,12 @@ func (t *nodeText) Write(p []byte) (int, error) {
 }
 
 // knownUsers returns the users who have jobs in the scheduler's history.
-func knownUsers(ctx context.Context, s *engines.Shell) (names []string) {
+func knownUsers(ctx context.Context, s *engines.Shell) []string {
 	reply, err := api.Report(ctx, s.Here, api.ReportQuery{By: "user"})
 	if err != nil {
 		s.Note("the users of this machine are not known (%v): accounts.sh has only those with a quota of their own", err)
 	}
-	for _, r := range reply.Rows {
-		names = append(names, r.Keys[0])
-	}
-	return names
+	return job.Each(reply.Rows, func(r api.ReportRow) string { return r.Keys[0] })
 }
 
 // membersOf returns, for each group, the given users who are its members. It leaves out members for

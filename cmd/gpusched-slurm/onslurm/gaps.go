@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // options are the gaps of commands for queries and for
@@ -50,8 +51,6 @@ func (e *Engine) Refusal(option string) *api.Error {
 // Manual returns the manual's entries about Slurm: the options that Slurm does not have, and the
 // reasons for waiting that only its jobs have.
 func Manual() (options, reasons []manual.Entry) {
-	for _, g := range OptionGaps() {
-		options = append(options, manual.Entry{Word: g.What, Text: g.Text()})
-	}
-	return options, slices.Clone(ownReasons)
+	entry := func(g engines.Gap) manual.Entry { return manual.Entry{Word: g.What, Text: g.Text()} }
+	return job.Each(OptionGaps(), entry), slices.Clone(ownReasons)
 }

@@ -83,10 +83,7 @@ func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
 // checkDependencies returns an error if a job waits for something that cannot happen. Slurm would
 // start such a job at once, because for Slurm an unknown or forgotten job counts as completed.
 func (e *Engine) checkDependencies(ctx context.Context, after []job.Dependency) error {
-	var ids []string
-	for _, d := range after {
-		ids = append(ids, d.Job.String())
-	}
+	ids := job.Each(after, func(d job.Dependency) string { return d.Job.String() })
 	if len(ids) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // add adds an option.
@@ -104,9 +105,7 @@ func (m *mapping) addMail() {
 			continue
 		}
 		to = n.To
-		for _, e := range n.On {
-			on = append(on, slurm.MailEvent(e))
-		}
+		on = append(on, job.Each(n.On, slurm.MailEvent)...)
 	}
 	if len(on) == 0 {
 		return

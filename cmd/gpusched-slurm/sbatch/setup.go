@@ -24,11 +24,8 @@ var setupText = shell("setup", "@STATUS@", strconv.Itoa(contract.StepSetup.ExitS
 // moduleInits returns the files that may define "module", as shell words.
 func moduleInits() string {
 	const kind = `$gs_kind`
-	var words []string
-	for _, file := range contract.ModuleInits("${MODULESHOME-/none}", kind) {
-		words = append(words, `"`+file+`"`)
-	}
-	return strings.Join(words, " ")
+	files := contract.ModuleInits("${MODULESHOME-/none}", kind)
+	return strings.Join(job.Each(files, func(file string) string { return `"` + file + `"` }), " ")
 }
 
 // runRetrying runs the command as a child of the shell. If the command fails, the shell requeues

@@ -80,10 +80,7 @@ func (n Node) gres(types map[string]string) string {
 		}
 		shards += g.shards()
 	}
-	var words []string
-	for _, name := range names {
-		words = append(words, fmt.Sprintf("gpu:%s:%d", name, counts[name]))
-	}
+	words := job.Each(names, func(name string) string { return fmt.Sprintf("gpu:%s:%d", name, counts[name]) })
 	if shards > 0 {
 		words = append(words, fmt.Sprintf("shard:%d", shards))
 	}

@@ -172,10 +172,7 @@ func hintsLine(j api.Job) string {
 	if p := j.Private; p != nil {
 		env, contained = p.Env, p.Container.Engine != ""
 	}
-	var refs []contract.GPU
-	for _, g := range j.GPUs {
-		refs = append(refs, g.GPU)
-	}
+	refs := job.Each(j.GPUs, func(g api.Allocation) contract.GPU { return g.GPU })
 	list := contract.Hints(refs, contained, func(name string) bool {
 		return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	})

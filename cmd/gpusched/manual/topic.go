@@ -3,6 +3,8 @@ package manual
 import (
 	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Topic is a section of a manual page that is about more than one command.
@@ -14,10 +16,7 @@ func Topics(further ...Section) []Topic {
 	tables := []Section{
 		{"STATES OF A JOB", States()}, {"EXIT STATUS", exitStatuses()}, {"ENVIRONMENT OF A JOB", jobVariables()},
 	}
-	for _, s := range append(tables, further...) {
-		list = append(list, s.topic())
-	}
-	return list
+	return append(list, job.Each(append(tables, further...), Section.topic)...)
 }
 
 // Section is a section of gpusched(1) that consists of a table.
@@ -28,10 +27,7 @@ type Section struct {
 
 // topic returns the section as text. Each entry becomes a paragraph.
 func (s Section) topic() Topic {
-	var paragraphs []string
-	for _, e := range s.Entries {
-		paragraphs = append(paragraphs, e.Word+". "+e.Text)
-	}
+	paragraphs := job.Each(s.Entries, func(e Entry) string { return e.Word + ". " + e.Text })
 	return Topic{"gpusched(1)", s.Title, strings.Join(paragraphs, "\n\n")}
 }
 

@@ -1,7 +1,6 @@
 package oldconfig
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -201,9 +200,5 @@ func (b bounds) changedKeys(base bounds) (list []string) {
 
 // text returns all bounds as one text, which can be compared and sorted.
 func (b bounds) text() string {
-	var parts []string
-	for _, key := range quotaKeys {
-		parts = append(parts, fmt.Sprintf("%s=%s", key, b.value(key)))
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(job.Each(quotaKeys, func(key string) string { return key + "=" + b.value(key) }), " ")
 }

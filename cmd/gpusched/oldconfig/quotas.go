@@ -56,11 +56,8 @@ func (p *page) section(name string, lines ...string) {
 	fmt.Fprintf(&p.body, "[%s]\n%s\n", name, strings.Join(lines, "\n"))
 }
 
-func quotaLines(b bounds, keys []string) (lines []string) {
-	for _, key := range keys {
-		lines = append(lines, key+" = "+b.value(key))
-	}
-	return lines
+func quotaLines(b bounds, keys []string) []string {
+	return job.Each(keys, func(key string) string { return key + " = " + b.value(key) })
 }
 
 // users writes the default quota, which applies to most users, and the quotas of other users.
