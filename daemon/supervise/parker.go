@@ -12,6 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // parker parks jobs. A unit per job makes the driver copy the GPU memory.
@@ -51,6 +52,9 @@ func (p *parker) park(ctx context.Context, a core.Park, back, frozen bool) (core
 	case frozen: // by an earlier action
 		err = p.Units.Freeze(ctx, units.Name(int64(a.Job)), false)
 	}
+	if errors.Is(err, errUnfiltered) {
+		return core.ParkRefused, err.Error(), 0
+	}
 	if err != nil {
 		return unsure(err)
 	}
@@ -76,6 +80,10 @@ func unsure(err error) (core.ParkEnd, string, time.Duration) {
 	return core.ParkUnsure, err.Error(), 0
 }
 
+// errUnfiltered keeps a job from moving. CUDA_VISIBLE_DEVICES has the machine's numbers of its GPUs then,
+// and its next process would use those that it had.
+var errUnfiltered = errors.New("the job runs without a device filter")
+
 // change opens the job's GPUs to its unit, or closes them, and then freezes or thaws the unit. While the
 // driver copied, the job may have ended and started again, in a unit of the same name.
 func (p *parker) change(ctx context.Context, a *core.Park, open, freeze bool) error {
@@ -88,6 +96,9 @@ func (p *parker) change(ctx context.Context, a *core.Park, open, freeze bool) er
 	}
 	if st.InvocationID != a.Whose.Invocation {
 		return fmt.Errorf("change unit %q: %w", name, units.ErrAbsent)
+	}
+	if open && a.From != nil && st.StatusText == contract.StatusUnfiltered {
+		return errUnfiltered
 	}
 	var own []cgroup.Device
 	for _, g := range a.GPUs {

@@ -27,6 +27,13 @@ type parkBench struct {
 	calls []string
 	props []units.Property
 	meets func() // happens while the program runs; nil: nothing
+	text  string // what the unit of the job says
+}
+
+func (b *parkBench) Status(ctx context.Context, name string) (units.Status, error) {
+	st, err := b.Systemd.Status(ctx, name)
+	st.StatusText = b.text
+	return st, err
 }
 
 func (b *parkBench) RunOneshot(_ context.Context, name string, props []units.Property) (units.Status, error) {
@@ -132,6 +139,22 @@ func TestParkEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A job that can open all GPUs does not move, but returns to its own GPU.
+func TestUnfilteredJobDoesNotMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, b := newParkBench(t, parked)
+		b.text = contract.StatusUnfiltered
+		a := parkJob7
+		a.From = []job.Allocation{{GPU: contract.GPU{UUID: "A"}}}
+		if end, says, _ := p.park(t.Context(), a, true, false); end != core.ParkRefused || says == "" || len(b.calls) > 0 {
+			t.Errorf("moved: %d %q by %q", end, says, b.calls)
+		}
+		if end, says, _ := p.park(t.Context(), parkJob7, true, false); end != core.ParkDone {
+			t.Errorf("returned: %d %q", end, says)
+		}
+	})
 }
 
 // Parking leaves the unit the devices that are not its GPUs. Done twice it is the same as once, and
