@@ -77,6 +77,17 @@ func (s *Server) handleReport(r *request) (any, error) {
 	return reply, nil
 }
 
+// quotaGroupNames returns the names of the groups that have a quota, by gid.
+func (s *Server) quotaGroupNames() map[int]string {
+	names := map[int]string{}
+	for _, name := range s.opt.Config().QuotaGroups() {
+		if gid, ok := s.opt.GroupID(name); ok {
+			names[gid] = name
+		}
+	}
+	return names
+}
+
 // addRuns adds the runs to the books. It needs a report slot, and takes at most historyTime.
 func (s *Server) addRuns(r *request, q job.RunQuery, books ...*report.Book) error {
 	leave, err := s.limits.takeReportSlot(r)
@@ -86,8 +97,11 @@ func (s *Server) addRuns(r *request, q job.RunQuery, books ...*report.Book) erro
 	defer leave()
 	ctx, cancel := context.WithTimeout(r.Context(), historyTime)
 	defer cancel()
-	names := s.namer()
+	names, groups := s.namer(), s.quotaGroupNames()
 	err = s.backend(ctx).Runs(ctx, q, func(run *job.Run) error {
+		if name, ok := groups[run.Owner.GID]; ok && len(run.Owner.Groups) == 0 {
+			run.Owner.Groups = []string{name} // the job was submitted before the group had a quota
+		}
 		if run.Owner.User == strconv.Itoa(run.Owner.UID) {
 			run.Owner.User = names.name(run.Owner.UID)
 		}
