@@ -13,10 +13,7 @@ import (
 // same line. A user without a terminal is not told later.
 func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) {
 	text := words.Strangers(s, x.host.Now())
-	var gpus []int
-	for _, g := range s.GPUs {
-		gpus = append(gpus, g.Index)
-	}
+	gpus := job.Each(s.GPUs, func(g job.StrangerGPU) int { return g.Index })
 	if x.opt.TellUser == nil {
 		return
 	}

@@ -54,9 +54,7 @@ func historyViewOf(host string, p pastDays, zone *time.Location) historyView {
 	if p.err != nil {
 		v.Trouble = p.err.Error()
 	}
-	for _, days := range windows {
-		v.Windows = append(v.Windows, windowView{days, days == p.length})
-	}
+	v.Windows = job.Each(windows, func(days int) windowView { return windowView{days, days == p.length} })
 	if p.at.IsZero() {
 		return v
 	}
@@ -123,9 +121,7 @@ func daysOf(p pastDays, zone *time.Location) dayRows {
 // drawChart draws a chart with one column per day.
 func (d *dayRows) drawChart(id, title string, c chart.Columns) *chartView {
 	c.Label, c.Width = title+"; the table below has the figures", chartWidth
-	for _, slot := range d.slots {
-		c.Slots = append(c.Slots, slot[len("2006-"):])
-	}
+	c.Slots = job.Each(d.slots, func(slot string) string { return slot[len("2006-"):] })
 	drawing := c.SVG()
 	if drawing == "" {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -49,11 +50,7 @@ type Section struct{ Name, Doc string }
 
 // Sections returns the sections in the order of the file, named ones with their placeholder.
 func Sections() []Section {
-	var list []Section
-	for _, s := range sections() {
-		list = append(list, Section{Name: s.name(), Doc: s.doc})
-	}
-	return list
+	return job.Each(sections(), func(s section) Section { return Section{Name: s.name(), Doc: s.doc} })
 }
 
 // Schema returns the JSON Schema of the file, for editors and for tools that write settings.

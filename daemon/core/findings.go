@@ -95,9 +95,7 @@ func (c *Core) strangersFound(f *gpus.StrangersFound) {
 	} else {
 		c.step.act(TellStranger{f.Strangers})
 	}
-	for _, g := range f.GPUs {
-		e.GPUs = append(e.GPUs, g.Index)
-	}
+	e.GPUs = job.Each(f.GPUs, func(g job.StrangerGPU) int { return g.Index })
 	c.step.announce(e)
 }
 

@@ -117,9 +117,6 @@ func (c *state) PlannedReboot(now time.Time) *PlannedReboot {
 	if g == nil {
 		return nil
 	}
-	p := &PlannedReboot{Order: *g, Refused: c.systemd.rebootProblem()}
-	for _, l := range holdReboot(c, g.Reboot, now) {
-		p.Jobs = append(p.Jobs, job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task})
-	}
-	return p
+	holders := job.Each(holdReboot(c, g.Reboot, now), nameOf)
+	return &PlannedReboot{Order: *g, Jobs: holders, Refused: c.systemd.rebootProblem()}
 }

@@ -85,8 +85,10 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 		slices.Reverse(list)
 		slices.SortStableFunc(list, func(x, y *tracked.Job) int { return y.State.ListRank() - x.State.ListRank() })
 	}
-	return job.Each(list, func(l *tracked.Job) job.Name { return job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task} })
+	return job.Each(list, nameOf)
 }
+
+func nameOf(l *tracked.Job) job.Name { return job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task} }
 
 // show returns the view of a job, without its reasons.
 func (c *state) show(l *tracked.Job, now time.Time) job.JobView {

@@ -126,10 +126,7 @@ const maxUsersNamed = 5
 
 // usersOf names the jobs and other processes that use a GPU. The GPU can't be reset until they end.
 func usersOf(g *job.GPUView, account func(uid int) string) string {
-	var users []string
-	for _, id := range g.Jobs {
-		users = append(users, "job "+id.String())
-	}
+	users := job.Each(g.Jobs, func(id job.ID) string { return "job " + id.String() })
 	for _, p := range g.Processes {
 		if p.Job == 0 {
 			users = append(users, fmt.Sprintf("process %d of %s", p.PID, account(p.UID)))

@@ -74,10 +74,7 @@ type People struct {
 
 // String lists the users, then the groups.
 func (p People) String() string {
-	who := slices.Clone(p.Users)
-	for _, g := range p.Groups {
-		who = append(who, "group "+g)
-	}
+	who := append(slices.Clone(p.Users), Each(p.Groups, func(g string) string { return "group " + g })...)
 	return cmp.Or(strings.Join(who, ", "), "nobody")
 }
 

@@ -27,10 +27,7 @@ func Asked(l *Label, r *Request) []Ask {
 		add("array", a.ShortSpec())
 	}
 	list = append(list, listDependencies(r.After)...)
-	var tags []string
-	for _, key := range slices.Sorted(maps.Keys(l.Tags)) {
-		tags = append(tags, key+"="+l.Tags[key])
-	}
+	tags := Each(slices.Sorted(maps.Keys(l.Tags)), func(key string) string { return key + "=" + l.Tags[key] })
 	add("tags", strings.Join(tags, ","))
 	if r.WarnSignal != 0 {
 		add("signal", AimedSignal(r.WarnSignal, r.WarnMain)+"@"+r.WarnBefore.String())

@@ -200,21 +200,17 @@ func renderResult(r *job.Result) *api.Result {
 }
 
 func renderAttempts(list []job.Attempt) []api.Attempt {
-	out := make([]api.Attempt, len(list))
-	for i, a := range list {
+	return job.Each(list, func(a job.Attempt) api.Attempt {
 		gpus, result := renderRefs(a.GPUs), renderResult(a.Result)
 		a.BootID, a.HostUse = "", job.HostUse{}
 		a.EligibleAt = moment(a.EligibleAt)
 		a.PlacedAt, a.StartedAt, a.EndedAt = a.PlacedAt.UTC(), a.StartedAt.UTC(), a.EndedAt.UTC()
-		out[i] = api.Attempt{Attempt: a, GPUs: gpus, Result: result}
-	}
-	return out
+		return api.Attempt{Attempt: a, GPUs: gpus, Result: result}
+	})
 }
 
 func renderReasons(list []job.Reason) []api.Reason {
-	out := make([]api.Reason, len(list))
-	for i, r := range words.InOrder(list) {
-		out[i] = api.Reason{Reason: r, Detail: words.Say(r.Detail), Why: r.Detail, Sentence: words.Reason(r)}
-	}
-	return out
+	return job.Each(words.InOrder(list), func(r job.Reason) api.Reason {
+		return api.Reason{Reason: r, Detail: words.Say(r.Detail), Why: r.Detail, Sentence: words.Reason(r)}
+	})
 }

@@ -77,9 +77,7 @@ func (a *accounts) reservation(asker int, req api.ReserveRequest, now time.Time)
 	if len(indexes) == 0 || indexes[0] < 0 || indexes[len(indexes)-1] >= job.MaxGPUs {
 		p = append(p, job.Text("a reservation names the GPUs that it keeps, by their indexes (see 'gpusched gpus')"))
 	}
-	for _, index := range indexes {
-		out.GPUs = append(out.GPUs, job.Allocation{GPU: contract.GPU{Index: index}})
-	}
+	out.GPUs = job.Each(indexes, func(n int) job.Allocation { return job.Allocation{GPU: contract.GPU{Index: n}} })
 	tooFar := out.To.Sub(out.From) > job.MaxDuration || out.To.After(now.Add(job.MaxDuration))
 	if !out.To.After(out.From) || !out.To.After(now) || tooFar {
 		p = append(p, job.Text("a reservation ends after its beginning, in the future, and within 10 years"))
@@ -120,10 +118,8 @@ func (a *accounts) reservedFor(asker int, out *job.Reservation, req api.ReserveR
 }
 
 func renderReservations(list []job.Reservation) []api.Reservation {
-	out := make([]api.Reservation, len(list))
-	for i, r := range list {
+	return job.Each(list, func(r job.Reservation) api.Reservation {
 		r.From, r.To, r.At = moment(r.From), moment(r.To), moment(r.At)
-		out[i] = api.Reservation{Reservation: r, GPUs: renderRefs(r.GPUs), Users: r.For().Users, Groups: r.For().Groups}
-	}
-	return out
+		return api.Reservation{Reservation: r, GPUs: renderRefs(r.GPUs), Users: r.For().Users, Groups: r.For().Groups}
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // A Call is the translation of another tool's command line.
@@ -115,11 +116,8 @@ var tools = []tool{
 }
 
 // Names returns each tool's name and the gpusched command that replaces the tool.
-func Names() (list [][2]string) {
-	for _, t := range tools {
-		list = append(list, [2]string{t.name, t.about})
-	}
-	return list
+func Names() [][2]string {
+	return job.Each(tools, func(t tool) [2]string { return [2]string{t.name, t.about} })
 }
 
 // Known reports whether a name belongs to another tool.

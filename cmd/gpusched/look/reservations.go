@@ -1,7 +1,6 @@
 package look
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,6 +86,5 @@ func ReservationColumns(a *cli.App) []term.Column[api.Reservation] {
 
 // ReservedFor lists the users and groups that may use the reserved GPUs.
 func ReservedFor(r api.Reservation) string {
-	parts := append(slices.Clone(r.Users), job.Each(r.Groups, func(g string) string { return "group " + g })...)
-	return cmp.Or(strings.Join(parts, ", "), "nobody")
+	return job.People{Users: r.Users, Groups: r.Groups}.String()
 }

@@ -37,11 +37,8 @@ func Tour() []Topic { return topics("tour", "gpusched(7)") }
 // Policy returns the topics of gpusched-policy(7).
 func Policy() []Topic { return topics("policy", "gpusched-policy(7)") }
 
-func topics(file, page string) (list []Topic) {
-	for _, s := range splitSections(file) {
-		list = append(list, Topic{page, s.Word, s.Text})
-	}
-	return list
+func topics(file, page string) []Topic {
+	return job.Each(splitSections(file), func(s Entry) Topic { return Topic{page, s.Word, s.Text} })
 }
 
 // About returns the topics whose titles match the given words best.

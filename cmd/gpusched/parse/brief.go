@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // There are two forms of help. --help fits on a screen of 24 lines and 80 columns, and lists the
@@ -98,9 +99,7 @@ func WriteBrief(w io.Writer, n *kong.Node) {
 
 // briefRows returns the rows that --help lists: the subcommands, or else the options.
 func briefRows(n *kong.Node, options string) (rows []row) {
-	for _, c := range n.Children {
-		rows = append(rows, row{c.Name, c.Help})
-	}
+	rows = job.Each(n.Children, func(c *kong.Node) row { return row{c.Name, c.Help} })
 	for name := range strings.FieldsSeq(options) {
 		if f := FlagNamed(n, "--"+name); f != nil {
 			rows = append(rows, row{optionTerm(f), manual.OfOption(n, f).Brief})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
@@ -18,21 +19,14 @@ type groupRow struct {
 
 // userRows returns a row for each user. The user with the largest GPU time comes first.
 func userRows(runs []*sim.Outcome) []groupRow {
-	var rows []groupRow
-	for _, g := range sim.Users(runs...) {
-		rows = append(rows, groupRow{g.User, g})
-	}
+	rows := job.Each(sim.Users(runs...), func(g sim.Group) groupRow { return groupRow{g.User, g} })
 	slices.SortStableFunc(rows, func(a, b groupRow) int { return cmp.Compare(b.GPUTime, a.GPUTime) })
 	return rows
 }
 
 // sizeRows returns a row for each size. The smallest size comes first.
 func sizeRows(runs []*sim.Outcome) []groupRow {
-	var rows []groupRow
-	for _, g := range sim.Sizes(runs...) {
-		rows = append(rows, groupRow{fmt.Sprintf("%g", g.GPUs), g})
-	}
-	return rows
+	return job.Each(sim.Sizes(runs...), func(g sim.Group) groupRow { return groupRow{fmt.Sprintf("%g", g.GPUs), g} })
 }
 
 // writeGroups prints the rows of each policy. The figures are means over its seeds.
