@@ -68,7 +68,7 @@ func TestExamplesRun(t *testing.T) {
 func examplesOf(t *testing.T, n *kong.Node) (lines []string) {
 	manual.Describe(n)
 	_, after, _ := strings.Cut(n.Detail, "Examples:\n\n")
-	for line := range strings.Lines(after) {
+	for line := range strings.Lines(joined.Replace(after)) {
 		script, ok := strings.CutPrefix(line, "    ")
 		if !ok {
 			break

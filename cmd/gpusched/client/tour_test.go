@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
@@ -80,7 +81,10 @@ func TestTourCommandsParse(t *testing.T) {
 // This pattern matches the remark after an example.
 var note = regexp.MustCompile(`\s\s+(\(.*\)|#.*)$`)
 
-// The examples in the other pages can be parsed, too.
+// joined matches the end of an example's line that goes on in the next line.
+var joined = strings.NewReplacer(" \\\n        ", " ")
+
+// The examples in the other pages can be parsed, too. Their lines fit a terminal of 80 columns.
 func TestExamplesParse(t *testing.T) {
 	files, err := filepath.Glob("../manual/text/*.txt")
 	if err != nil {
@@ -93,6 +97,11 @@ func TestExamplesParse(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(text)) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); strings.HasPrefix(line, "    ") && n > 80 {
+				t.Errorf("%s: %d columns: %s", file, n, line)
+			}
+		}
+		for line := range strings.Lines(joined.Replace(string(text))) {
 			script := note.ReplaceAllString(strings.TrimSpace(line), "")
 			if filepath.Base(file) == "tour.txt" || !strings.HasPrefix(line, "    ") || !strings.Contains(script, "gpusched ") {
 				continue

@@ -39,7 +39,10 @@ func hintIgnored(a *cli.App, req api.SubmitRequest) {
 		hintDevices(a, req)
 	}
 	if readsInput(req.Argv) && inputWaits(os.Stdin) {
-		a.Note("warning: the input of this command is not read: a job's input is empty (gpusched run --tty gives it a terminal)")
+		const lost = "warning: the input of this command is not read: a job's input is empty (gpusched run --tty gives it a terminal)"
+		if a.Note(lost); a.As.Strict && a.As.Submitted == "" { // srun would read it
+			a.Say("gpusched: %s\n", lost)
+		}
 	}
 }
 
