@@ -62,7 +62,7 @@ func checkImageArgs(args []string, p *Problems) {
 		p.add("usage/image-args", maxImageArgs)
 		return
 	}
-	ownIPC := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--ipc") })
+	ownIPC := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "ipc") })
 	for _, arg := range args {
 		option, _, _ := strings.Cut(arg, "=")
 		isOption := len(arg) > 1 && arg[0] == '-' && arg != "--" && !strings.ContainsAny(option, " \t\n")
