@@ -29,5 +29,8 @@ func (x *executor) park(ctx context.Context, a core.Park, back bool) core.Parked
 	if (p.End == core.ParkUnsure || p.End == core.ParkFailed) && p.Says != "" && ctx.Err() == nil {
 		x.log.Warn("parking or unparking a job, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "back", back, "err", p.Says)
 	}
+	if back && p.End == core.ParkRefused {
+		x.log.Warn("a parked job can't move to other GPUs, and waits for its own", "job", a.Job, "why", p.Says)
+	}
 	return p
 }
