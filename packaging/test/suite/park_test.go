@@ -324,3 +324,33 @@ func TestParkIdle(t *testing.T) {
 	opens("No such device")
 	cancel(t, "alice", id)
 }
+
+// TestLimitsPark: the kernel lets a parked job have the copy of its GPU memory beside what it asked for,
+// and again only the latter when it has its GPU memory back.
+func TestLimitsPark(t *testing.T) {
+	begin(t)
+	parks(t, "")
+	const own, gpu = 512 << 20, 2 << 30
+	id := submit(t, "alice", "--gpu-ids 0 -m 512M -- simcuda --mem 2G --hold 1000")
+	waitUses(t, id)
+	limit := func() (bytes int64) {
+		t.Helper()
+		text := sh(t, "", fmt.Sprintf("cat /sys/fs/cgroup/gpujobs.slice/gpujobs-u1001.slice/gpujob-%d.service/memory.max", id))
+		if _, err := fmt.Sscan(text, &bytes); err != nil {
+			t.Fatalf("memory.max is %s", text)
+		}
+		return bytes
+	}
+	if got := limit(); got != own {
+		t.Errorf("before, the limit is %d", got)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
+	waitParked(t, id, job.IsParked)
+	if got := limit(); got < own+gpu {
+		t.Errorf("while it is parked, the limit is %d", got)
+	}
+	sh(t, "alice", fmt.Sprintf("gpusched unpark %d", id))
+	waitParked(t, id, job.NotParked)
+	poll(t, "the limit is as before", func() bool { return limit() == own })
+	cancel(t, "alice", id)
+}
