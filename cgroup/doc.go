@@ -10,8 +10,7 @@
 //     placement lets a job open a GPU, and nothing lets it open the probe.
 //  3. A value that cannot be read is reported as unknown, never as zero.
 //
-// Only stats.go uses containerd/cgroups, for files with several keys, and exposes none of its
-// types. That library reads a missing file as 0, so this package reads single values itself
-// (invariant 3). This package also reads the lists of controllers and CPUs itself: each is a single
-// line.
+// Only stats.go uses containerd/cgroups, for the CPU time, and exposes none of its types. That
+// library reads a missing file as 0, so this package reads memory itself (invariant 3), as it does
+// the lists of controllers and CPUs, each of which is a single line.
 package cgroup

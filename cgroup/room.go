@@ -1,10 +1,7 @@
 package cgroup
 
 import (
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 )
 
 // Room returns how much more memory the control group can use before the kernel kills a process in
@@ -25,19 +22,9 @@ func Room(root, group string) int64 {
 
 // roomOf returns the room below the limit of one group.
 func roomOf(dir string) int64 {
-	limit, now := readNumber(dir, "memory.max"), readNumber(dir, "memory.current")
-	if limit < 0 || now < 0 {
+	limit, now, files := readNumber(dir, "memory.max"), readNumber(dir, "memory.current"), filePages(dir)
+	if limit < 0 || now < 0 || files < 0 {
 		return Unknown
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, "memory.stat"))
-	if err != nil {
-		return Unknown
-	}
-	for line := range strings.Lines(string(raw)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil && (name == "inactive_file" || name == "active_file") {
-			now -= n
-		}
-	}
-	return max(0, limit-max(0, now))
+	return max(0, limit-max(0, now-files))
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,25 +66,36 @@ func Read(root, group string) (Stats, error) {
 // files, which the kernel drops when the group needs the memory. It returns 0 if that is unknown.
 func Unreclaimable(root, group string) int64 {
 	dir := filepath.Join(root, group)
-	used := readNumber(dir, "memory.current")
-	stat, err := os.ReadFile(filepath.Join(dir, "memory.stat"))
-	if used == Unknown || err != nil {
+	used, files := readNumber(dir, "memory.current"), filePages(dir)
+	if used == Unknown || files == Unknown {
 		return 0
 	}
-	for line := range strings.Lines(string(stat)) {
-		if f := strings.Fields(line); len(f) == 2 && (f[0] == "active_file" || f[0] == "inactive_file") {
-			n, _ := strconv.ParseInt(f[1], 10, 64)
-			used -= n
-		}
-	}
-	return max(used, 1)
+	return max(used-files, 1)
 }
+
+// filePages returns the memory of a group that contains pages of files.
+func filePages(dir string) int64 { return readSum(dir, "memory.stat", "active_file", "inactive_file") }
 
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrGone
 	}
 	return err
+}
+
+// readSum adds up the amounts with the given keys in a file whose lines are a key and an amount.
+func readSum(dir, file string, keys ...string) (sum int64) {
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return Unknown
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, amount, _ := strings.Cut(strings.TrimSpace(line), " "); slices.Contains(keys, key) {
+			n, _ := strconv.ParseInt(amount, 10, 64)
+			sum += n
+		}
+	}
+	return sum
 }
 
 // readNumber reads one amount itself, because the library reads a missing file as 0. With 0 for an
