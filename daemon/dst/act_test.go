@@ -261,7 +261,8 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			w.bus.forwardHints()
 		}
 	case restarted:
-		if r.alive && !r.stopping && !r.stuck && r.parked.state == onGPU {
+		// The launcher of a job that has moved would find its first GPUs closed, and end.
+		if r.alive && !r.stopping && !r.stuck && r.parked.state == onGPU && !r.parked.moved {
 			props := w.bus.sys.Properties(name)
 			r.touched = "vanish"
 			w.vanish(name, "an administrator")

@@ -29,6 +29,7 @@ type parked struct {
 	state  driverState
 	saved  []savedProcess
 	closed bool // the unit can't open its GPUs
+	moved  bool // the run has other GPUs than its unit was made with
 }
 
 // savedProcess is a process that the driver took off a GPU.
@@ -237,7 +238,7 @@ func (w *World) restore(r *run, a *core.Park) {
 		s.on.processes = append(s.on.processes, s.Process)
 	}
 	if p.state, p.saved = onGPU, nil; len(a.From) > 0 {
-		r.gpus = job.ContractGPUs(a.GPUs)
+		r.gpus, p.moved = job.ContractGPUs(a.GPUs), true
 	}
 	w.judgeGPUs(r)
 }
