@@ -15,7 +15,7 @@ var Keys = [][2]string{
 	{"w", "show why it waits, GPU by GPU"},
 	{"c", "cancel it (asks first)"},
 	{"p", "pause or resume the GPU, for administrators (asks first)"},
-	{"/", "show only jobs whose id, user, name, state or reason matches"},
+	{"/", "show only jobs whose id, user, name, state or reason fits"},
 	{"o", "sort by user, name, GPUs, time or queue order"},
 	{"u", "switch between your own jobs and all"},
 	{"r", "refresh now"},
