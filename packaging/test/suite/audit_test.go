@@ -100,7 +100,7 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 		},
 		job + "GPUSCHED_STATE=cancelled":                       {"GPUSCHED_BY": "bob", "GPUSCHED_USER": "bob"},
 		"GPUSCHED_SETTING=limits.user_waits GPUSCHED_VALUE=99": {"MESSAGE": "a setting has changed "},
-		"GPUSCHED_SETTING=notify.webhook.lab.url":              {"GPUSCHED_VALUE": "(not shown)", "GPUSCHED_VALUE_BEFORE": "none"},
+		"GPUSCHED_SETTING=notify.webhook.lab.url":              {"GPUSCHED_VALUE": "(not shown)", "GPUSCHED_VALUE_BEFORE": "not set"},
 	} {
 		var entry map[string]any
 		poll(t, words+" is in the journal", func() bool {

@@ -39,7 +39,7 @@ func drainForReboot(t *testing.T) {
 	if text, _ := health(t); !strings.Contains(text, "drained for a reboot by root (kernel)") || !strings.Contains(text, fmt.Sprintf("%d of bob", stays)) {
 		t.Errorf("health does not say who holds it up: %s", text)
 	}
-	if out := sh(t, "alice", "gpusched list"); !strings.Contains(out, "(drained by root)") {
+	if out := sh(t, "alice", "gpusched list"); !strings.Contains(out, "(drained by root: kernel)") {
 		t.Errorf("the list does not say that the machine reboots: %s", out)
 	}
 	sh(t, "", "systemctl kill -s KILL --kill-whom=main gpusched; sync")
