@@ -106,7 +106,7 @@ func TestInContainerPodmanTerminal(t *testing.T) {
 	beginContainer(t, "podman")
 	out := sh(t, "alice", "script -qec \"gpusched run --tty --image box -- sh -c 'tty; cat /etc/image; exit 3'\" /dev/null </dev/null; echo status $?")
 	if !strings.Contains(out, "/dev/pts/0") || !strings.Contains(out, "box\r\n") || !strings.Contains(out, "status 3") {
-		t.Errorf("it printed %q", out)
+		t.Errorf("it printed %q, its log has %q", out, sh(t, "alice", "gpusched logs"))
 	}
 	nothingLeft(t, "podman .*")
 }
