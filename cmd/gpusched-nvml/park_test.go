@@ -213,7 +213,7 @@ func TestParkMoves(t *testing.T) {
 }
 
 // TestParkMovesAll: a process with two GPUs can exchange them, or return to its own after a move was refused.
-// That is refused which leaves out a GPU, and what can't be done for the first process.
+// A list of pairs that leaves out a GPU is refused, and so is a move that fails for the first process.
 func TestParkMovesAll(t *testing.T) {
 	r := newRig(t)
 	pids := r.processes()[:1]
