@@ -1,6 +1,8 @@
 package alias
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -231,6 +233,55 @@ func TestCallsOfWrappers(t *testing.T) {
 	c, err = Translate("sinfo", strings.Fields("-h -o %P|%G|%t|%.3D"), "", "n1")
 	if got := c.Site(Machine{GPUs: 4, Busy: 1}); err != nil || strings.Join(got, ",") != "gpu*|gpu:4|mix|  1" {
 		t.Errorf("sinfo: %q %v", got, err)
+	}
+}
+
+// The waiting tasks of an array are those that neither became jobs nor were cancelled, whatever was
+// cancelled or became a job out of turn before.
+func TestWaitingTasks(t *testing.T) {
+	spec, err := job.ParseArray("0-9,20-38:2%2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		n, waits := job.Tasks{}, job.Each(make([]int, spec.Size()), func(int) bool { return true })
+		for range random.IntN(spec.Size()) {
+			at := n.Next
+			switch kind, other := random.IntN(3), random.IntN(spec.Size()); {
+			case kind == 0:
+				n = n.Pass()
+			case !waits[other]:
+				continue
+			case kind == 1:
+				n, at = n.Drop(other, "alice"), other
+			case other != n.Next:
+				n, at = n.Ahead(other), other
+			default:
+				n = n.Pass()
+			}
+			waits[at] = false
+		}
+		var want []int
+		for at, is := range waits {
+			if is {
+				want = append(want, spec.At(at))
+			}
+		}
+		j := api.Job{State: job.Queued, Array: &api.Array{
+			Spec: spec.Spec(), Size: spec.Size(), Next: n.Became(), Cancelled: n.Cancelled(), SkippedTasks: job.ShortTasks(n.Skipped(spec)),
+		}}
+		rest, err := WaitingTasks(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []int(nil)
+		for at := range rest.Size() {
+			got = append(got, rest.At(at))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("of %+v, %v wait, not %v", n, want, got)
+		}
 	}
 }
 

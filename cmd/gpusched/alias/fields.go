@@ -177,10 +177,13 @@ func WaitingTasks(j api.Job) (*job.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest := tasks.From(j.Array.Next)
 	skipped, err := job.ParseTasks(j.Array.SkippedTasks)
-	if err != nil || len(skipped) == 0 {
-		return rest, err
+	if err != nil {
+		return nil, err
+	}
+	rest := tasks.From(j.Array.Next + j.Array.Cancelled - len(skipped)) // those before became jobs or were cancelled
+	if len(skipped) == 0 {
+		return rest, nil
 	}
 	gone := map[int]bool{}
 	for _, n := range skipped {
