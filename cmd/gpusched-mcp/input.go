@@ -22,6 +22,7 @@ const (
 // sift passes on each message of the agent on a line of its own. To anything else it answers with
 // an error: the SDK would end the server. It returns the error that ended the input.
 func sift(in io.Reader, messages, answers io.Writer) error {
+	in = bufio.NewReader(in)
 	d := json.NewDecoder(in)
 	for {
 		var raw json.RawMessage
@@ -29,7 +30,9 @@ func sift(in io.Reader, messages, answers io.Writer) error {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			refuseInput(answers, nil, codeNotJSON, fmt.Errorf("this line is not JSON: %w", err))
-			d = json.NewDecoder(nextLine(io.MultiReader(d.Buffered(), in)))
+			in = io.MultiReader(d.Buffered(), in)
+			skipLine(in)
+			d = json.NewDecoder(in)
 			continue
 		}
 		if err != nil {
@@ -50,15 +53,14 @@ func sift(in io.Reader, messages, answers io.Writer) error {
 	}
 }
 
-// nextLine returns the input after its first line that is not empty.
-func nextLine(in io.Reader) io.Reader {
-	rest := bufio.NewReader(in)
-	for empty := true; ; {
-		part, err := rest.ReadSlice('\n')
-		empty = empty && len(bytes.TrimSpace(part)) == 0
-		if err == nil && !empty || err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return rest
+// skipLine reads the first line that is not empty, and no further.
+func skipLine(in io.Reader) {
+	var one [1]byte
+	for empty := true; empty || one[0] != '\n'; {
+		if _, err := io.ReadFull(in, one[:]); err != nil {
+			return // the decoder reports the error, too
 		}
+		empty = empty && len(bytes.TrimSpace(one[:])) == 0
 	}
 }
 
@@ -87,7 +89,7 @@ func checkMessage(raw json.RawMessage) error {
 // refuseInput writes an answer to what is not a message, with its id if it has one.
 func refuseInput(to io.Writer, raw json.RawMessage, code int, why error) {
 	var of struct {
-		ID any `json:"id"`
+		ID json.RawMessage `json:"id"`
 	}
 	_ = json.Unmarshal(raw, &of) // without an id, the answer has the id null
 	answer, err := json.Marshal(map[string]any{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -114,13 +117,33 @@ func TestSurvivesWhatIsNoMessage(t *testing.T) {
 	for _, tt := range []struct{ bad, want string }{
 		{"{nope", `"id":null`}, {strings.Repeat("x", 1<<17), `"code":-32700`}, {`"` + strings.Repeat("x", 17<<20) + `"`, "it is too long"}, {`{"jsonrpc":"2.0","id":5`, `"code":-32700`},
 		{"Content-Length: 40\r", "this line is not JSON"}, {"[]", "the batch is empty"}, {"5", `"code":-32600`},
-		{`{"id":8,"method":"ping"}`, `"id":8`}, {`{"jsonrpc":"2.0","id":"a","method":5}`, `"id":"a"`}, {`[{"jsonrpc":"1.0"}]`, `"id":null`},
+		{`{"id":9007199254740993,"method":"ping"}`, `"id":9007199254740993`}, {`{"jsonrpc":"2.0","id":"a","method":5}`, `"id":"a"`}, {`[{"jsonrpc":"1.0"}]`, `"id":null`},
 	} {
 		cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"))
 		cmd.Stdin = strings.NewReader(hello + "\n" + tt.bad + "\n" + `{"jsonrpc":"2.0","id":77,"method":"ping"}` + "\n")
 		out, err := cmd.Output()
 		if err != nil || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), `"id":77,"result"`) || strings.Count(string(out), "\n") != 3 {
 			t.Errorf("%.40s: %v, %.600s", tt.bad, err, out)
+		}
+	}
+}
+
+// Whatever is between the messages, and however little a read returns, each message is passed on.
+func TestSiftLosesNoMessage(t *testing.T) {
+	const messages = 3000
+	var in strings.Builder
+	for i := range messages {
+		fmt.Fprintf(&in, "Content-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\n\"id\":%d,\"method\":\"ping\"}\nx\n\n", i)
+	}
+	for name, from := range map[string]io.Reader{
+		"at once": strings.NewReader(in.String()), "byte by byte": iotest.OneByteReader(strings.NewReader(in.String())),
+	} {
+		var out, answers strings.Builder
+		if err := sift(from, &out, &answers); err != io.EOF {
+			t.Errorf("%s: %v", name, err)
+		}
+		if passed, refused := strings.Count(out.String(), "\n"), strings.Count(answers.String(), "\n"); passed != messages || refused != 2*messages {
+			t.Errorf("%s: of %d messages %d are passed on, of %d other lines %d refused", name, messages, passed, 2*messages, refused)
 		}
 	}
 }
