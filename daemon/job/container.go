@@ -71,8 +71,9 @@ func checkImageArgs(args []string, p *Problems) {
 			return
 		}
 		name := strings.TrimLeft(option, "-")
-		if arg[1] != '-' && strings.Trim(name, "dit") == "" { // such as -itd
-			if at := strings.IndexAny(name, "dt"); at >= 0 {
+		if arg[1] != '-' { // such as -itd, or -idv=/data:/data
+			letters := name[:len(name)-len(strings.TrimLeft(name, "diPqt"))] // these take no value
+			if at := strings.IndexAny(letters, "dt"); at >= 0 {
 				name, option = name[at:at+1], "-"+name[at:at+1]
 			}
 		}
