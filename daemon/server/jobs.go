@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,27 +46,44 @@ func (s *Server) handleList(r *request) (any, error) {
 }
 
 // queryWith returns the jobs that a query selects, and those of the given tasks that it matches. The
-// tasks are not jobs yet.
-func (s *Server) queryWith(r *request, q job.Query, future []target) (job.View, error) {
+// tasks are not jobs yet. It leaves out those whose arrays do not exist.
+func (s *Server) queryWith(r *request, q job.Query, future []job.Task) (job.View, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), q)
+	if err != nil || len(future) == 0 {
+		return v, err
+	}
+	want := job.Query{Reasons: q.Reasons}
+	of := want
+	of.IDs = slices.Compact(slices.Sorted(slices.Values(job.Each(future, func(t job.Task) job.ID { return t.Array }))))
+	found, err := s.backend(r.Context()).Query(r.Context(), of) // one query for all, since each takes time
+	if err != nil {
+		return v, err
+	}
+	arrays := map[job.ID]job.JobView{}
+	for _, a := range found.Jobs {
+		arrays[a.ID] = a
+	}
 	for _, t := range future {
-		var j job.JobView
-		if err == nil {
-			j, err = s.jobs.view(r.Context(), t, job.Query{Reasons: q.Reasons})
+		array, ok := arrays[t.Array]
+		if !ok {
+			continue
 		}
+		j, err := s.jobs.taskOf(r.Context(), array, t, want)
 		var refused *api.Error
-		if errors.As(err, &refused) && refused.Code == api.CodeNotFound { // like a job that does not exist
-			err = nil
-		} else if err == nil && q.Matches(&j.Job) {
+		switch {
+		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // like a job that does not exist
+		case err != nil:
+			return v, err
+		case q.Matches(&j.Job):
 			v.Jobs = append(v.Jobs, j)
 		}
 	}
-	return v, err
+	return v, nil
 }
 
 // listNames answers with one line of text per job. It reads only the queue,
 // and looks up nothing else about the jobs.
-func (s *Server) listNames(r *request, q job.Query, future []target, owners bool) (any, error) {
+func (s *Server) listNames(r *request, q job.Query, future []job.Task, owners bool) (any, error) {
 	out := text{kind: "text/plain; charset=utf-8"}
 	names, err := s.queryNames(r, q, future)
 	for _, n := range names {
@@ -77,7 +95,7 @@ func (s *Server) listNames(r *request, q job.Query, future []target, owners bool
 	return out, err
 }
 
-func (s *Server) queryNames(r *request, q job.Query, future []target) (names []job.Name, err error) {
+func (s *Server) queryNames(r *request, q job.Query, future []job.Task) (names []job.Name, err error) {
 	switch named := q.IDs != nil || q.Ended > 0; {
 	case q.For != "" && (named || !q.For.ForMany()):
 		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume, park, unpark or update, without ids and ended", string(q.For))
@@ -99,7 +117,7 @@ func (s *Server) queryNames(r *request, q job.Query, future []target) (names []j
 
 // listQuery converts the query of a listing to the backend's form.
 // The second result has the tasks that it names and that are not jobs yet.
-func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, future []target, err error) {
+func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, future []job.Task, err error) {
 	if q.Choice, err = choice(in); err != nil {
 		return q, nil, err
 	}

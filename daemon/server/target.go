@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,10 +64,15 @@ func (f *jobFinder) view(ctx context.Context, t target, details job.Query) (job.
 	if err != nil {
 		return job.JobView{}, err
 	}
-	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil && n.Passed(a.Position(t.task.Index)) {
-		return f.pastTask(ctx, *t.task, details)
+	return f.taskOf(ctx, array, *t.task, details)
+}
+
+// taskOf returns a task for which a look-up has found no job.
+func (f *jobFinder) taskOf(ctx context.Context, array job.JobView, t job.Task, details job.Query) (job.JobView, error) {
+	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil && n.Passed(a.Position(t.Index)) {
+		return f.pastTask(ctx, t, details)
 	}
-	return futureTask(array, *t.task), nil
+	return futureTask(array, t), nil
 }
 
 // pastTask is called if a look-up has found no job of a task, although the array counts the task as
@@ -167,8 +173,8 @@ const maxTaskNames = 256
 
 // parseNames reads a list of names such as "12,14-16,7_3". Each name is complete: in "7_3,12", the
 // name 12 means job 12. For two tasks, people may type 7_3,5. The command line then sends 7_3,7_5.
-// The second result has the tasks that are not jobs yet.
-func (f *jobFinder) parseNames(ctx context.Context, text string) (ids []job.ID, future []target, err error) {
+// The second result has the tasks that are not jobs yet, each once.
+func (f *jobFinder) parseNames(ctx context.Context, text string) (ids []job.ID, future []job.Task, err error) {
 	var plain []string
 	ids = []job.ID{}
 	room := maxTaskNames
@@ -186,8 +192,8 @@ func (f *jobFinder) parseNames(ctx context.Context, text string) (ids []job.ID, 
 			return nil, nil, err
 		case t.id != 0:
 			ids = append(ids, t.id)
-		default:
-			future = append(future, t)
+		case !slices.Contains(future, *t.task):
+			future = append(future, *t.task)
 		}
 	}
 	if plain == nil {

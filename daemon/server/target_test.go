@@ -100,6 +100,26 @@ func TestCommandsFindTasks(t *testing.T) {
 	}
 }
 
+// A countingBackend counts the queries.
+type countingBackend struct {
+	*servertest.Backend
+	queries atomic.Int32
+}
+
+func (b *countingBackend) Query(ctx context.Context, q job.Query) (job.View, error) {
+	b.queries.Add(1)
+	return b.Backend.Query(ctx, q)
+}
+
+// A listing that names many tasks asks the scheduler about their arrays once.
+func TestListingOfManyTasks(t *testing.T) {
+	b := &countingBackend{Backend: queueWithArray()}
+	status, body := ask(testServer(b, nil), bob, "GET", "/v1/jobs?ids=3_2,3_3,3_4,3_5,3_6,3_7", "")
+	if n := b.queries.Load(); status != 200 || strings.Count(body, `"3_`) != 6 || n > 3 { // those of the listing, the arrays and the GPUs
+		t.Errorf("%d queries; %d %s", n, status, body)
+	}
+}
+
 func TestListingsSelectTasks(t *testing.T) {
 	for path, want := range map[string][]job.ID{
 		"/v1/jobs?array=3":            {4},
@@ -107,6 +127,7 @@ func TestListingsSelectTasks(t *testing.T) {
 		"/v1/jobs?ids=3_1":            {4},
 		"/v1/jobs?ids=3_5":            {0}, // this task is not a job yet
 		"/v1/jobs?ids=3_5,3_1":        {4, 0},
+		"/v1/jobs?ids=3_5,3_5":        {0},
 		"/v1/jobs?ids=3_5&state=lost": nil,
 		"/v1/jobs?ids=1-2,3_1":        {1, 2, 4},
 		"/v1/jobs?array=3&state=lost": nil,
