@@ -16,7 +16,7 @@ const (
 	directoriesRead  = 100
 	again            = time.Minute // after the first failure
 	lastAgain        = 12 * time.Hour
-	mostFailures     = 16 // five days
+	mostFailures     = 20 // five days
 	lookForForgotten = time.Hour
 )
 

@@ -55,6 +55,9 @@ func TestRemover(t *testing.T) {
 			if n := min(works, mostFailures); len(at) != n || list != nil || at[0] != 90*time.Minute {
 				t.Fatalf("tried at %v, left %v", at, list)
 			}
+			if last := at[len(at)-1]; works == 1000 && last.Round(24*time.Hour) != 5*24*time.Hour { // as gpusched-admin(7) says
+				t.Errorf("tried for %v, want five days", last)
+			}
 			if works == 3 && (at[1] != 91*time.Minute || at[2] != 93*time.Minute) {
 				t.Errorf("tried at %v", at)
 			}
