@@ -127,7 +127,8 @@ func (p *page) drawColumns(r *api.ReportReply) {
 	}
 	slots := chart.Periods(r.By[0], r.Rows[0].Keys[0], r.Rows[len(r.Rows)-1].Keys[0])
 	c := chart.Columns{
-		Label: "GPU-hours by " + r.By[0], Width: 1000, Slots: slots, Figure: func(h float64) string { return term.Hours(h) + " h" },
+		Label: "GPU-hours by " + r.By[0], Width: 1000, Figure: func(h float64) string { return term.Hours(h) + " h" },
+		Slots:  job.Each(slots, func(slot string) string { return keyCell(r.By[0], slot) }),
 		Series: []chart.Series{{Class: "bar", Values: job.Each(slots, func(slot string) float64 { return of[slot] })}},
 	}
 	p.WriteString(c.SVG())

@@ -119,10 +119,14 @@ func intOf(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// keyCell formats a row's key for people. A GPU's key becomes its number and the start of its UUID.
+// keyCell formats a row's key for people. A GPU's key becomes its number and the start of its UUID,
+// and a month's key, which is the first day of the month, loses that day.
 func keyCell(dim, key string) string {
 	index, uuid, ok := strings.Cut(key, " ")
-	if dim != "gpu" || !ok {
+	switch {
+	case dim == "month":
+		return strings.TrimSuffix(key, "-01")
+	case dim != "gpu" || !ok:
 		return key
 	}
 	return index + " (" + term.Cut(uuid, 13) + ")"
