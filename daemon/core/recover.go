@@ -125,6 +125,7 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 		return
 	}
 	j.Attempt, l.Unasked = c.withoutTaken(found, units, now), false
+	j.Attempt.InvocationID = "" // the unit may be about to start, vanish, and be made again
 	j.Held, j.HeldOver, j.Heir = "", false, nil
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension, j.MovedMemory, j.Request.MemBytes = found.Suspension, found.MovedMemory, found.Request.MemBytes

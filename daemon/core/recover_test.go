@@ -180,6 +180,32 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 	}
 }
 
+// The state file is an older copy, and the unit of a waiting job is about to start. If that unit then
+// vanishes, and the daemon dies once it has made another, the next daemon knows the other unit.
+func TestUnitOfAWaitingJobIsMadeAgain(t *testing.T) {
+	w, ran := lostFile(t)
+	j := ran
+	j.State, j.Attempt = job.Queued, nil
+	w.jobs[1], w.payloads[1], w.units[1].Phase = j, true, core.Activating
+	w.revive()
+	listUnknown(w, ran)
+	delete(w.units, 1)
+	clear(w.runs)
+	w.step(w.listed(), -1)
+	w.step(w.answer(0), -1) // the inspection finds no unit
+	w.pending = nil
+	w.step(w.sample(99), -1)
+	if _, starts := w.pending[0].(core.Start); !starts {
+		t.Fatalf("the pending action is %+v", w.pending)
+	}
+	w.answer(0)
+	w.revive()
+	w.step(w.listed(), -1)
+	if got := w.jobs[1]; got.State != job.Running || got.Attempt.InvocationID != w.units[1].Invocation {
+		t.Errorf("it is %s: %+v", got.State, got.Attempt)
+	}
+}
+
 // laterJob returns a job that is known only from its unit. It began on the first job's GPU after
 // the first job had ended.
 func laterJob(w *world, ran job.Job) job.Job {
