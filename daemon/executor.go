@@ -81,7 +81,7 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 	case core.EndProcess:
 		x.endProcess(a)
 	case core.TellStranger:
-		x.workers.Go(func() { x.tellStranger(ctx, &a.Strangers) })
+		x.workers.Go(func() { x.inbox.post(x.tellStranger(ctx, &a.Strangers)) })
 	case core.Reboot:
 		x.workers.Go(func() { x.reboot(ctx, a) })
 	case core.Collect:

@@ -5,26 +5,29 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // tellStranger tells a user about the user's processes on GPUs of others' jobs. The journal has the
 // same line. A user without a terminal is not told later.
-func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) {
+func (x *executor) tellStranger(ctx context.Context, s *job.Strangers) core.StrangerTold {
+	done := core.StrangerTold{UID: s.UID}
 	text := words.Strangers(s, x.host.Now())
 	gpus := job.Each(s.GPUs, func(g job.StrangerGPU) int { return g.Index })
 	if x.opt.TellUser == nil {
-		return
+		return done
 	}
 	log := x.log.With("uid", s.UID, "gpus", job.FormatGPUList(gpus), "job", s.GPUs[0].Job, "pid", s.Processes[0].PID)
 	ctx, cancel := x.host.Timeout(ctx, deliverTime)
 	defer cancel()
 	if err := x.opt.TellUser(ctx, s.UID, text); err != nil {
 		log.Warn("could not tell a user of processes on a job's GPU", "err", err, "text", text)
-		return
+		return done
 	}
 	log.Info("told a user of processes on a job's GPU", "text", text)
+	return done
 }
 
 // checkStrangers reports processes that belong to no job and use GPUs of jobs, once their users

@@ -220,6 +220,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		if n, known := c.messages.Tried((*outbox.Report)(&e), now); known {
 			c.step.record(job.Record{Notification: &n})
 		}
+	case StrangerTold:
+		c.gpus.StrangersTold(e.UID, now)
 	case Configured:
 		c.configure(e.Policy)
 	case Enrolled:

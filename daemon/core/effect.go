@@ -156,7 +156,8 @@ type Collect struct {
 type EndProcess gpus.StrayEnd
 
 // TellStranger tells a user, on all the user's terminals, that processes of the user are on GPUs of
-// other users' jobs. It is not answered, and may be lost: views show the same facts.
+// other users' jobs. It is answered by StrangerTold. It may be lost if the daemon ends: views show the
+// same facts.
 type TellStranger struct{ job.Strangers }
 
 // Prove tests a GPU with CUDA. It is answered by Proved. If an earlier daemon began such a test and

@@ -252,6 +252,9 @@ type Tick struct {
 // Delivered answers Deliver.
 type Delivered outbox.Report
 
+// StrangerTold answers TellStranger, whether or not the user could be told.
+type StrangerTold struct{ UID int }
+
 // Configured is a new policy.
 type Configured struct{ Policy site.Policy }
 
@@ -283,5 +286,6 @@ func (Faulted) event()       {}
 func (Proved) event()        {}
 func (Tick) event()          {}
 func (Delivered) event()     {}
+func (StrangerTold) event()  {}
 func (Configured) event()    {}
 func (Enrolled) event()      {}

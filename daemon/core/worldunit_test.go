@@ -79,7 +79,6 @@ func (w *world) begin(a core.Action) {
 		return
 	case core.TellStranger:
 		w.log("tell uid %d: %s: %v, ends %s", a.UID, a.Say(), a.GPUs, job.FormatMoment(a.Ends))
-		return
 	case core.Deliver:
 		w.send(a)
 		return
@@ -162,6 +161,8 @@ func (w *world) answer(i int) core.Event {
 	case core.SetMemory:
 		u := w.units[a.Job]
 		return core.MemorySet{SetMemory: a, OK: !w.busDown && (u == nil || u.MemMax == a.Limit && u.MemHigh == a.High)}
+	case core.TellStranger:
+		return core.StrangerTold{UID: a.UID}
 	case core.Park:
 		return w.copyEnds(&a, false)
 	case core.Unpark:

@@ -402,6 +402,7 @@ func TestManyStrangers(t *testing.T) {
 		}
 		b.Sampled(&Sample{Snap: gpu.Snapshot{Devices: []gpu.Device{d}}}, now)
 		b.MeetStrangers(now)
+		b.StrangersTold(1002, now)
 		for _, f := range b.Findings() {
 			switch f := f.(type) {
 			case StrangersFound:

@@ -28,6 +28,7 @@ type stranger struct {
 	ends time.Time // the end that the message to its user announced; zero: it announced none
 	seen time.Time // the time of the last sample that showed it as a stranger
 	next time.Time // when the next signal is due; zero: none was sent yet
+	owed bool      // the message to its user is not sent yet
 }
 
 // strangers are the strangers that are remembered.
@@ -66,7 +67,7 @@ func (b *Book) MeetStrangers(now time.Time) {
 			if !now.Before(b.strangers.pace[s.uid]) {
 				tell = append(tell, s)
 			}
-		case b.policy.Strangers != site.EndStrangers || now.Before(s.ends) || now.Before(s.next):
+		case b.policy.Strangers != site.EndStrangers || s.owed || now.Before(s.ends) || now.Before(s.next):
 		default:
 			end = append(end, s)
 		}
@@ -147,7 +148,7 @@ func (b *inventory) holder(d *device) (first *job.StrangerGPU, owners []int) {
 // about all of the user's new strangers.
 func (b *Book) tellStrangers(list []*sighting, now time.Time) {
 	for _, s := range list {
-		s.told = now
+		s.told, s.owed = now, true
 		b.strangers.pace[s.uid] = now.Add(strangerPace)
 	}
 	for _, found := range byPerson(list) {
@@ -160,6 +161,19 @@ func (b *Book) tellStrangers(list []*sighting, now time.Time) {
 			}
 		}
 		b.addFinding(StrangersFound{Strangers: found})
+	}
+}
+
+// StrangersTold notes that a user was sent the messages about the user's strangers. A disk that fails
+// delays a message, at times until the end that it announces.
+func (b *Book) StrangersTold(uid int, now time.Time) {
+	for _, s := range b.strangers.of {
+		if s.uid == uid && s.owed {
+			s.owed = false
+			if least := now.Add(min(b.policy.StrangersAfter, strangerNotice)); !s.ends.IsZero() {
+				s.ends = job.Later(s.ends, least)
+			}
+		}
 	}
 }
 
