@@ -12,10 +12,15 @@ import (
 
 var busAway = flag.Duration("bus-away", 3*time.Second, "time without dbus")
 
-const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
+const (
+	killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
 
-// TestRestartTouchesNoJob: a running and a waiting job survive a restart, a crash and a reload of
-// the daemon.
+	// upgrade runs the scripts of the package as dpkg does when it replaces the package.
+	upgrade = "cd /var/lib/dpkg/info && ./gpusched.prerm upgrade 0.1.0 && ./gpusched.postrm upgrade 0.1.0 && ./gpusched.postinst configure 0.1.0"
+)
+
+// TestRestartTouchesNoJob: a running and a waiting job survive a restart, a crash, a reload and an
+// upgrade of the daemon.
 func TestRestartTouchesNoJob(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end ~/begun")
@@ -23,7 +28,7 @@ func TestRestartTouchesNoJob(t *testing.T) {
 	waitRun(t, id)
 	invocation := show(t, "", id).InvocationID
 	waiting := submit(t, "bob", "-g 1 -- true")
-	for _, act := range []string{"systemctl restart gpusched", killDaemon, "systemctl reload gpusched", killDaemon} {
+	for _, act := range []string{"systemctl restart gpusched", killDaemon, "systemctl reload gpusched", upgrade, killDaemon} {
 		sh(t, "", act)
 		poll(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version").Code == 0 })
 		if j := show(t, "", id); j.State != "running" || j.InvocationID != invocation {
