@@ -69,6 +69,28 @@ func TestEnergyIsOnRecord(t *testing.T) {
 	}
 }
 
+// A daemon that is killed loses at most half of the energy that a job has used, or that of the last ten
+// minutes. Few of the samples are recorded for that.
+func TestEnergySurvivesAKill(t *testing.T) {
+	w := runningWorld(t, 1, nil)
+	written, last := 0, time.Duration(0)
+	for ran := time.Duration(0); ran < time.Hour; ran += 10 * time.Second {
+		w.now = w.now.Add(10 * time.Second)
+		w.gpus[0].EnergyMilliJ += 1000
+		w.step(w.sample(0), -1)
+		metered := w.jobs[1].Attempt.GPUs[0].Use.Metered
+		if metered != last {
+			written, last = written+1, metered
+		}
+		if lost := ran - metered; lost > max(time.Minute, min(ran/2, 10*time.Minute)) {
+			t.Errorf("after %s, %s are on record", ran, metered)
+		}
+	}
+	if written > 10 {
+		t.Errorf("%d records in an hour", written)
+	}
+}
+
 // If two jobs use a GPU one after the other, each is given only the energy that it used, no matter
 // when the driver updates its counter.
 func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {

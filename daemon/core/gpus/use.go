@@ -115,8 +115,12 @@ func (b *Book) GatherUses() {
 	}
 }
 
-// If the daemon crashes, at most the last recordEvery of a job's observed use may be lost.
-const recordEvery = 10 * time.Minute
+// A job's observed use is recorded whenever it has doubled since the last record, but not before
+// recordFirst, and at least every recordEvery. A crash of the daemon loses only the use since then.
+const (
+	recordFirst = time.Minute
+	recordEvery = 10 * time.Minute
+)
 
 // recordUse updates a job's use of a GPU.
 func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
@@ -140,7 +144,9 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if d.use.meter.settle(u); !running {
 		return
 	}
-	if was := &p.ref.Use; max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > recordEvery {
+	was := &p.ref.Use
+	due := min(max(recordFirst, was.Metered, was.MemSeen), recordEvery)
+	if max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > due {
 		b.addFinding(UseFound{p.l})
 	}
 	// If several jobs share a GPU, nobody can say for which of them it computes.
