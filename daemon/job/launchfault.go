@@ -18,7 +18,8 @@ var away = []syscall.Errno{
 // may then succeed.
 func (r *Result) OfMachine() bool {
 	switch r.Launch {
-	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit:
+	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit,
+		contract.StepEngine:
 		return true
 	case contract.StepChdir, contract.StepExec, contract.StepShell:
 		return slices.Contains(away, syscall.Errno(r.Errno))
@@ -32,6 +33,7 @@ var launchCodes = map[contract.Step]Code{
 	contract.StepFilter: "detail/launch-filter", contract.StepLimits: "detail/launch-limits", contract.StepSetup: "detail/launch-setup",
 	contract.StepShell: "detail/launch-shell", contract.StepAway: "detail/launch-away", contract.StepUnit: "detail/launch-unit",
 	contract.StepContainer: "detail/launch-engine", contract.StepScratch: "detail/launch-scratch",
+	contract.StepEngine: "detail/launch-docker",
 }
 
 // StartFailure returns the reason why the launch failed.

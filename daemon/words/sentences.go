@@ -329,6 +329,7 @@ var sentences = map[job.Code]sentence{
 	"detail/launch-away":    {"its user's home, its working directory or its program is on a file system that is not there", ""},
 	"detail/launch-scratch": {"its scratch directory could not be made", ""},
 	"detail/launch-engine":  {"its image could not be pulled, or the engine that runs its container does not work (see its output)", ""},
+	"detail/launch-docker":  {"the daemon of Docker, which runs its container, is stopped", ""},
 	"detail/launch-unit":    {"systemd refused its unit", ""},
 	"detail/launch-errno":   {"%v: %v", ""},
 	"detail/starts-failed":  {"the last %v starts failed (most recently: %v); one job is tried again at %v", ""},

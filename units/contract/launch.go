@@ -19,13 +19,14 @@ const (
 	StepScratch Step = "scratch" // the job's scratch directory could not be made
 
 	StepContainer Step = "container" // the image was not pulled, or its engine does not work
+	StepEngine    Step = "engine"    // the daemon of its container's engine is stopped
 )
 
 // Steps lists all steps.
 func Steps() []Step {
 	return []Step{
 		StepSpec, StepChdir, StepExec, StepShell, StepFilter, StepLimits, StepSetup, StepAway, StepUnit, StepContainer,
-		StepScratch,
+		StepScratch, StepEngine,
 	}
 }
 
@@ -43,7 +44,7 @@ func (s Step) ExitStatus() int {
 		return 226
 	case StepLimits:
 		return 227
-	case StepSetup, StepContainer:
+	case StepSetup, StepContainer, StepEngine:
 		return 223
 	case StepScratch:
 		return 238

@@ -20,11 +20,23 @@ import (
 
 // A dockerBox is what only a container of Docker needs.
 type dockerBox struct {
+	socket string   // of Docker's daemon
 	slice  string   // the job's own, "" if this process is in none
 	nodes  []string // device nodes of the job's GPUs and of the driver
 	limits []contract.Limit
 	tasks  string // the most processes and threads of the job; "" if there is no limit
 	ids    ids
+}
+
+// isStopped reports whether nobody listens on a socket, as while the package of Docker is upgraded.
+func isStopped(socket string) bool {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	err = unix.Connect(fd, &unix.SockaddrUnix{Name: socket})
+	return err == unix.ENOENT || err == unix.ECONNREFUSED
 }
 
 // ids are the user and the groups of this process.
@@ -39,7 +51,8 @@ func ownIDs() ids {
 }
 
 func newDockerBox(s *Spec, a *surroundings) (d dockerBox) {
-	d.ids, d.limits, d.tasks = a.ids, s.SoftLimits, a.tasks
+	d.socket, d.ids = dockerSocket, a.ids
+	d.limits, d.tasks = s.SoftLimits, a.tasks
 	if slice := path.Base(path.Dir(a.group)); strings.HasSuffix(slice, "-j"+strconv.FormatInt(s.JobID, 10)+".slice") {
 		d.slice = slice
 	}
@@ -56,10 +69,13 @@ func newDockerBox(s *Spec, a *surroundings) (d dockerBox) {
 	return d
 }
 
+// dockerSocket is where the daemon of Docker listens, or systemd until the daemon has started.
+const dockerSocket = "/var/run/docker.sock"
+
 // dockerCommand returns a command of Docker. It names the socket, because a context of the user may
 // choose the daemon of another machine.
 func (b *box) dockerCommand(words ...string) []string {
-	return append([]string{"docker", "--host=unix:///var/run/docker.sock"}, words...)
+	return append([]string{"docker", "--host=unix://" + dockerSocket}, words...)
 }
 
 // dockerRun returns the command that starts the container, and its environment.
@@ -130,6 +146,8 @@ func (b *box) prepareDocker(run runner) *Failure {
 	case err != nil:
 		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, does not work here", Err: err,
 			Next: "'gpusched doctor' tells what Docker needs; try 'docker info'"}
+	case status != 0 && isStopped(b.docker.socket):
+		return &Failure{Step: contract.StepEngine, What: "the daemon of Docker, which runs its container, is stopped", Next: triedAgain}
 	case status != 0:
 		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, did not answer",
 			Err:  errors.New(lastLine(printed, status)),

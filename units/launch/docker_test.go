@@ -1,8 +1,11 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
+	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,8 +75,16 @@ func TestDockerCommands(t *testing.T) {
 func TestPrepareDocker(t *testing.T) {
 	defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
 	os.Stderr, _ = os.Open(os.DevNull)
+	listening := filepath.Join(t.TempDir(), "docker.sock")
+	l, err := net.Listen("unix", listening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	for name, c := range map[string]struct {
 		group, info     string
+		socket          string
+		step            contract.Step
 		status          int
 		err             error
 		inspect, pulled int
@@ -85,12 +96,14 @@ func TestPrepareDocker(t *testing.T) {
 		"no such image":  {info: "systemd 2\n", inspect: 1, pulled: 1, calls: 3},
 		"another driver": {info: "cgroupfs 2\n", calls: 1},
 		"cgroup v1":      {info: "systemd 1\n", calls: 1},
-		"not allowed":    {info: "permission denied\n", status: 1, calls: 1},
+		"not allowed":    {info: "permission denied\n", status: 1, calls: 1, step: contract.StepContainer},
+		"stopped":        {info: "Cannot connect\n", status: 1, calls: 1, socket: "/nowhere", step: contract.StepEngine},
 		"not installed":  {err: errors.New("not found"), calls: 1},
 		"no slice":       {group: "/gpujobs.slice/gpujobs-u1000.slice/gpujob-17.service"},
 		"another's":      {group: "/gpujobs.slice/gpujobs-u1000.slice/gpujobs-u1000-j7.slice/gpujob-17.service"},
 	} {
 		b, calls := dockerBoxOf(containerSpec(nil)), 0
+		b.docker.socket = cmp.Or(c.socket, listening)
 		if c.group != "" {
 			b.docker = newDockerBox(containerSpec(nil), &surroundings{group: c.group})
 		}
@@ -110,7 +123,7 @@ func TestPrepareDocker(t *testing.T) {
 			t.Errorf("%s: %q", name, argv)
 			return 0, "", nil
 		})
-		if (f == nil) != c.ok || calls != c.calls {
+		if (f == nil) != c.ok || calls != c.calls || c.step != "" && f.Step != c.step {
 			t.Errorf("%s: %v after %d calls", name, f, calls)
 		}
 	}
