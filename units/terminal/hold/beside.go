@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,11 +24,11 @@ const hangUpTime = 2 * time.Second
 // the job's device filter. If its client reads slowly, an extra command waits when it writes, as it
 // would with a pipe. The job's command does not wait for slow clients.
 type extraCommand struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	gone  chan struct{}  // closed when the command has ended
-	ended atomic.Bool    // the command has ended; for the readers of its output
-	read  sync.WaitGroup // the readers of the output
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  []*os.File     // what the command prints
+	gone chan struct{}  // closed when the command has ended
+	read sync.WaitGroup // the readers of the output
 }
 
 // runFor runs the command of a greeting. When the client leaves or the job ends, runFor sends the
@@ -55,8 +54,10 @@ func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 // processes behind, their later output is dropped.
 func (b *extraCommand) wait() {
 	_ = b.cmd.Wait()
-	b.ended.Store(true)
 	close(b.gone)
+	for _, f := range b.out {
+		_ = f.SetReadDeadline(time.Now().Add(leftOpen))
+	}
 	b.read.Wait()
 	b.in.Close()
 }
@@ -108,7 +109,7 @@ func (h *holder) begin(c *client, hello terminal.Greeting) (*extraCommand, error
 	cmd, master, err := inTerminal(argv, environ, pty.Winsize{Rows: hello.Rows, Cols: hello.Cols})
 	b := &extraCommand{cmd: cmd, in: master, gone: make(chan struct{})}
 	if err == nil {
-		b.read.Go(func() { b.copyTo(c, terminal.Data, master) })
+		b.copyTo(c, terminal.Data, master)
 	}
 	return b, err
 }
@@ -138,37 +139,18 @@ func startPiped(c *client, cmd *exec.Cmd) (*extraCommand, error) {
 		}
 		return nil, err
 	}
-	b.read.Go(func() { b.copyTo(c, terminal.Data, out) })
-	b.read.Go(func() { b.copyTo(c, terminal.Errors, errors) })
+	b.copyTo(c, terminal.Data, out)
+	b.copyTo(c, terminal.Errors, errors)
 	return b, nil
 }
 
-// copyTo sends a command's output to a client, until the output ends. Another process may keep the
-// output open after the command has ended. In that case copyTo ends once nothing has arrived for a
-// short time.
+// copyTo starts to send a command's output to a client.
 func (b *extraCommand) copyTo(c *client, kind terminal.Kind, from *os.File) {
-	defer from.Close()
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		select {
-		case <-b.gone:
-			_ = from.SetReadDeadline(time.Now().Add(leftOpen))
-		case <-stop:
-		}
-	}()
-	for piece := make([]byte, 32<<10); ; {
-		n, err := from.Read(piece)
-		if n > 0 {
-			c.pieces <- terminal.Encode(kind, piece[:n])
-			if b.ended.Load() { // a slow client had delayed the output: read on
-				_ = from.SetReadDeadline(time.Now().Add(leftOpen))
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
+	b.out = append(b.out, from)
+	b.read.Go(func() {
+		defer from.Close()
+		copyOutput(from, func(piece []byte) { c.pieces <- terminal.Encode(kind, piece) })
+	})
 }
 
 // copyInput gives a command its client's input, until the client leaves.
@@ -185,7 +167,7 @@ func copyInput(conn io.Reader, in io.WriteCloser) {
 			in.Close()
 		case kind == terminal.Size && ok:
 			if master, has := in.(*os.File); has {
-				_ = pty.Setsize(master, &pty.Winsize{Rows: rows, Cols: cols})
+				setSize(master, rows, cols)
 			}
 		default:
 			return

@@ -100,16 +100,39 @@ func TestHangUp(t *testing.T) {
 	gone(pid)
 }
 
-// A process that a command leaves behind, with the command's output open, delays nobody.
+// A process that a command leaves behind, with the command's output open, delays nobody, not even
+// if it prints without end.
 func TestLeftBehind(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
-	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "setsid sleep 600 & echo $!; exit 6")})
-	pid, status := readUntil(t, conn, "")
-	if n, err := strconv.Atoi(strings.TrimSpace(pid)); err == nil {
-		_ = unix.Kill(n, unix.SIGKILL)
+	for _, g := range []terminal.Greeting{{}, {Rows: 9, Cols: 9}} {
+		for _, left := range []string{"sleep 600", "sh -c 'while :; do sleep 0.05; echo; done'"} {
+			g.Argv = commandOf("sh", "-c", "setsid "+left+" & echo $!; exit 6")
+			conn := h.greet(g)
+			if g.Rows > 0 {
+				say(t, conn, terminal.Size, string(terminal.EncodeSize(11, 44)))
+			}
+			shown, status := readUntil(t, conn, "")
+			pid, _, _ := strings.Cut(strings.TrimSpace(shown), "\n")
+			if n, err := strconv.Atoi(strings.TrimSpace(pid)); err == nil {
+				_ = unix.Kill(n, unix.SIGKILL)
+			}
+			if status != 6 {
+				t.Error(status, left)
+			}
+		}
 	}
-	if status != 6 {
-		t.Error(status)
+}
+
+// All that is typed at once reaches a command that reads slowly.
+func TestPaste(t *testing.T) {
+	h := start(t, "sh", "-c", "stty raw -echo; echo ready; sleep 0.3; head -c 300000 | wc -c")
+	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	readUntil(t, conn, "ready")
+	for range 6 {
+		say(t, conn, terminal.Data, strings.Repeat("x", 50_000))
+	}
+	if shown, _ := readUntil(t, conn, ""); !strings.Contains(shown, "300000") {
+		t.Errorf("%q", shown)
 	}
 }
 

@@ -2,6 +2,7 @@ package hold
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -14,6 +15,31 @@ import (
 
 	"github.com/gpusched/gpusched/units/contract"
 )
+
+// maxRest limits the number of bytes that copyOutput reads after the deadline. No pipe or terminal
+// holds more, unless root has raised the limits.
+const maxRest = 1 << 20
+
+// copyOutput passes the output of a command to the function show, until no process has the output
+// open any more. Another process may keep it open after the command has ended. So the caller then
+// sets a deadline, after which copyOutput reads only what is there already. This includes all that
+// the command wrote, however late copyOutput gets to run.
+func copyOutput(from *os.File, show func(piece []byte)) {
+	b := make([]byte, 32<<10)
+	for rest := maxRest; rest > 0; {
+		n, err := from.Read(b)
+		if errors.Is(err, os.ErrDeadlineExceeded) { // it was not tried to read
+			err = control(from, func(fd int) (err error) { n, err = unix.Read(fd, b); return err })
+			rest -= n
+		}
+		if n > 0 {
+			show(b[:n])
+		}
+		if n <= 0 || err != nil {
+			return
+		}
+	}
+}
 
 // statusOf returns the status that a shell reports for an ended command.
 func statusOf(s syscall.WaitStatus) int {

@@ -50,6 +50,7 @@ type holder struct {
 	clients    map[*client]bool
 	beside     map[*extraCommand]bool
 	ended      bool
+	status     byte           // how the command ended
 	leaving    sync.WaitGroup // the clients' writers
 }
 
@@ -79,7 +80,7 @@ func (h *holder) resize(rows, cols uint16) {
 	if h.master == nil {
 		return
 	}
-	_ = pty.Setsize(h.master, &pty.Winsize{Rows: rows, Cols: cols})
+	setSize(h.master, rows, cols)
 	if same {
 		_ = control(h.master, func(fd int) error { return unix.IoctlSetInt(fd, unix.TIOCSIG, int(unix.SIGWINCH)) })
 	}
@@ -99,23 +100,13 @@ func control(f *os.File, do func(fd int) error) error {
 	return failed
 }
 
-// copyFrom copies the terminal's output to all clients and the journal, until no process has the
-// terminal open any more. The command waits for slow clients. The journal does not: it gets a piece
-// before copyFrom waits for clients.
-func (h *holder) copyFrom(master io.Reader) {
-	b := make([]byte, 32<<10)
-	for {
-		n, err := master.Read(b)
-		if n > 0 {
-			frame := terminal.Encode(terminal.Data, b[:n])
-			late := h.offer(b[:n], frame)
-			_, _ = h.output.Write(b[:n])
-			h.awaitClients(late, frame)
-		}
-		if err != nil {
-			return
-		}
-	}
+// show passes a piece of the terminal's output to all clients and the journal. The command waits
+// for slow clients. The journal does not: it gets a piece before show waits for clients.
+func (h *holder) show(piece []byte) {
+	frame := terminal.Encode(terminal.Data, piece)
+	late := h.offer(piece, frame)
+	_, _ = h.output.Write(piece)
+	h.awaitClients(late, frame)
 }
 
 // offer passes a piece of output to every client that has room for it, and returns the clients
@@ -177,13 +168,13 @@ func (h *holder) drop(c *client) {
 	}
 }
 
-// attach adds a client and gives it the last output. It returns false if the job has ended or there
-// are too many clients. It starts the client's writer itself, so that tellEnd waits for every
-// writer.
+// attach adds a client and gives it the last output. It returns false if there are too many
+// clients. It starts the client's writer itself, so that tellEnd waits for every writer. If the
+// command has ended, the client also learns how, unless the holder ends first.
 func (h *holder) attach(c *client, write func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ended || len(h.clients) >= maxClients {
+	if len(h.clients) >= maxClients {
 		return false
 	}
 	if h.clients == nil {
@@ -192,6 +183,11 @@ func (h *holder) attach(c *client, write func()) bool {
 	h.clients[c] = true
 	if len(h.last) > 0 {
 		c.pieces <- terminal.Encode(terminal.Data, h.lastLines())
+	}
+	if h.ended {
+		h.sayEnd(c)
+		go write()
+		return true
 	}
 	h.leaving.Go(write)
 	return true
@@ -241,16 +237,12 @@ func (h *holder) detach(c *client) {
 // commands end or are killed.
 func (h *holder) tellEnd(status int) {
 	h.mu.Lock()
-	h.ended = true
+	h.ended, h.status = true, byte(status)
 	for b := range h.beside {
 		b.hangUp()
 	}
 	for c := range h.clients {
-		select {
-		case c.pieces <- terminal.Encode(terminal.Ended, []byte{byte(status)}):
-		default: // this client does not read
-		}
-		h.drop(c)
+		h.sayEnd(c)
 	}
 	h.mu.Unlock()
 	gone := make(chan struct{})
@@ -263,6 +255,15 @@ func (h *holder) tellEnd(status int) {
 	case <-time.After(lastWords):
 	}
 	h.awaitBeside()
+}
+
+// sayEnd tells a client how the command ended, and removes the client; h.mu is held.
+func (h *holder) sayEnd(c *client) {
+	select {
+	case c.pieces <- terminal.Encode(terminal.Ended, []byte{h.status}):
+	default: // this client does not read
+	}
+	h.drop(c)
 }
 
 // journal writes lines with the line ends of the journal instead of those of a terminal.

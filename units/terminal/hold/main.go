@@ -28,6 +28,9 @@ const (
 	// leftOpen is the time to wait for output after the end of the command, if another process
 	// keeps the terminal open.
 	leftOpen = 200 * time.Millisecond
+	// restTime limits the time for which the holder waits, after the end of the command, until
+	// clients and the journal have room for the output. journald may hang.
+	restTime = 10 * time.Second
 )
 
 // statusNotRun is a shell's exit status for a command that it can't run.
@@ -138,23 +141,18 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 	}
 	shown := make(chan struct{})
 	go func() {
-		h.copyFrom(master)
+		copyOutput(master, h.show)
 		close(shown)
 	}()
 	_ = cmd.Wait() // ProcessState has the result
-	awaitRest(shown)
-	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	h.tellEnd(statusOf(state))
-	awaitRest(shown) // a client that did not read had delayed the output until now
-	return state, nil
-}
-
-// awaitRest waits for the rest of the terminal's output.
-func awaitRest(shown <-chan struct{}) {
+	_ = master.SetReadDeadline(time.Now().Add(leftOpen))
 	select {
 	case <-shown:
-	case <-time.After(leftOpen):
+	case <-time.After(restTime):
 	}
+	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	h.tellEnd(statusOf(state))
+	return state, nil
 }
 
 // inTerminal starts a command in a new terminal, and returns the master of that terminal.
@@ -165,7 +163,17 @@ func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, 
 		cmd = command(append([]string{"/bin/sh", cmd.Path}, argv[1:]...), environ)
 		master, err = pty.StartWithSize(cmd, &size)
 	}
+	if err == nil { // the package pty makes reads block, whatever their deadline
+		err = control(master, func(fd int) error { return unix.SetNonblock(fd, true) })
+	}
 	return cmd, master, err
+}
+
+// setSize sets the size of a terminal. Reads keep their deadlines, unlike after pty.Setsize.
+func setSize(master *os.File, rows, cols uint16) {
+	_ = control(master, func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols})
+	})
 }
 
 // command finds the program of a command as a shell does.
