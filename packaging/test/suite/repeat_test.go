@@ -47,7 +47,7 @@ func TestSchedulerDedup(t *testing.T) {
 // work. At the limit, a job with --on-timeout requeue is queued again.
 func TestSchedulerWarning(t *testing.T) {
 	begin(t)
-	limit, before := 4*time.Second*the.slow, 3*time.Second*the.slow
+	limit, before := 6*time.Second*the.slow, 3*time.Second*the.slow // a slow start takes less than the first half
 	times := fmt.Sprintf("-g 0 -t %s --signal USR1@%s ", limit, before)
 	const saves = `bash -c 'trap "echo saved; trap - USR1" USR1; echo armed; [ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.1; done'`
 	killed := submit(t, "alice", times+"--grace 1s -- "+saves)
