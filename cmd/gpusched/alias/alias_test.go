@@ -298,6 +298,7 @@ func TestArrayTasks(t *testing.T) {
 	over.State = job.Spawned
 	holes := api.Job{ID: 1, State: job.Queued, Array: &api.Array{Spec: "0-9%2", Size: 10, Next: 1, Cancelled: 5, SkippedTasks: "3-7"}}
 	future := api.Job{State: job.Queued, Task: &api.Task{Task: job.Task{Array: 1, Index: 8}, Name: "1_8"}}
+	partly := api.Job{ID: 9, State: job.Completed, EndedAt: now, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2, Cancelled: 1}}
 	old := api.Job{ID: 4, State: job.Failed, EndedAt: now.Add(-time.Hour)}
 	for line, want := range map[string]string{
 		"-h -o %i": "7_0\n7_[3-6:3,9%2]", "-hr -o %i": "7_0\n7_3\n7_6\n7_9", "-hr -t PD -o %F,%K": "7,3\n7,6\n7,9",
@@ -322,6 +323,9 @@ func TestArrayTasks(t *testing.T) {
 		if got := strings.Join(c.Table([]api.Job{holes}, now), "\n"); got != want {
 			t.Errorf("%s of an array with cancelled tasks: %q, not %q", line, got, want)
 		}
+	}
+	if c, err := Translate("sacct", strings.Fields("-nP -o jobid"), "", "n1"); err != nil || c.Table([]api.Job{partly}, now)[0] != "9_[0-2]" {
+		t.Errorf("an array that has ended after one of its tasks was cancelled: %v", err)
 	}
 	if c, err := Translate("sacct", strings.Fields("-nP -j 1_8 -o jobid,jobidraw,state"), "", "n1"); err != nil || c.Table([]api.Job{future}, now)[0] != "1_8|1|PENDING" {
 		t.Errorf("a task that is not a job yet: %v", err)

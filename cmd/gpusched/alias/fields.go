@@ -149,7 +149,7 @@ func idOf(j api.Job) string {
 // run at once.
 func waitingTasks(j api.Job) string {
 	rest, err := WaitingTasks(j)
-	if err != nil {
+	if err != nil || rest.Size() == 0 { // none waits in an array that has ended
 		return j.Array.Spec
 	}
 	return rest.Spec()
