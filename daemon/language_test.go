@@ -173,6 +173,31 @@ func TestOneFlagRefreshesGoldens(t *testing.T) {
 	}
 }
 
+// The figures of the README are measured: those of its section of figures are in RESULTS.md, where
+// they may have further digits.
+func TestTheReadmesFiguresAreMeasured(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := os.ReadFile("../contrib/bench/RESULTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## Figures\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	figures := regexp.MustCompile(`\d+\.\d+|\d+\sMiB`).FindAllString(section, -1)
+	if len(figures) < 3 {
+		t.Errorf("the README has the figures %q", figures)
+	}
+	for _, f := range figures {
+		f = strings.Join(strings.Fields(f), " ")
+		if !regexp.MustCompile(`[^.\d]` + regexp.QuoteMeta(f)).Match(results) {
+			t.Errorf("RESULTS.md does not have the README's figure %q", f)
+		}
+	}
+}
+
 // The README is written for people who have never heard of gpusched. Everything else is in the
 // manual. The glossary is one table, with two rows for the head and one for each word.
 func TestDocumentsAreShort(t *testing.T) {
