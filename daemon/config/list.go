@@ -49,26 +49,16 @@ func gpuIndexes(to *[]int) value {
 		slices.Sort(list)
 		return list, err
 	}
-	wrong := func(list []int) error {
-		for _, n := range list {
-			if n < lo || n > hi {
-				return fmt.Errorf("%d is not a GPU index", n)
-			}
-		}
-		return checkAscending(list, "GPU %d")
-	}
+	wrong := func(list []int) error { return checkRepeated(list, "GPU %d") }
 	form := shape{Type: "array", Form: "a list of numbers", Items: &shape{Type: "integer", Min: &lo, Max: &hi}}
 	return setting[[]int]{to, read, wrong, listWriter(strconv.Itoa), form}
 }
 
-// checkAscending returns an error if a number is repeated or out of order.
-func checkAscending(list []int, called string) error {
+// checkRepeated returns an error if a number is repeated in a sorted list.
+func checkRepeated(list []int, called string) error {
 	for i, n := range list {
-		switch {
-		case i > 0 && n == list[i-1]:
+		if i > 0 && n == list[i-1] {
 			return fmt.Errorf(called+" is listed twice", n)
-		case i > 0 && n < list[i-1]:
-			return fmt.Errorf(called+" is not in ascending order", n)
 		}
 	}
 	return nil

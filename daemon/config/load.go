@@ -85,25 +85,3 @@ func (m *merge) checkRules() {
 		m.problems.addf(at, r.key, "%s", text)
 	}
 }
-
-// Validate returns everything that is wrong with a Config that Load has not made: wrong values, and
-// violated rules between keys. The result of Load is always valid. The error is of type Problems,
-// without positions.
-func (c Config) Validate() error {
-	var m merge
-	m.cfg = c
-	for _, s := range sections() {
-		for _, name := range s.inUse(&c) {
-			if err := s.checkName(name); err != nil {
-				m.problems.addf(Origin{}, "", "[%s]: %v", s.name(), err)
-			}
-		}
-	}
-	for _, k := range keysIn(&m.cfg) {
-		if err := k.bind(&m.cfg).check(); err != nil {
-			m.problems.addf(Origin{}, k.full(), "%s: %v", k.full(), err)
-		}
-	}
-	m.checkRules()
-	return m.problems.err()
-}

@@ -23,12 +23,6 @@ func numberValue(to *int, lo, hi int, none bool) value {
 		want, also, write = want+`, or "none"`, `, or "none" for no bound`, orNone(strconv.Itoa)
 		form.Form, form.Word = form.Form+", or none", "^none$"
 	}
-	wrong := func(n int64) error {
-		if n < int64(lo) || n > int64(hi) {
-			return fmt.Errorf("%d is out of range: use %d to %d%s", n, lo, hi, also)
-		}
-		return nil
-	}
 	read := func(raw any) (int, error) {
 		n, ok := raw.(int64)
 		switch {
@@ -36,16 +30,12 @@ func numberValue(to *int, lo, hi int, none bool) value {
 			return 0, nil
 		case !ok:
 			return 0, wrongType(want, raw)
+		case n < int64(lo) || n > int64(hi):
+			return 0, fmt.Errorf("%d is out of range: use %d to %d%s", n, lo, hi, also)
 		}
-		return int(n), wrong(n)
+		return int(n), nil
 	}
-	check := func(n int) error {
-		if none && n == 0 {
-			return nil
-		}
-		return wrong(int64(n))
-	}
-	return setting[int]{to, read, check, write, form}
+	return setting[int]{to, read, acceptAny[int], write, form}
 }
 
 // orNone returns a function that writes 0 as none. It writes all other numbers as the function
@@ -62,12 +52,6 @@ func orNone(write func(int) string) func(int) string {
 // percent returns a setting that is a percentage from 1 to 100. In a file it may also be a fraction
 // with a decimal point, up to 1.0, or a text such as "80%".
 func percent(dst *int) value {
-	wrong := func(n int64) error {
-		if n < 1 || n > 100 {
-			return fmt.Errorf("%d is out of range: use 1 to 100", n)
-		}
-		return nil
-	}
 	read := func(raw any) (int, error) {
 		var n int64
 		switch raw := raw.(type) {
@@ -88,11 +72,14 @@ func percent(dst *int) value {
 			}
 			n = int64(u)
 		}
-		return int(n), wrong(n)
+		if n < 1 || n > 100 {
+			return 0, fmt.Errorf("%d is out of range: use 1 to 100", n)
+		}
+		return int(n), nil
 	}
 	lo, hi := 0, 100
 	form := shape{Type: "number", Form: "a percentage from 1 to 100, or a fraction such as 0.8", Min: &lo, Max: &hi, Word: "^[0-9]+%$"}
-	return setting[int]{dst, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
+	return setting[int]{dst, read, acceptAny[int], strconv.Itoa, form}
 }
 
 // spelledNumber returns a number as people write it.
@@ -124,14 +111,8 @@ func gpusOrNone(to *int) value {
 		return milli, nil
 	}
 	lo, hi := 0, job.MaxGPUs
-	wrong := func(milli int) error {
-		if milli < 0 || milli > hi*job.WholeGPU || milli%10 != 0 {
-			return fmt.Errorf("%d thousandths of a GPU are not an amount: use 0 to %d in steps of 10", milli, hi*job.WholeGPU)
-		}
-		return nil
-	}
 	form := shape{Type: "number", Form: fmt.Sprintf("a number from 0.01 to %d, or none", hi), Min: &lo, Max: &hi, Word: "^none$"}
-	return setting[int]{to, read, wrong, orNone(job.FormatGPUs), form}
+	return setting[int]{to, read, acceptAny[int], orNone(job.FormatGPUs), form}
 }
 
 // partOfGPU returns a setting that is an amount of at most one GPU, in thousandths.
@@ -147,14 +128,8 @@ func partOfGPU(to *int) value {
 		}
 		return milli, nil
 	}
-	wrong := func(milli int) error {
-		if milli <= 0 || milli > job.WholeGPU || milli%10 != 0 {
-			return fmt.Errorf("%d thousandths of a GPU are not a part: use 10 to 1000 in steps of 10", milli)
-		}
-		return nil
-	}
 	lo, hi := 0, 1
-	return setting[int]{to, read, wrong, job.FormatGPUs, shape{Type: "number", Form: "a number from 0.01 to 1", Min: &lo, Max: &hi}}
+	return setting[int]{to, read, acceptAny[int], job.FormatGPUs, shape{Type: "number", Form: "a number from 0.01 to 1", Min: &lo, Max: &hi}}
 }
 
 // onOff returns a setting that is true or false.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,17 +22,11 @@ func cpusOrNone(to *job.Part) value {
 		}
 		return job.Part{}, wrongType(`a whole number without quotes, a percentage such as "80%", or "none"`, raw)
 	}
-	wrong := func(p job.Part) error {
-		if p.Amount == 0 {
-			return wrongPercent(p)
-		}
-		return errors.Join(wrongPercent(p), within(p.Amount, lo, hi))
-	}
 	form := shape{
 		Type: "integer", Form: fmt.Sprintf("a number from %d to %d, a percentage, or none", lo, hi),
 		Min: &lo, Max: &hi, Word: "^(none|[0-9]+%)$",
 	}
-	return setting[job.Part]{to, read, wrong, func(p job.Part) string {
+	return setting[job.Part]{to, read, acceptAny[job.Part], func(p job.Part) string {
 		if p.Amount > 0 {
 			return strconv.FormatInt(p.Amount, 10)
 		}
@@ -58,7 +51,7 @@ func memOrNone(to *job.Part) value {
 		if p.Amount != 0 && (p.Amount < 1<<20 || p.Amount > job.MaxSize) {
 			return fmt.Errorf("%s is out of range: use 1M to 1024T", spellSize(p.Amount))
 		}
-		return wrongPercent(p)
+		return nil
 	}
 	form := shape{Type: "string", Form: "a size, a percentage, or none", Pattern: `^(none|[0-9.]+ ?([A-Za-z]+|%))$`}
 	return setting[job.Part]{to, fromText(`"64G"`, read), wrong, quotingWriter(func(p job.Part) string {
@@ -94,11 +87,4 @@ func spellPercent(p job.Part) string {
 		return "none"
 	}
 	return strconv.Itoa(p.Percent) + "%"
-}
-
-func wrongPercent(p job.Part) error {
-	if p.Percent < 0 || p.Percent > 100 || p.Percent > 0 && p.Amount > 0 {
-		return fmt.Errorf("%d%% and %d: use either 1%% to 100%%, or an amount", p.Percent, p.Amount)
-	}
-	return nil
 }

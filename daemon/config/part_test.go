@@ -3,8 +3,6 @@ package config
 import (
 	"strings"
 	"testing"
-
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // A limit of memory or CPUs is an amount, a percentage or none. Reading the output of Show gives
@@ -32,10 +30,5 @@ func TestParts(t *testing.T) {
 		if shown := strings.Split(text, ".")[1]; err != nil || !strings.Contains(Show(cfg, nil), shown[len("default"):]+"\n") && !strings.Contains(Show(cfg, nil), shown+"\n") {
 			t.Errorf("%s: %v, shown\n%s", text, err, Show(cfg, nil))
 		}
-	}
-	c := Default()
-	c.Jobs.CPUs, c.Quotas.Default.Mem = job.Part{Percent: 5, Amount: 5}, job.Part{Percent: 101}
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "jobs.cpus: 5% and 5: use either") || !strings.Contains(err.Error(), "quota.default.mem: 101%") {
-		t.Errorf("both at once: %v", err)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // sectionList is the list of sections in some messages.
@@ -184,44 +182,6 @@ func TestProblemsNameTheKey(t *testing.T) {
 	var problems Problems
 	if !errors.As(err, &problems) || len(problems) != 1 || problems[0].Key != "jobs.max_queued" || problems[0].Line != 2 {
 		t.Errorf("got %#v", err)
-	}
-}
-
-func TestValidate(t *testing.T) {
-	if err := Default().Validate(); err != nil {
-		t.Errorf("the default: %v", err)
-	}
-	c := Default()
-	c.Jobs.DefaultMem = DefaultMem{Kind: "lots"}
-	c.Jobs.MaxGrace = 2 * second
-	c.GPUs.Only = []int{3, 1}
-	c.GPUs.DeviceFilter = ""
-	c.GPUs.MemorySlack = -1
-	c.Daemon.LogLevel = 3
-	c.Daemon.HostMemReserve = Share{Percent: 5, Bytes: 5}
-	c.Classes = map[job.Class]Class{job.Low: {MaxTime: -1}}
-	c.Quotas.Default.GPUMilli = 5
-	c.Quotas.Users = map[string]job.Quota{"a/b": {Share: 1}, "alice": {}}
-	c.Lanes = map[string]int{"matlab": 0}
-	c.GPUs.MaxLoad = 0
-	want := `[quota.user.NAME]: "a/b" is not the name of an account
-jobs.default_mem: "lots" is not auto, none or a size
-class.low.max_time: -1ns is out of range: use 1s to 3650d
-quota.default.gpus: 5 thousandths of a GPU are not an amount: use 0 to 1024000 in steps of 10
-quota.user.alice.share: 0 is out of range: use 1 to 1000
-lane.matlab.jobs: 0 is out of range: use 1 to 10000
-gpus.only: GPU 1 is not in ascending order
-gpus.device_filter: "" is not a mode: use require or prefer
-gpus.memory_slack: -1B is out of range: use 0B to 1024T
-gpus.max_load: 0 is out of range: use 1 to 100
-daemon.log_level: it is none of debug, info, warn and error
-daemon.host_mem_reserve: use either 0% to 90% or a size
-jobs.default_grace is 30s, longer than jobs.max_grace, which is 2s: lower the one or raise the other`
-	if err := c.Validate(); err == nil || err.Error() != want {
-		t.Errorf("got:\n%v\nwant:\n%s", err, want)
-	}
-	if (Config{}).Validate() == nil {
-		t.Error("the zero Config is valid")
 	}
 }
 

@@ -54,12 +54,7 @@ func sizeValue(to *int64, lo, hi int64, zero string, form shape) value {
 // defaultMem returns a setting that is auto, none or a size.
 func defaultMem(to *DefaultMem) value {
 	wrong := func(m DefaultMem) error {
-		switch {
-		case m.Kind == MemAuto || m.Kind == MemNone:
-			return nil
-		case m.Kind != MemFixed:
-			return fmt.Errorf("%q is not auto, none or a size", m.Kind)
-		case m.Bytes < 1<<20 || m.Bytes > job.MaxSize:
+		if m.Kind == MemFixed && (m.Bytes < 1<<20 || m.Bytes > job.MaxSize) {
 			return fmt.Errorf("%s is out of range: use 1M to 1024T", spellSize(m.Bytes))
 		}
 		return nil
@@ -103,15 +98,8 @@ func memReturn(to *MemReturn) value {
 
 // share returns a setting that is a percentage or a size.
 func share(to *Share) value {
-	wrong := func(s Share) error {
-		fits := s.Bytes >= 0 && s.Bytes <= job.MaxSize && s.Percent >= 0 && s.Percent <= maxSharePercent
-		if !fits || s.Bytes > 0 && s.Percent > 0 {
-			return fmt.Errorf("use either 0%% to %d%% or a size", maxSharePercent)
-		}
-		return nil
-	}
 	form := shape{Type: "string", Form: "a percentage or a size", Pattern: `^[0-9.]+ ?([A-Za-z]+|%)$`}
-	return setting[Share]{to, fromText(`"5%"`, parseShare), wrong, quotingWriter(Share.String), form}
+	return setting[Share]{to, fromText(`"5%"`, parseShare), acceptAny[Share], quotingWriter(Share.String), form}
 }
 
 // spellSize prints bytes exactly, in the largest unit that gives a whole number.

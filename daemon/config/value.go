@@ -8,7 +8,6 @@ import (
 // value reads and writes one setting of a Config.
 type value interface {
 	parse(raw any) error // takes a value from a TOML file; after an error the Config is unchanged
-	check() error        // checks the present value
 	spell() string       // returns the present value in the form that a file has
 	schema() shape
 }
@@ -45,7 +44,6 @@ func (s setting[T]) parse(raw any) error {
 	return err
 }
 
-func (s setting[T]) check() error  { return s.wrong(*s.to) }
 func (s setting[T]) spell() string { return s.write(*s.to) }
 func (s setting[T]) schema() shape { return s.form }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -38,14 +37,8 @@ func logLevel(to *slog.Level) value {
 		return level, err
 	}
 	write := func(l slog.Level) string { return strings.ToLower(l.String()) }
-	wrong := func(l slog.Level) error {
-		if !slices.Contains(levels, write(l)) {
-			return errors.New("it is none of debug, info, warn and error")
-		}
-		return nil
-	}
 	form := shape{Type: "string", Form: "debug, info, warn or error", Enum: levels}
-	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quotingWriter(write), form}
+	return setting[slog.Level]{to, fromText(`"info"`, read), acceptAny[slog.Level], quotingWriter(write), form}
 }
 
 // word returns a setting that is a text. The function check checks the text.

@@ -70,14 +70,11 @@ func xidCode(s string) (int, error) {
 
 func wrongXids(codes []int) error {
 	for _, n := range codes {
-		switch {
-		case n < 1 || n > gpu.MaxXid:
-			return fmt.Errorf("%d is not an Xid", n)
-		case n == gpu.XidRecovery:
+		if n == gpu.XidRecovery {
 			return fmt.Errorf("%d can't be listed: in that report the driver itself says what the GPU needs", n)
 		}
 	}
-	return checkAscending(codes, "%d")
+	return checkRepeated(codes, "%d")
 }
 
 func spellXids(codes []int) string {
