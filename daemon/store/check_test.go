@@ -64,6 +64,18 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
+// A list that can't be read completely is not returned in part.
+func TestDamagedListIsNotReturned(t *testing.T) {
+	s, ctx := openNew(t), context.Background()
+	commit(t, s, job.Record{Job: runningJob(2), Payload: payload()})
+	if _, err := s.write.Exec("INSERT INTO attempts SELECT 2, 7, '7', boot_id, '', '', '', '', NULL, 0, 0, '' FROM attempts"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Attempts(ctx, 2); err == nil || list != nil {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
 // Listings find their jobs by an index, however long the history is, and never read the private
 // table (invariant 4).
 func TestQueriesUseIndexes(t *testing.T) {

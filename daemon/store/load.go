@@ -67,13 +67,15 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 // scanner reads the current row.
 type scanner[T any] func(*sql.Rows) (T, error)
 
-// collect appends every row of the query to the list.
+// collect makes a list of all rows of the query, or none after an error.
 func collect[T any](ctx context.Context, q queryer, list *[]T, scan scanner[T], query string, args ...any) error {
-	return eachRow(ctx, q, query, func(rows *sql.Rows) error {
+	err := eachRow(ctx, q, query, func(rows *sql.Rows) error {
 		v, err := scan(rows)
-		if err == nil {
-			*list = append(*list, v)
-		}
+		*list = append(*list, v)
 		return err
 	}, args...)
+	if err != nil {
+		*list = nil // part of a list would pass for all of it
+	}
+	return err
 }

@@ -35,11 +35,8 @@ const manyIDs = 2000
 // job does not exist or was never placed.
 func (s *Store) Attempts(ctx context.Context, id job.ID) (list []job.Attempt, err error) {
 	defer s.reading(&err, "read the attempts of job %d", id)
-	err = eachRow(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
-		a, err := scanAttempt(rows)
-		list = append(list, a.Attempt)
-		return err
-	}, int64(id))
+	scan := func(rows *sql.Rows) (job.Attempt, error) { a, err := scanAttempt(rows); return a.Attempt, err }
+	err = collect(ctx, s.read, &list, scan, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", int64(id))
 	return list, err
 }
 
