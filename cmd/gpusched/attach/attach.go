@@ -62,27 +62,24 @@ const screenLines = 50
 // connectLauncher first makes the job accept commands. If the job can't accept them,
 // connectLauncher returns the reason.
 func connectLauncher(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*session, error) {
-	name := cli.NameOfJob(j)
-	switch {
-	case !a.Owns(&j) && a.UID != 0:
-		return nil, cli.Refuse(api.CodeForbidden, "only they and root can do that", "job %s belongs to %s", name, j.User)
-	case j.State.Terminal():
-		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.ResultOf(j))
-	case j.State == job.Queued:
-		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.Because(j))
-	case j.Parked != nil && !j.Parked.Awake:
-		return nil, cli.Refuse(api.CodeConflict, "'gpusched unpark "+name+"' gets its GPUs back",
-			"job %s is parked, so its terminal does not answer", name)
-	case j.Suspended() && j.Parked == nil:
-		return nil, cli.Refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
-			"job %s is suspended by %s, so its terminal does not answer", name, j.SuspendedBy)
+	if err := whyNoTerminal(a, j); err != nil {
+		return nil, err
 	}
+	name := cli.NameOfJob(j)
 	s, err := connect(a, j, v)
 	if errors.Is(err, terminal.ErrNone) && len(v.argv) > 0 {
 		if _, err := api.ActOnJob(ctx, a.Client, api.RouteOpen, name, nil); err != nil {
 			return nil, err
 		}
 		s, err = connect(a, j, v)
+	}
+	if errors.Is(err, terminal.ErrNone) { // the job may have ended meanwhile
+		at := &attendance{a: a, job: j}
+		if reply, asked := at.untilOver(ctx, cutTime); asked == nil {
+			if why := whyNoTerminal(a, reply.Job); why != nil {
+				return nil, why
+			}
+		}
 	}
 	var seen *terminal.UnreachedError
 	if errors.As(err, &seen) {
@@ -94,6 +91,26 @@ func connectLauncher(ctx context.Context, a *cli.App, j api.Job, v sessionOption
 			"its output is in 'gpusched logs -f "+name+"'", "job %s can't be reached", name)
 	}
 	return s, err
+}
+
+// whyNoTerminal returns the reason why a job's terminal can't answer; nil if there is none.
+func whyNoTerminal(a *cli.App, j api.Job) error {
+	name := cli.NameOfJob(j)
+	switch {
+	case !a.Owns(&j) && a.UID != 0:
+		return cli.Refuse(api.CodeForbidden, "only they and root can do that", "job %s belongs to %s", name, j.User)
+	case j.State.Terminal():
+		return cli.Refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.ResultOf(j))
+	case j.State == job.Queued:
+		return cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.Because(j))
+	case j.Parked != nil && !j.Parked.Awake:
+		return cli.Refuse(api.CodeConflict, "'gpusched unpark "+name+"' gets its GPUs back",
+			"job %s is parked, so its terminal does not answer", name)
+	case j.Suspended() && j.Parked == nil:
+		return cli.Refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
+			"job %s is suspended by %s, so its terminal does not answer", name, j.SuspendedBy)
+	}
+	return nil
 }
 
 // inTerminal stays in the job's terminal through all attempts of the job. It begins with session s,
@@ -138,9 +155,13 @@ func (at *attendance) inSession(ctx context.Context, s *session) (requeued bool,
 	case err == nil:
 		return at.sessionOver(ctx, status)
 	}
-	if reply, asked := at.untilOver(ctx, cutTime); asked == nil && at.stillRuns(reply.Job) {
+	reply, asked := at.untilOver(ctx, cutTime)
+	if asked == nil && at.stillRuns(reply.Job) {
 		return false, &cli.Failure{Cause: cli.Refuse(api.CodeInternal, "'gpusched attach "+name+"' comes back",
 			"%s; job %s goes on", errCut, name)}
+	}
+	if !s.shown && reply.Job.State.Terminal() { // the launcher ended before it served this session
+		at.showMissed(ctx, reply.Job)
 	}
 	return at.sessionOver(ctx, cli.StatusFailure)
 }

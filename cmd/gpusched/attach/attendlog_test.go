@@ -128,8 +128,10 @@ func hidingJournal(t *testing.T) (dir, log string) {
 	return dir, filepath.Join(dir, "log")
 }
 
-// Attempts are all shown once, even if they follow each other faster than the job is polled.
-func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
+// endedJob returns a job of four attempts that has ended and has a log, and an app that prints into
+// out and said.
+func endedJob(t *testing.T) (a *cli.App, j api.Job, out, said *bytes.Buffer) {
+	t.Helper()
 	dir, path := hidingJournal(t)
 	text := "one\n" + contract.AttemptLine("5", "2") + "two\n" + contract.AttemptLine("5", "4") + "four\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -148,18 +150,51 @@ func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	close(ended)
-	var out, said bytes.Buffer
-	a := &cli.App{
+	out, said = &bytes.Buffer{}, &bytes.Buffer{}
+	a = &cli.App{
 		Env: cli.Env{
 			UID: 62000, JournalDirs: []string{dir}, Getenv: func(string) string { return "" },
-			Err: &term.Terminal{W: bufio.NewWriter(&said)}, Out: &term.Terminal{W: bufio.NewWriter(&out)},
+			Err: &term.Terminal{W: bufio.NewWriter(said)}, Out: &term.Terminal{W: bufio.NewWriter(out)},
 		},
 		Session: cli.Session{Client: oneJobEngine{job: func() (api.JobReply, error) { return reply, nil }, ended: ended}},
 	}
-	err := Attend(t.Context(), a, reply.Job, true)
+	return a, reply.Job, out, said
+}
+
+// Attempts are all shown once, even if they follow each other faster than the job is polled.
+func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
+	a, j, out, said := endedJob(t)
+	err := Attend(t.Context(), a, j, true)
 	a.Out.W.Flush()
 	if err != nil || out.String() != "one\ntwo\nfour\n" {
 		t.Errorf("%v, %q, it says %q", err, out.String(), said.String())
+	}
+}
+
+// If the launcher ends after a client has connected, but before it serves the client, the job's
+// output is shown all the same, and the client returns the job's exit status.
+func TestLauncherEndsBeforeItServes(t *testing.T) {
+	a, j, out, said := endedJob(t)
+	conn, launcher, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	launcher.Close()
+	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.Err}}
+	err = at.inTerminal(t.Context(), &session{conn: conn, detached: make(chan struct{})})
+	a.Err.W.Flush()
+	if err != nil || out.String() != "one\ntwo\nfour\n" || !strings.Contains(said.String(), "job 5 completed") {
+		t.Errorf("%v, %q, it says %q", err, out.String(), said.String())
+	}
+}
+
+// If a job ends while a command attaches to it, the command says so.
+func TestAttachWhileAJobEnds(t *testing.T) {
+	a, j, _, _ := endedJob(t)
+	j.State = job.Running // as it was a moment ago
+	j.ID = 987654321      // no job here has a terminal of this name
+	if _, err := connectLauncher(t.Context(), a, j, sessionOptions{}); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Error(err)
 	}
 }
 

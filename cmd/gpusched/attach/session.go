@@ -33,6 +33,7 @@ type session struct {
 	tty      bool // standard input and output are a terminal, which is in raw mode during the session
 	filtered bool // filter escape sequences out of another user's output
 	keys     detachKeys
+	shown    bool // something was printed
 	detached chan struct{}
 	leave    sync.Once // closes the channel detached
 
@@ -65,8 +66,8 @@ func connect(a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	if err == nil && len(content) > 60_000 {
 		err = cli.Usagef("the command is too long to send: put it in a script")
 	}
-	if err == nil {
-		err = s.send(terminal.Hello, content)
+	if err == nil && s.send(terminal.Hello, content) != nil {
+		err = terminal.ErrNone // the launcher has ended meanwhile
 	}
 	if err != nil {
 		conn.Close()
@@ -260,6 +261,7 @@ func (d *detachKeys) findDetach(typed []byte) (content []byte, leave bool) {
 func (s *session) showOutput(out, errors io.Writer) (status int, err error) {
 	for {
 		kind, content, err := terminal.Read(s.conn)
+		s.shown = s.shown || err == nil
 		switch {
 		case err != nil:
 			return 0, errCut
