@@ -75,6 +75,9 @@ func fields(node string) []field {
 		}
 		return ""
 	}
+	same := func(text string) func(api.Job, time.Time) string {
+		return func(api.Job, time.Time) string { return text }
+	}
 	return []field{
 		{"i", "JOBID", "JobID", withoutNow(idOf)},
 		{"A", "JOBID", "JobIDRaw", withoutNow(rawID)},
@@ -121,7 +124,36 @@ func fields(node string) []field {
 		{"", "", "AllocTRES", withoutNow(tresOf)},
 		{"", "", "AllocNodes", withoutNow(func(api.Job) string { return "1" })},
 		{"", "", "Restarts", withoutNow(func(j api.Job) string { return strconv.Itoa(j.Requeues) })},
+		{"p", "PRIORITY", "", withoutNow(func(j api.Job) string { return j.Priority.String() })},
+		{"Z", "WORK_DIR", "WorkDir", withoutNow(func(j api.Job) string { return private(j, func(p *api.Private) string { return string(p.Dir) }) })},
+		{"o", "COMMAND", "", withoutNow(func(j api.Job) string { return private(j, func(p *api.Private) string { return p.Command }) })},
+		{"", "", "Cluster", same("localhost")}, {"", "", "NTasks", same("1")},
+		{"", "", "Planned", func(j api.Job, now time.Time) string {
+			return longSpan(max(0, plannedUntil(j, now).Sub(j.SubmittedAt)))
+		}},
+		{"h", "OVER_SUBSCRIBE", "", same("OK")}, {"v", "RESERVATION", "", same("(null)")}, {"W", "LICENSES", "", same("(null)")},
+		{"w", "WCKEY", "", same("(null)")}, {"n", "REQ_NODES", "", same("")}, {"x", "EXC_NODES", "", same("")},
+		{"d", "MIN_TMP_DISK", "", same("0")}, {"X", "CORE_SPEC", "", same("N/A")}, {"z", "S:C:T", "", same("*:*:*")},
 	}
+}
+
+// private returns what only the job's owner may see, and "N/A" for others' jobs.
+func private(j api.Job, of func(*api.Private) string) string {
+	if j.Private == nil {
+		return "N/A"
+	}
+	return of(j.Private)
+}
+
+// plannedUntil returns when the job stopped waiting: at its start, at its end if it never started, or
+// not yet.
+func plannedUntil(j api.Job, now time.Time) time.Time {
+	for _, at := range []time.Time{j.StartedAt, j.EndedAt} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return now
 }
 
 // partition is the name of the only partition that is shown.

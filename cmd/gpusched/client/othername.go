@@ -107,8 +107,13 @@ func printSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []stri
 	return nil
 }
 
-// printNotes prints the notes about a translated command line.
+// printNotes prints the notes about a translated command line. Those of srun and salloc belong into
+// the log of a job, too: both print messages in Slurm, so programs do not read standard error.
 func printNotes(a *cli.App, name string, call *alias.Call) {
+	if name == "srun" || name == "salloc" {
+		defer func(strict bool) { a.As.Strict = strict }(a.As.Strict)
+		a.As.Strict = false
+	}
 	lost := ""
 	if engine, _ := a.WhichEngine(); engine != cli.EngineSlurm { // Slurm sends mail itself
 		call.Words, lost = submit.WithoutMail(call.Words)

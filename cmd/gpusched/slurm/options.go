@@ -1,7 +1,9 @@
 package slurm
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -84,8 +86,8 @@ var options = []option{
 	{"account", 'A', required, ignored, ""},
 	{"qos", 'q', maybeEmpty, ignored, ""},
 	{"clusters cluster", 'M', required, ignored, ""},
-	{"nodelist", 'w', required, ignored, ""},
-	{"exclude", 'x', required, ignored, ""},
+	{"nodelist", 'w', required, (*Batch).nodeList, "this machine"},
+	{"exclude", 'x', required, (*Batch).nodeList, "other machines"},
 	{"reservation", 0, required, ignored, ""},
 	{"licenses", 'L', required, ignored, ""},
 	{"switches", 0, required, ignored, ""},
@@ -118,7 +120,7 @@ var options = []option{
 	{"use-min-nodes", 0, none, ignored, ""},
 	{"contiguous", 0, none, ignored, ""},
 	{"core-spec", 'S', required, ignored, ""},
-	{"cpu-bind", 0, optional, ignored, ""},
+	{"cpu-bind", 0, optional, (*Batch).cpuBind, ""},
 	{"gres-flags", 0, required, ignored, ""},
 	{"power", 0, required, ignored, ""},
 	{"prefer", 0, required, ignored, ""},
@@ -156,6 +158,30 @@ func (b *Batch) nodeCount(name, value string) error {
 		return nil
 	}
 	return refused(strconv.Quote(value)+" is not possible: a job here runs on one machine")(b, name, value)
+}
+
+// nodeList reads the machines that the job needs or avoids. It mentions a list that this machine
+// does not satisfy.
+func (b *Batch) nodeList(name, value string) error {
+	nodes, err := Hostnames(value)
+	short, _, _ := strings.Cut(b.Node, ".")
+	here := slices.Contains(nodes, b.Node) || slices.Contains(nodes, short) || slices.Contains(nodes, "localhost")
+	if b.ForSlurm || err == nil && here == (name == "-w" || name == "--nodelist") {
+		b.addNative(name, value)
+		return nil
+	}
+	b.note("%s=%s is ignored: the job runs on this machine, which is %s", name, value, cmp.Or(b.Node, "localhost"))
+	return nil
+}
+
+// cpuBind ignores how tasks are bound to CPUs. It need not mention that tasks are not bound.
+func (b *Batch) cpuBind(name, value string) error {
+	switch strings.TrimPrefix(strings.TrimPrefix(value, "quiet,"), "q,") {
+	case "q", "quiet", "none", "no":
+		b.addNative(name, value)
+		return nil
+	}
+	return ignored(b, name, value)
 }
 
 func (b *Batch) input(name, value string) error {

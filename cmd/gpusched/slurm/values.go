@@ -404,6 +404,8 @@ func (b *Batch) exclusive(name, value string) error {
 		b.addNative(name, value)
 		return nil
 	}
-	b.note("--exclusive keeps no one else off the machine: the job has its whole GPUs to itself, and the CPUs and memory that it asks for")
+	if !b.Step { // the GPUs of a step are its own
+		b.note("--exclusive keeps no one else off the machine: the job has its whole GPUs to itself, and the CPUs and memory that it asks for")
+	}
 	return nil
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 )
 
@@ -33,15 +35,25 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	}
 	background := verb == "start" && isScheduler(name) && slices.Contains(args, "--daemon")
 	args = slices.DeleteFunc(args, func(w string) bool { return background && w == "--daemon" })
-	own := func(w string) bool { return slices.Contains([]string{"--version", "-V", "--help"}, w) }
-	if format := a.Getenv(formatVariables[name]); format != "" && !slices.ContainsFunc(args, own) {
+	format := a.Getenv(formatVariables[name])
+	preset := format != "" && !slices.ContainsFunc(args, isOwn)
+	if preset {
 		args = slices.Insert(args, 0, "--format="+format)
 	}
 	node, err := os.Hostname()
 	if err != nil {
 		node = "localhost"
 	}
-	call, err := alias.Translate(name, args, a.Getenv("GPUSCHED_JOB_ID"), node)
+	within := a.Getenv("GPUSCHED_JOB_ID")
+	if args, err = withVariables(a, name, within, args); err != nil {
+		return nil, err
+	}
+	call, err := alias.Translate(name, args, within, node)
+	if err != nil && preset {
+		if _, otherwise := alias.Translate(name, args[1:], within, node); otherwise == nil {
+			err = fmt.Errorf("the variable %s: %w", formatVariables[name], err)
+		}
+	}
 	if err != nil || len(call.Words) == 0 {
 		return call, err
 	}
@@ -75,6 +87,25 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 
 // formatVariables are variables that set the default format of Slurm's tools.
 var formatVariables = map[string]string{"squeue": "SQUEUE_FORMAT", "sacct": "SACCT_FORMAT", "sinfo": "SINFO_FORMAT"}
+
+// isOwn reports whether a word asks about the tool itself.
+func isOwn(w string) bool { return slices.Contains([]string{"--version", "-V", "--help"}, w) }
+
+// optionVariables are the prefixes of variables that set options of Slurm's tools.
+var optionVariables = map[string]string{"sbatch": "SBATCH_", "salloc": "SALLOC_", "srun": "SLURM_"}
+
+// withVariables puts the options that the environment sets before those of the command line, which
+// override them. In a job, the variables of srun describe the job and not a step. Slurm itself reads
+// the variables of a job for Slurm.
+func withVariables(a *cli.App, name, within string, args []string) ([]string, error) {
+	prefix := optionVariables[name]
+	if engine, _ := a.WhichEngine(); prefix == "" || engine == cli.EngineSlurm || name == "srun" && within != "" ||
+		len(args) > 0 && (isOwn(args[0]) || args[0] == "-h") {
+		return args, nil
+	}
+	words, err := slurm.FromEnvironment(prefix, a.Getenv)
+	return append(words, args...), err
+}
 
 // inBackground turns a call into a service of the user, which survives the terminal.
 func inBackground(call *alias.Call) error {
