@@ -1,6 +1,9 @@
 package slurm
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,9 +171,11 @@ func TestRefusals(t *testing.T) {
 func TestOutputFiles(t *testing.T) {
 	for line, want := range map[string]string{
 		"-o out-%j.txt":                      "--log=out-%j.txt",
-		"--output=%x-%A_%a.%u --error=e.txt": "--log=%n-%A_%a.%u",
+		"--output=%x-%A_%a.%u --error=e.txt": "--setup --log=%n-%A_%a.%u",
 		"-e err.txt --open-mode=truncate":    "--log=err.txt --log-truncate --set-env=SLURM_OPEN_MODE=t",
-		"-e err.txt -o out.txt":              "--log=out.txt",
+		"-e err.txt -o out.txt":              "--setup --log=out.txt",
+		"-e out.txt -o out.txt":              "--log=out.txt",
+		"-e e -o o --container-image=x":      "--image=x --log=o",
 		"-o /dev/null":                       "--log=none",
 		"-e /dev/null":                       "",
 		"-e err.txt -o /dev/null":            "--log=err.txt",
@@ -185,13 +190,54 @@ func TestOutputFiles(t *testing.T) {
 		if err := b.Add(strings.Fields(line)); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		if words, err := b.Words(); err != nil || strings.Join(words, " ") != want {
+		words, err := b.Words()
+		for i, w := range words { // TestErrorFile runs it
+			if strings.HasPrefix(w, "--setup=") {
+				words[i] = "--setup"
+			}
+		}
+		if err != nil || strings.Join(words, " ") != want {
 			t.Errorf("%s: %q (%v), not %s", line, words, err, want)
 		}
 	}
 	for _, line := range []string{"-o %Y.txt", "-o x%", "-o %4", "--open-mode=both"} {
 		if (&Batch{}).Add(strings.Fields(line)) == nil {
 			t.Errorf("%s is accepted", line)
+		}
+	}
+}
+
+// With a file of its own, standard error is in that file and in the job's output.
+func TestErrorFile(t *testing.T) {
+	array := []string{"GPUSCHED_JOB_ID=9", "GPUSCHED_ARRAY_JOB=7", "GPUSCHED_ARRAY_TASK=3", "GPUSCHED_ATTEMPT=1"}
+	for _, c := range []struct {
+		options, file string
+		environ       []string
+		want          string
+	}{
+		{"-e new/it's-%j.err", "new/it's-9.err", []string{"GPUSCHED_JOB_ID=9"}, "old\nbad\n"},
+		{"-e %x.%j.%%.%N", "a b.7_3.%.n1", append(array, "SLURM_JOB_NAME=a b"), "old\nbad\n"},
+		{"-e $(x)-%A-%4a --open-mode=truncate", "$(x)-7-0003", array, "bad\n"},
+		{"-e x --open-mode=truncate", "x", []string{"GPUSCHED_ATTEMPT=2"}, "old\nbad\n"},
+	} {
+		b := &Batch{Node: "n1"}
+		if err := b.Add(append(strings.Fields(c.options), "-o", "out")); err != nil {
+			t.Fatal(err)
+		}
+		words, err := b.Words()
+		if err != nil {
+			t.Fatal(err)
+		}
+		setup, dir := strings.TrimPrefix(words[0], "--setup="), t.TempDir()
+		file := filepath.Join(dir, c.file)
+		os.MkdirAll(filepath.Dir(file), 0o700)
+		os.WriteFile(file, []byte("old\n"), 0o600)
+		cmd := exec.Command("bash", "-c", `eval "$1"; exec sh -c 'echo good; echo bad >&2'`, "bash", setup)
+		cmd.Dir, cmd.Env = dir, append(c.environ, "PATH="+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput() // ends when the copy has ended, too
+		text, _ := os.ReadFile(file)
+		if err != nil || string(text) != c.want || !strings.Contains(string(out), "bad\n") || !strings.Contains(string(out), "good\n") {
+			t.Errorf("%s: %q in the file, not %q; %q (%v)", c.options, text, c.want, out, err)
 		}
 	}
 }

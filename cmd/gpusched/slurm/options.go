@@ -76,7 +76,7 @@ var options = []option{
 	{"gpu-bind", 0, required, (*Batch).gpuBind, "which GPUs each task sees: single:1, map:0,1, none"},
 	{"constraint", 'C', maybeEmpty, (*Batch).readConstraint, "the type of its GPUs: a100"},
 	{"output", 'o', required, (*Batch).outputFile, "file for its output: out-%j.txt"},
-	{"error", 'e', required, (*Batch).outputFile, "the same file"},
+	{"error", 'e', required, (*Batch).outputFile, "file for standard error alone"},
 	{"open-mode", 0, required, (*Batch).outputFile, "append or truncate"},
 	{"input", 'i', required, (*Batch).input, "/dev/null"},
 	{"mail-type", 0, required, (*Batch).mailType, "when mail is sent"},

@@ -3,6 +3,7 @@ package slurm
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,9 +36,9 @@ func (b *Batch) outputFile(name, value string) error {
 	return err
 }
 
-// logWords returns the options for the output, which goes to a file in addition to the journal. Only
-// a step has a file of its own for its errors. The file is emptied first only if the script says so,
-// since tasks of an array may share it.
+// logWords returns the options for the output, which goes to a file in addition to the journal. With
+// a second file for its errors, the first has all of the output, too. The files are emptied first
+// only if the script says so, since tasks of an array may share them.
 func (b *Batch) logWords() (words []string) {
 	file := b.outFile
 	switch {
@@ -46,8 +47,11 @@ func (b *Batch) logWords() (words []string) {
 		words = append(words, "--error="+b.errorFile)
 	case file == "" || file == job.NoLog:
 		file = b.errorFile
-	case file != b.errorFile:
+	case file == b.errorFile:
+	case b.ForSlurm || slices.ContainsFunc(b.words, func(w string) bool { return strings.HasPrefix(w, "--image=") }):
 		b.note("--error=%s: standard error goes to the file of --output", b.errorFile)
+	default:
+		words = append(words, "--setup="+b.errorSetup())
 	}
 	if file != "" {
 		words = append(words, "--log="+file)
@@ -56,6 +60,40 @@ func (b *Batch) logWords() (words []string) {
 		words = append(words, "--log-truncate")
 	}
 	return words
+}
+
+// shellValues are the values of the sequences in a log's path, for a shell in the job's unit.
+var shellValues = map[byte]string{
+	'%': "%", 'A': "${GPUSCHED_ARRAY_JOB:-$GPUSCHED_JOB_ID}", 'a': "$GPUSCHED_ARRAY_TASK", 'n': "${SLURM_JOB_NAME:-job}", 'u': "$USER",
+	'j': "${GPUSCHED_ARRAY_JOB:+${GPUSCHED_ARRAY_JOB}_}${GPUSCHED_ARRAY_TASK:-$GPUSCHED_JOB_ID}",
+}
+
+// errorSetup returns the command that copies the job's standard error to a file of its own. The copy
+// continues until the last process of the job has closed it, so it ignores the signals for the job.
+func (b *Batch) errorSetup() string {
+	var path strings.Builder
+	for rest := b.errorFile; rest != ""; {
+		text, sequence, found := strings.Cut(rest, "%")
+		if text != "" {
+			path.WriteString("'" + strings.ReplaceAll(text, "'", `'\''`) + "'")
+		}
+		if !found {
+			break
+		}
+		after := strings.TrimLeft(sequence, "0123456789")
+		digits, value := sequence[:len(sequence)-len(after)], shellValues[after[0]]
+		if digits != "" {
+			value = "$(printf %0" + digits + `d "` + value + `")`
+		}
+		path.WriteString(`"` + value + `"`)
+		rest = after[1:]
+	}
+	empty := ""
+	if b.openMode == "truncate" {
+		empty = `[ "$GPUSCHED_ATTEMPT" != 1 ] || : >"$1"; `
+	}
+	return "set -- " + path.String() + `; mkdir -p -- "$(dirname -- "$1")"; ` + empty +
+		`exec 2> >(trap '' HUP INT QUIT TERM USR1 USR2; exec tee -a -- "$1" >&2)`
 }
 
 // patterns translates the placeholders in Slurm's file names.
