@@ -16,6 +16,7 @@
 //	cmd/gpusched/jobenv       the directory, environment and program that a new job takes from its submitter
 //	cmd/gpusched/estimate     estimates the memory that a model needs
 //	cmd/gpusched/submit       submit, run, shell, resubmit, screens
+//	cmd/gpusched/step         what srun starts inside a job
 //	cmd/gpusched/editor       ssh-config, proxy, jupyter: editors, ssh and notebooks inside a job
 //	cmd/gpusched/site         config, version, metrics, mcp, top
 //	cmd/gpusched/feed         import, watch, add, migrate, export

@@ -13,6 +13,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/site"
+	"github.com/gpusched/gpusched/cmd/gpusched/step"
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/cmd/gpusched/tools"
@@ -43,7 +44,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	if err == nil && len(call.Step) > 0 {
 		printNotes(a, name, call)
 		a.Err.W.Flush()
-		err = submit.Step(ctx, a, call)
+		err = step.Run(ctx, a, call)
 	}
 	var status cli.ExitStatus
 	if err != nil && !errors.As(err, &status) {

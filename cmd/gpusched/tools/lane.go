@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
-	"github.com/gpusched/gpusched/cmd/gpusched/submit"
+	"github.com/gpusched/gpusched/cmd/gpusched/step"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -48,7 +48,7 @@ func openLane(ctx context.Context, a *cli.App) (*lane, error) {
 		l.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	}
 	if err == nil {
-		err = submit.LockFile(ctx, int(l.file.Fd()))
+		err = step.LockFile(ctx, int(l.file.Fd()))
 	}
 	if err != nil {
 		return l, cli.Refuse(api.CodeInternal, "the queue's number of slots is kept there", "%v", err)

@@ -1,4 +1,4 @@
-package submit
+package step
 
 import (
 	"cmp"
@@ -24,9 +24,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Step runs the command of an srun inside a job, in place of this process. The command gets the
+// Run runs the command of an srun inside a job, in place of this process. The command gets the
 // requested number of the job's GPUs. Its output goes to the requested file.
-func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
+func Run(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if call.StepDir != "" {
 		if err := os.Chdir(call.StepDir); err != nil {
 			return err
