@@ -39,6 +39,7 @@ func TestTranslate(t *testing.T) {
 		"squeue --json":                                    "! --json: 'gpusched list --json' prints JSON",
 		"squeue -t XX":                                     "! there is no state \"XX\": there are SUSPENDED, S, PENDING, PD, RUNNING, R, CONFIGURING, CF, COMPLETING",
 		"sacct -e":                                         "",
+		"seff":                                             "! name one job, such as seff 7",
 		"sacct -l":                                         "! -l: name the fields: sacct -o JobID",
 		"sacct -S 13/45":                                   "! \"13/45\" is not a time",
 		"sinfo -o %y%P":                                    "! there is no %y here: there are %P %R",
@@ -465,6 +466,32 @@ func TestScontrolShowsJobs(t *testing.T) {
 	c, err = Translate("scontrol", []string{"show", "job", "4"}, "", "n1")
 	if err != nil || len(c.Table([]api.Job{old}, now)) == 0 || c.Check([]api.Job{old}, now) != nil || c.Check(nil, now) == nil {
 		t.Errorf("show job 4: %v", err)
+	}
+}
+
+// seff shows what a job used of what it had.
+func TestSeff(t *testing.T) {
+	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
+	j := api.Job{
+		ID: 7, User: "me", State: job.TimedOut, StartedAt: now.Add(-time.Hour), EndedAt: now, CPUSeconds: 3600, PeakMemBytes: 1 << 30,
+	}
+	j.CPUs, j.MemBytes, j.GPUMilli = 4, 4<<30, job.WholeGPU
+	c, err := Translate("seff", []string{"7"}, "", "n1")
+	if err != nil || c.Check(nil, now) == nil || c.Check([]api.Job{j}, now) != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(c.Table([]api.Job{j}, now), "\n")
+	for _, line := range []string{
+		"Job ID: 7", "State: TIMEOUT (exit code 0)", "Cores per node: 4", "CPU Efficiency: 25.00% of 04:00:00 core-walltime",
+		"Job Wall-clock time: 01:00:00", "Memory Utilized: 1G", "Memory Efficiency: 25.00% of 4G", "GPUs: gres/gpu:1; ",
+	} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is missing in:\n%s", line, got)
+		}
+	}
+	m := Machine{CPUs: 8, BusyCPUs: 2, MemBytes: 3 << 30}
+	if c, err := Translate("sinfo", []string{"-ho", "%m %C"}, "", "n1"); err != nil || strings.Join(c.Site(m), "") != "3072 2/6/0/8" {
+		t.Errorf("sinfo: %v", err)
 	}
 }
 

@@ -53,12 +53,16 @@ type Call struct {
 	StepLog      string // the file for the step's output, as in --log; "" means the job's output
 	StepErrors   string // the file for the step's standard error; "" means the file of its output
 	// StepMode is the value of --open-mode: whether StepLog and StepErrors are emptied first.
-	StepMode  string
-	StepTasks int                        // copies of Step that run at once; 0 means one for each task of the job
-	StepDir   string                     // the working directory; "" means the current one
-	StepSet   []string                   // variables for the step, as in --set-env
-	Site      func(Machine) []string     // Site returns lines about the machine
-	Account   func(caller string) string // Account returns a line about the caller's account
+	StepMode string
+	// StepInput is the value of --input: a file, none, or the number of the task that reads the
+	// input of the step. "" means that the first task does.
+	StepInput  string
+	StepLabels bool                       // lines begin with the number of their task
+	StepTasks  int                        // copies of Step that run at once; 0 means one for each task of the job
+	StepDir    string                     // the working directory; "" means the current one
+	StepSet    []string                   // variables for the step, as in --set-env
+	Site       func(Machine) []string     // Site returns lines about the machine
+	Account    func(caller string) string // Account returns a line about the caller's account
 
 	node   string // the name of the machine, which is the only node
 	within string // the id of that job; "" outside of jobs
@@ -100,6 +104,7 @@ var tools = []tool{
 	{"sacct", "gpusched list -a", new(sacctView).sacctOptions(), readSacct, slurmVersion},
 	{"sinfo", "gpusched gpus", new(sinfoView).options(), readSinfo, slurmVersion},
 	{"sacctmgr", "which account somebody has", sacctmgrOptions(new(string), new(string)), readSacctmgr, slurmVersion},
+	{"seff", "gpusched history -w", nil, readSeff, slurmVersion},
 	{"scontrol", "gpusched show, update, hold, release, suspend and resume", nil, readScontrol, slurmVersion},
 	{"tsp", "gpusched submit, list, logs, wait and cancel", tspOptions, readTsp, spoolerVersion},
 	{"gbatch", "gpusched submit", gbatchOptions, readGbatch, "gbatch " + flowVersion},

@@ -11,6 +11,8 @@ import (
 // A Machine is the data that sinfo shows about the machine.
 type Machine struct {
 	CPUs, GPUs, Busy int
+	BusyCPUs         int   // that jobs have asked for
+	MemBytes         int64 // of the machine
 
 	node string // its name
 	none bool   // the filters match no node, so the partition is shown without one
@@ -41,6 +43,11 @@ var sinfoFields = []sinfoField{
 	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", func(m Machine) string { return m.node }},
 	{"n", "HOSTNAMES", func(m Machine) string { return m.node }}, {"o", "NODE_ADDR", func(m Machine) string { return m.node }},
 	{"c", "CPUS", func(m Machine) string { return strconv.Itoa(m.CPUs) }},
+	{"m", "MEMORY", func(m Machine) string { return strconv.FormatInt(m.MemBytes>>20, 10) }},
+	{"C", "CPUS(A/I/O/T)", func(m Machine) string {
+		busy := min(m.BusyCPUs, m.CPUs)
+		return fmt.Sprintf("%d/%d/0/%d", busy, m.CPUs-busy, m.CPUs)
+	}},
 	{"G", "GRES", func(m Machine) string { return gres(m.GPUs) }}, {"E", "REASON", fixed("none")},
 	{"f", "AVAIL_FEATURES", fixed("(null)")},
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
@@ -95,13 +96,21 @@ func printSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []stri
 	if err != nil {
 		return err
 	}
-	busy := map[int]bool{}
+	busy, cpus := map[int]bool{}, 0
 	for _, j := range live.Jobs {
+		cpus += max(j.CPUs, j.PromisedCPUs)
 		for _, g := range j.GPUs {
 			busy[g.Index] = true
 		}
 	}
-	m := alias.Machine{CPUs: runtime.NumCPU(), GPUs: len(reply.GPUs), Busy: len(busy)}
+	var system syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&system); err != nil {
+		return err
+	}
+	m := alias.Machine{
+		CPUs: runtime.NumCPU(), GPUs: len(reply.GPUs), Busy: len(busy),
+		BusyCPUs: cpus, MemBytes: int64(system.Totalram) * int64(system.Unit),
+	}
 	for _, line := range lines(m) {
 		a.Out.Printf("%s\n", term.Clean(line))
 	}
