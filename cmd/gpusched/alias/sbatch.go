@@ -25,7 +25,12 @@ var sbatchOptions = []option{
 var srunOptions = []option{
 	{"--pty", false, flagged("--tty")},
 	{"-u --unbuffered", false, ignore},
-	{"-l --label", false, refused("lines have no label here: let the command print $SLURM_PROCID")},
+	{"-l --label", false, func(c *Call, _ string) error {
+		if c.StepLabels = true; c.within == "" {
+			return errors.New("lines have a label only inside a job: start the job with sbatch, and srun -l in its script")
+		}
+		return nil
+	}},
 	{"-K --kill-on-bad-exit", false, ignore},
 	{"-Q --quiet", false, flagged("--quiet")},
 	{"-W --wait", true, ignore}, // how long to wait for the other tasks once one has ended
@@ -144,7 +149,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	}
 	words, err := b.Words()
 	c.StepTasks, c.StepPerTask, c.StepBind = b.TasksAsked(), b.GPUsPerTask(), b.Bind()
-	c.StepMode = b.OpenMode()
+	c.StepMode, c.StepInput = b.OpenMode(), b.Input()
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {

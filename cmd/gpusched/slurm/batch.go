@@ -37,6 +37,7 @@ type Batch struct {
 	bind                    string         // value of --gpu-bind
 	tasks                   map[string]int // number of tasks, by the option that set it
 	outFile, errorFile      string
+	inputFile               string // only of a step
 	openMode                string // value of --open-mode
 	mailOn                  []string
 	mailTo                  string

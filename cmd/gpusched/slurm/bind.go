@@ -122,6 +122,9 @@ func (b *Batch) gpuBind(name, value string) error {
 // OpenMode returns the value of --open-mode, or "" if not given.
 func (b *Batch) OpenMode() string { return b.openMode }
 
+// Input returns the value of a step's --input, or "" if not given.
+func (b *Batch) Input() string { return b.inputFile }
+
 // Bind returns how tasks are bound to GPUs, as in --gpu-bind, or "" if not given. GPUsPerTask also
 // binds tasks to GPUs.
 func (b *Batch) Bind() string {

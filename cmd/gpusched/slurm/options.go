@@ -78,7 +78,7 @@ var options = []option{
 	{"output", 'o', required, (*Batch).outputFile, "file for its output: out-%j.txt"},
 	{"error", 'e', required, (*Batch).outputFile, "file for standard error alone"},
 	{"open-mode", 0, required, (*Batch).outputFile, "append or truncate"},
-	{"input", 'i', required, (*Batch).input, "/dev/null"},
+	{"input", 'i', required, (*Batch).input, "/dev/null; inside a job, a file for srun"},
 	{"mail-type", 0, required, (*Batch).mailType, "when mail is sent"},
 	{"mail-user", 0, required, (*Batch).mailUser, "to whom"},
 
@@ -184,7 +184,11 @@ func (b *Batch) cpuBind(name, value string) error {
 	return ignored(b, name, value)
 }
 
-func (b *Batch) input(name, value string) error {
+func (b *Batch) input(name, value string) (err error) {
+	if b.Step {
+		b.inputFile, err = b.pattern(value)
+		return err
+	}
 	if value == "/dev/null" || value == "none" {
 		return nil
 	}

@@ -50,7 +50,10 @@ func Run(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if err != nil {
 		return err
 	}
-	if tasks > 1 {
+	if label := a.Getenv("SLURM_LABELIO"); label != "" && label != "0" {
+		call.StepLabels = true
+	}
+	if tasks > 1 || call.StepLabels || call.StepInput != "" {
 		return stepTasks(a, call, path, environs)
 	}
 	out, errs, err := stepFiles(a, call, "0", os.Stdout, os.Stderr)
@@ -113,6 +116,7 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		}
 	}
 	var tasks []*exec.Cmd
+	var labels []*labelled
 	var failed error
 	out, errs := os.Stdout, os.Stderr
 	pass := func(s os.Signal) {
@@ -127,8 +131,10 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		}
 		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: jobenv.WithVars(environ, []string{
 			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
-		if i == 0 {
-			cmd.Stdin = os.Stdin
+		if failed == nil {
+			var more []*labelled
+			more, failed = connect(a, call, cmd, i, len(environs))
+			labels = append(labels, more...)
 		}
 		if failed == nil {
 			failed = cmd.Start()
@@ -145,14 +151,9 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		passOn(signals, pass)
 		close(ended)
 	}()
-	worst := 0
-	for _, cmd := range tasks {
-		cmd.Wait()
-		code := cmd.ProcessState.ExitCode()
-		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			code = 128 + int(status.Signal())
-		}
-		worst = max(worst, code)
+	worst := await(tasks)
+	for _, l := range labels {
+		l.end()
 	}
 	signal.Stop(signals)
 	close(signals)
@@ -161,6 +162,19 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		return failed
 	}
 	return cli.ExitStatus(worst)
+}
+
+// await waits for the processes, and returns the highest exit status.
+func await(tasks []*exec.Cmd) (worst int) {
+	for _, cmd := range tasks {
+		cmd.Wait()
+		code := cmd.ProcessState.ExitCode()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			code = 128 + int(status.Signal())
+		}
+		worst = max(worst, code)
+	}
+	return worst
 }
 
 // passOn forwards the signals that only this process got, until the channel is closed. A signal to
