@@ -143,10 +143,14 @@ func (w *World) judgeEndStranger(s *stray) {
 // The time at which the daemon heard of that job's end does not matter.
 func (w *World) beganDuring(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
-		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {
+		r, from := w.tracked.truth[key], h.from
+		if r != nil && r.began > 0 { // the tenure is counted anew after a loss of the state file
+			from = min(from, r.began)
+		}
+		if h.uid != person(s.UID) || !h.has(uuid) || from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {
 			continue
 		}
-		if r := w.tracked.truth[key]; r == nil || r.over == 0 || s.began <= r.over+time.Second {
+		if r == nil || r.over == 0 || s.began <= r.over+time.Second {
 			return true
 		}
 	}
