@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// recover finds jobs that have a unit but are not on record, and jobs whose unit belongs to a later
-// attempt than the recorded one. Either the state file was lost, or somebody put back an older
-// copy. Nothing else can cause this, since a job is on record before its unit is made. recover runs
-// at each listing. So if the daemon dies before the recovered jobs are on record, the next daemon
-// finds them again.
+// recover finds jobs that have a unit but are not on record, jobs whose unit belongs to a later
+// attempt than the recorded one, and jobs that were suspended, parked or moved since they were
+// recorded. Either the state file was lost, or somebody put back an older copy. Nothing else can
+// cause this, since a job is on record before its unit is made. recover runs at each listing. So if
+// the daemon dies before the recovered jobs are on record, the next daemon finds them again.
 //
 // A unit shows these properties of the job: its id, name, owner, array and task; its GPUs, with
 // shares and promised memory; its first limits, its attempt and its start. A file next to the job's
@@ -32,6 +32,12 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		return nil, nil, err
 	}
 	for _, st := range unknown {
+		id, _ := units.ParseName(st.Name)
+		onRecord, isKnown := known[job.ID(id)]
+		same := isKnown && onRecord.Attempt != nil && onRecord.Attempt.InvocationID == st.InvocationID
+		if same && !l.d.exec.knowsLater(onRecord) {
+			continue
+		}
 		o, err := l.d.opt.Origin(ctx, st.Name)
 		if errors.Is(err, units.ErrAbsent) {
 			continue // the unit was collected after the listing
@@ -39,8 +45,6 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		if err != nil {
 			return nil, nil, err
 		}
-		id, _ := units.ParseName(st.Name)
-		onRecord, isKnown := known[job.ID(id)]
 		if isKnown {
 			if _, by := judgeOrigin(st.Name, &o, onRecord.Owner.UID); by != "" {
 				taken = append(taken, core.Taken{Job: onRecord.ID, By: by})
@@ -58,8 +62,8 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		j := recoveredJob(&spec, &st, run, l.d.host.Now())
 		l.d.exec.applyKept(&j)
 		if isKnown {
-			if attemptOf(onRecord) < spec.Attempt {
-				l.d.log.Error("the state file is an older copy, from before the present attempt of this job: the job continues with its GPUs, unless that copy says it was cancelled",
+			if at := attemptOf(onRecord); at < spec.Attempt || at == spec.Attempt && j.IsAfter(onRecord) {
+				l.d.log.Error("the state file is an older copy, from before the present attempt of this job or its last suspension: the job continues with its GPUs, unless that copy says it was cancelled",
 					"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 				found = append(found, j)
 			}
@@ -113,21 +117,20 @@ func (l *unitReconciler) report(name string, err error) {
 }
 
 // unknownUnits returns the units of jobs that neither the core nor the store knows. It also returns
-// the unit of a recorded job if the job waits, or if the unit may belong to a later attempt than
-// the recorded one. The map has these recorded jobs.
+// the unit of a recorded job if the job waits, or if the record may be older than the unit. The map
+// has these recorded jobs.
 func (l *unitReconciler) unknownUnits(
 	ctx context.Context, all []units.Status,
 ) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
-	var there []core.Unit
 	var ids []job.ID
 	for _, st := range all {
 		if id, ok := units.ParseName(st.Name); ok {
 			byID[job.ID(id)] = st
-			there = append(there, core.Unit{Job: job.ID(id), Invocation: st.InvocationID})
+			ids = append(ids, job.ID(id))
 		}
 	}
-	if err := l.d.inbox.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(there) }); err != nil || len(ids) == 0 {
+	if err := l.d.inbox.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(ids) }); err != nil || len(ids) == 0 {
 		return nil, nil, err
 	}
 	stored, err := l.d.opt.Store.Jobs(ctx, ids)

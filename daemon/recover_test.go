@@ -232,6 +232,28 @@ func TestOlderStateFile(t *testing.T) {
 	}
 }
 
+// Somebody puts back a copy of the state file from before a running job was suspended. The job stays
+// suspended.
+func TestOlderStateFileOfASuspendedJob(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	r.runs(id)
+	r.waitUntil("it is on record", func() bool { return r.state(id) == job.Running })
+	putBack := r.copyState(1)
+	if err := r.d.Do(t.Context(), job.Actor{User: "root", Admin: true}, job.Command{Kind: job.CommandSuspend, Job: id}); err != nil {
+		t.Fatal(err)
+	}
+	putBack()
+	r.waitUntil("it is known to be suspended", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+		return err == nil && len(v.Jobs) == 1 && v.Jobs[0].IsSuspended() && v.Jobs[0].SuspendedBy == "root"
+	})
+	r.waitUntil("its unit is frozen", func() bool {
+		st, err := r.bus.Status(t.Context(), units.Name(int64(id)))
+		return err == nil && st.Frozen
+	})
+}
+
 // Somebody puts back a copy of the state file that has a running job in an earlier attempt. The job
 // continues in its present attempt, on another GPU than the copy says, and is not stopped.
 func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -45,6 +46,16 @@ func (x *executor) applyKept(j *job.Job) {
 	if k.MemMoved { // the unit may have the limit from before or after the change, or that of a parked job
 		j.Request.MemBytes = cmp.Or(k.MemBytes, j.Request.MemBytes)
 	}
+}
+
+// knowsLater reports whether decisions about a job are stored beside the state file that are later than
+// the job's record.
+func (x *executor) knowsLater(j *job.Job) bool {
+	now, a := *j, *j.Attempt
+	a.GPUs = slices.Clone(a.GPUs)
+	now.Attempt = &a
+	x.applyKept(&now)
+	return now.IsAfter(j)
 }
 
 // sweepKept removes the stored decisions about jobs that have no unit any more. It does this once.

@@ -21,10 +21,11 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 	unrecorded := func(found job.Job) bool { // says whether the attempt that a unit reports is not on record
 		l := c.jobs.Get(found.ID)
-		return l == nil || l.Attempt == nil || l.Attempt.Number < found.Attempt.Number
+		return l == nil || l.Attempt == nil || l.Attempt.Number < found.Attempt.Number || isOutdated(l, &found)
 	}
 	if !c.systemd.listed() && slices.ContainsFunc(e.Recovered, unrecorded) {
 		c.unplace(units, now)
+		catchUp(c, e, units, now)
 	}
 	for _, ended := range []bool{false, true} {
 		for _, j := range e.Recovered {
@@ -42,6 +43,36 @@ func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
 			c.abandonAttempt(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}, now)
 		}
+	}
+}
+
+// isOutdated reports whether a job's record is an older copy, from before the present suspension or
+// parking of the attempt that runs, or before the end of one.
+func isOutdated(l *tracked.Job, found *job.Job) bool {
+	a, b := l.Attempt, found.Attempt
+	same := a.Number == b.Number && (a.InvocationID == "" || a.InvocationID == b.InvocationID)
+	return (l.State == job.Running || l.State == job.Starting) && same && found.IsAfter(l.Job)
+}
+
+// catchUp brings the records of running jobs up to date that are older copies. The jobs first leave all
+// GPUs that they have by the records, because they may have moved to each other's.
+func catchUp(c *Core, e *Listed, units map[job.ID]Unit, now time.Time) {
+	var outdated []*job.Job
+	for i := range e.Recovered {
+		found := &e.Recovered[i]
+		if l := c.jobs.Active(found.ID); l != nil && isOutdated(l, found) {
+			outdated = append(outdated, found)
+			c.accounts.ChangeHolding(l, func() { c.editAttempt(l, func(a *job.Attempt) { a.GPUs = nil }) }, now)
+		}
+	}
+	for _, found := range outdated {
+		l := c.jobs.Active(found.ID)
+		refs := c.withoutTaken(found, units, now).GPUs
+		changeParking(&c.lifecycle, l, func() {
+			c.editAttempt(l, func(a *job.Attempt) { a.GPUs = refs })
+			l.Suspension, l.Parking, l.MovedMemory = found.Suspension, found.Parking, found.MovedMemory
+			l.Request.TimeLimit, l.Request.MemBytes = found.Request.TimeLimit, found.Request.MemBytes
+		}, now)
 	}
 }
 
@@ -187,15 +218,8 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	}
 }
 
-// Unknown returns the jobs whose units are not on record. Before the first listing, a unit whose
-// invocation differs from the recorded one counts as not on record.
-func (c *state) Unknown(units []Unit) []job.ID {
-	var unknown []job.ID
-	for _, u := range units {
-		l := c.jobs.Active(u.Job)
-		if l == nil || !c.systemd.listed() && l.Attempt.InvocationID != u.Invocation {
-			unknown = append(unknown, u.Job)
-		}
-	}
-	return unknown
+// Unknown returns the jobs whose units are not on record. Before the first listing these are all: the
+// records may be older than the units.
+func (c *state) Unknown(units []job.ID) []job.ID {
+	return slices.DeleteFunc(units, func(id job.ID) bool { return c.systemd.listed() && c.jobs.Active(id) != nil })
 }

@@ -485,3 +485,59 @@ func TestRecoveredJobMovesToAHeldGPU(t *testing.T) {
 		t.Error(err, w.faults)
 	}
 }
+
+// By an older copy of the state file, a job runs on GPU 0. It was parked since, or moved to GPU 1, and a
+// job that the copy does not have runs on GPU 0 now. Each job has the GPUs that it uses. If the record is
+// the later one, because the daemon died before it wrote the other file, the record counts.
+func TestOldCopyOfAJobThatWasParked(t *testing.T) {
+	for name, c := range map[string]struct {
+		since func(j *job.Job, at time.Time)
+		gpus  []int
+	}{
+		"parked": {func(j *job.Job, at time.Time) {
+			j.Park, j.SuspendedAt, j.Endless = job.IsParked, at, true
+			j.ParkProcs = []job.ParkedProcess{{PID: 9, Start: 9}}
+		}, nil},
+		"moved": {func(j *job.Job, _ time.Time) { j.SuspendedTime = time.Minute }, []int{1}},
+	} {
+		w, ran := lostFile(t)
+		on := func(at int) *job.Attempt {
+			a, has := *ran.Attempt, ran.Attempt.GPUs[0]
+			has.Index, has.UUID = at, w.gpus[at].UUID
+			a.GPUs = []job.Allocation{has}
+			return &a
+		}
+		now := ran
+		c.since(&now, w.now)
+		if c.gpus != nil {
+			now.Attempt = on(c.gpus[0])
+		}
+		w.jobs[1], w.payloads[1] = ran, true
+		w.units[1].gpus = c.gpus
+		w.units[1].Frozen = now.IsSuspended()
+		w.drop(0, func(gpu.Process) bool { return true })
+		other := laterJob(w, ran)
+		w.revive()
+		ev := w.listed().(core.Listed)
+		ev.Recovered = []job.Job{other, now}
+		w.step(ev, -1)
+		w.settle()
+		w.step(w.sample(99), -1)
+		first, second := w.jobs[1], w.jobs[2]
+		if held := job.Indexes(first.HeldGPUs()); !slices.Equal(held, c.gpus) || first.Park != now.Park || first.SuspendedTime != now.SuspendedTime {
+			t.Errorf("%s: the job holds %v and is %+v", name, held, first.Parking)
+		}
+		if held := job.Indexes(second.HeldGPUs()); !slices.Equal(held, []int{0}) {
+			t.Errorf("%s: the job on its GPU holds %v", name, held)
+		}
+		if err := w.core.Check(); err != nil || len(w.faults) > 0 {
+			t.Error(name, err, w.faults)
+		}
+		w.jobs[1] = now
+		w.revive()
+		listUnknown(w, ran)
+		if j := w.jobs[1]; j.Park != now.Park || j.SuspendedTime != now.SuspendedTime || j.Attempt.GPUs[0].Index != now.Attempt.GPUs[0].Index {
+			t.Errorf("%s: a later record gave way: %v, %+v", name, j.GPUIndexes(), j.Parking)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // ParkState says how far the driver is with a job's GPUs.
 type ParkState string
@@ -65,6 +68,27 @@ func (j *Job) ParkedSoFar(now time.Time) time.Duration {
 		return j.ParkedTime
 	}
 	return j.ParkedTime + max(0, now.Sub(j.SuspendedAt))
+}
+
+// IsAfter reports whether this is a later state of an attempt than another one, by its suspensions. The
+// suspended time only grows, and a parked job goes through its states in one order.
+func (j *Job) IsAfter(o *Job) bool {
+	return cmp.Or(cmp.Compare(j.SuspendedTime, o.SuspendedTime), cmp.Compare(j.parkStep(), o.parkStep())) > 0
+}
+
+// parkStep numbers the states of a suspension in their order.
+func (j *Job) parkStep() int {
+	step := map[ParkState]int{ParkTakes: 1, IsParked: 2, ParkGives: 4}[j.Park]
+	if j.IsSuspended() {
+		step++
+	}
+	if j.ParkWants {
+		step++
+	}
+	if j.Park != NotParked && j.Unmovable { // it is parked again, because the driver refused other GPUs
+		step += 3
+	}
+	return step
 }
 
 // EndParking ends the parking of a job, and the suspension that belongs to it. If the scheduler had

@@ -222,14 +222,15 @@ func (b *Book) ChargeMachine(now time.Time) {
 // ChangeHolding changes what a running job holds: its host memory, or its GPUs, which it leaves when
 // it is parked and gets back later. The argument change makes the change.
 func (b *Book) ChangeHolding(l *tracked.Job, change func(), now time.Time) {
-	mem, was := l.PromisedMem(), RateOf(l.Job)
+	mem, cpus, was := l.PromisedMem(), l.CPUs(), RateOf(l.Job)
 	b.countHeld(l, -1, now)
 	change()
 	b.countHeld(l, 1, now)
 	for _, a := range l.Accounts() {
-		a.Promise(l.PromisedMem()-mem, 0)
+		a.Promise(l.PromisedMem()-mem, l.CPUs()-cpus)
 	}
 	if !b.charging { // the first sample of the GPUs changes the charge
+		b.countEarly(l, was)
 		return
 	}
 	if l.Park == job.IsParked {
@@ -239,6 +240,15 @@ func (b *Book) ChangeHolding(l *tracked.Job, change func(), now time.Time) {
 	b.shell.Mark(l)
 	for _, a := range b.countRate(l, was, now) {
 		b.recordUsage(a, now)
+	}
+}
+
+// countEarly makes the accounts of a job count its present rate, before anything is charged.
+func (b *Book) countEarly(l *tracked.Job, was sched.Rate) {
+	now := RateOf(l.Job)
+	for _, a := range l.Accounts() {
+		a.Jobs-- // the job is counted already
+		a.CountRunning(0, sched.Rate{GPU: now.GPU - was.GPU, Charge: now.Charge - was.Charge})
 	}
 }
 
