@@ -229,7 +229,16 @@ func readPlain(command string) func(*Call, tool, []string) error {
 	}
 }
 
-// list splits a text at commas.
-func list(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+// list splits a text at commas outside of brackets.
+func list(text string) (words []string) {
+	from, inside := 0, false
+	for at, r := range text {
+		switch {
+		case r == '[' || r == ']':
+			inside = r == '['
+		case r == ',' && !inside:
+			words, from = append(words, text[from:at]), at+1
+		}
+	}
+	return slices.DeleteFunc(append(words, text[from:]), func(w string) bool { return w == "" })
 }

@@ -3,6 +3,7 @@ package alias
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -55,11 +56,11 @@ func readScancel(c *Call, t tool, args []string) error {
 	if !filtered && !whole && len(jobs) == 0 {
 		return errors.New("no job is named")
 	}
-	for _, j := range jobs {
-		if isStep(j) {
-			return fmt.Errorf("%q is a step, which can't be cancelled apart from its job here", j)
+	for _, word := range jobs {
+		if i := slices.IndexFunc(list(word), isStep); i >= 0 {
+			return fmt.Errorf("%q is a step, which can't be cancelled apart from its job here", list(word)[i])
 		}
-		c.add(jobName(j))
+		c.add(jobNames(word)...)
 	}
 	if len(v.users) == 1 {
 		c.add("--user=" + v.users[0])
@@ -94,6 +95,14 @@ func In(states []string, j api.Job) bool { return len(states) == 0 || stateOf(j)
 
 // Pending reports whether the states include waiting jobs. An empty list means all states.
 func Pending(states []string) bool { return len(states) == 0 || slurmStates[job.Queued].in(states) }
+
+// jobNames converts a list of job names. A word without any is kept, so that gpusched refuses it.
+func jobNames(word string) []string {
+	if len(list(word)) == 0 {
+		return []string{word}
+	}
+	return job.Each(list(word), jobName)
+}
 
 // jobName converts a job name of Slurm's tools, such as 7, 7_3, 7_[3-5] or 7.batch, to gpusched's
 // form. In gpusched, 7.batch is the job itself.

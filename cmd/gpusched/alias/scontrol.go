@@ -47,7 +47,7 @@ func readScontrol(c *Call, t tool, args []string) error {
 	case len(words) >= 2 && slices.Contains([]string{"hold", "release", "suspend", "resume", "requeue"}, words[0]):
 		c.add(words[0])
 		for _, w := range words[1:] {
-			c.add(list(jobName(namedJob(w)))...)
+			c.add(jobNames(namedJob(w))...)
 		}
 		return nil
 	case slices.Contains([]string{"show job", "show jobs", "show jobid"}, what) && len(rest) <= 1:
@@ -91,7 +91,7 @@ func (c *Call) showJobs(ids []string, oneLine bool) {
 		c.add("--all", "--waiting=0")
 	}
 	for _, id := range ids {
-		c.add(jobName(id))
+		c.add(jobNames(id)...)
 		c.Check = func(jobs []api.Job, _ time.Time) error {
 			if len(jobs) == 0 {
 				return fmt.Errorf("there is no job %s", id)
@@ -157,7 +157,7 @@ func (c *Call) updateJob(words []string) error {
 	if err == nil && id == "" {
 		err = fmt.Errorf("no job is named: use update JobId=7 TimeLimit=60")
 	}
-	c.Words = slices.Concat([]string{"update"}, list(jobName(id)), c.Words, changed)
+	c.Words = slices.Concat([]string{"update"}, jobNames(id), c.Words, changed)
 	return err
 }
 
