@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,22 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-func reserved(t *testing.T, status int, body string) api.ReservationsReply {
-	t.Helper()
-	var r api.ReservationsReply
-	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
-		t.Fatalf("%d %s (%v)", status, body, err)
-	}
-	return r
-}
-
 func TestReservationsAreMadeListedAndEnded(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)
 	to := time.Now().Add(time.Hour).UTC().Round(0)
 	ask1 := func(body string) (int, string) { return ask(s, operator, "POST", "/v1/reservations", body) }
 	status, body := ask1(fmt.Sprintf(`{"gpus":[0,0],"to":%q,"users":["alice","1099"],"groups":["lab"],"reason":"a course"}`, to.Format(time.RFC3339Nano)))
-	made := reserved(t, status, body)
+	made := answerOf[api.ReservationsReply](t, status, body)
 	if made.Made != 1 || len(made.Reservations) != 1 {
 		t.Fatalf("%+v", made)
 	}
@@ -39,7 +29,7 @@ func TestReservationsAreMadeListedAndEnded(t *testing.T) {
 		t.Errorf("the GPUs do not show it: %s", body)
 	}
 	status, body = ask(s, operator, "DELETE", "/v1/reservations/1", "")
-	if left := reserved(t, status, body); len(left.Reservations) != 0 || left.Reservations == nil {
+	if left := answerOf[api.ReservationsReply](t, status, body); len(left.Reservations) != 0 || left.Reservations == nil {
 		t.Errorf("%+v", left)
 	}
 	if _, body = ask(s, operator, "DELETE", "/v1/reservations/1", ""); refusal(t, body).Code != api.CodeNotFound {

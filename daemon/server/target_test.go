@@ -19,11 +19,7 @@ import (
 // readJob reads the job in a JobReply.
 func readJob(t *testing.T, status int, body string) api.Job {
 	t.Helper()
-	var r api.JobReply
-	if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
-		t.Fatalf("%d %s (%v)", status, body, err)
-	}
-	return r.Job
+	return answerOf[api.JobReply](t, status, body).Job
 }
 
 func TestATaskIsFoundByItsName(t *testing.T) {

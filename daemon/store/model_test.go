@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -169,32 +168,32 @@ func (m *model) draw(t *rapid.T) job.Record {
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
-	same(t, err, st.Jobs, m.liveJobs())
-	same(t, nil, st.NextID, m.next)
+	requireEqual(t, err, st.Jobs, m.liveJobs())
+	requireEqual(t, nil, st.NextID, m.next)
 	for _, g := range st.GPUs {
-		same(t, nil, g, m.gpus[g.UUID])
+		requireEqual(t, nil, g, m.gpus[g.UUID])
 	}
-	same(t, nil, len(st.GPUs), len(m.gpus))
+	requireEqual(t, nil, len(st.GPUs), len(m.gpus))
 	for _, u := range st.Usage {
-		same(t, nil, u, m.usage[u.Account])
+		requireEqual(t, nil, u, m.usage[u.Account])
 	}
-	same(t, nil, len(st.Usage), len(m.usage))
+	requireEqual(t, nil, len(st.Usage), len(m.usage))
 	for _, r := range st.Reservations {
-		same(t, nil, r, m.reserved[r.ID])
+		requireEqual(t, nil, r, m.reserved[r.ID])
 	}
-	same(t, nil, len(st.Reservations), len(m.reserved))
-	same(t, nil, st.NextReservation, m.nextRes)
+	requireEqual(t, nil, len(st.Reservations), len(m.reserved))
+	requireEqual(t, nil, st.NextReservation, m.nextRes)
 	for id, want := range m.jobs {
 		j, err := s.Job(ctx, id)
-		same(t, err, j, want)
+		requireEqual(t, err, j, want)
 		p, err := s.Payload(ctx, id)
-		same(t, err, p, m.payloads[id])
+		requireEqual(t, err, p, m.payloads[id])
 		a, err := s.Attempts(ctx, id)
-		same(t, err, a, m.attempts[id])
+		requireEqual(t, err, a, m.attempts[id])
 		byKey, found, err := s.ByKey(ctx, want.Owner.UID, want.Key)
-		same(t, err, found, want.Key != "")
+		requireEqual(t, err, found, want.Key != "")
 		if found {
-			same(t, nil, byKey, id)
+			requireEqual(t, nil, byKey, id)
 		}
 	}
 	uid := rapid.IntRange(1001, 1004).Draw(t, "filter uid")
@@ -203,20 +202,10 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		{UID: &uid, Choice: job.Choice{Name: "größe", States: []job.State{job.Completed}}}, {Choice: job.Choice{Like: "*r?ß*"}},
 		{Choice: job.Choice{Tags: map[string]string{"k": "v"}}}, {Choice: job.Choice{Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}} {
 		list, err := s.Ended(ctx, f)
-		same(t, err, list, m.endedJobs(f))
+		requireEqual(t, err, list, m.endedJobs(f))
 	}
 	if err := s.Check(ctx); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func same[T any](t *rapid.T, err error, got, want T) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("got  %+v\nwant %+v", got, want)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
+
+	"pgregory.net/rapid"
 )
 
 // fillValue sets everything below v to different values that are not zero.
@@ -119,7 +121,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	requireEqual(t, err, st.Jobs, []job.Job{j, *parent})
 }
 
-func requireEqual[T any](t *testing.T, err error, got, want T) {
+func requireEqual[T any](t rapid.TB, err error, got, want T) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,11 +147,7 @@ func TestAttackerDescriptor(t *testing.T) {
 // processesOn lists the processes that the driver reports on one GPU, as root sees them.
 func processesOn(t *testing.T, index int) []job.GPUProcess {
 	t.Helper()
-	var reply api.GPUsReply
-	if err := json.Unmarshal([]byte(sh(t, "", "gpusched gpus --json")), &reply); err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range reply.GPUs {
+	for _, g := range ask[api.GPUsReply](t, "", "gpusched gpus --json").GPUs {
 		if g.Index == index {
 			return g.Processes
 		}

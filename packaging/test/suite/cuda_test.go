@@ -3,11 +3,11 @@
 package suite
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
@@ -70,19 +70,9 @@ func TestDoctorTestsCUDA(t *testing.T) {
 // gpuShown returns the state of a GPU and the reason for it, as 'gpusched gpus' shows them.
 func gpuShown(t *testing.T, index int) string {
 	t.Helper()
-	var reply struct {
-		GPUs []struct {
-			Index       int    `json:"index"`
-			State       string `json:"state"`
-			StateDetail string `json:"state_detail"`
-		} `json:"gpus"`
-	}
-	if err := json.Unmarshal([]byte(sh(t, "", "gpusched gpus --json")), &reply); err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range reply.GPUs {
+	for _, g := range ask[api.GPUsReply](t, "", "gpusched gpus --json").GPUs {
 		if g.Index == index {
-			return g.State + " " + g.StateDetail
+			return string(g.State) + " " + g.StateDetail
 		}
 	}
 	return ""

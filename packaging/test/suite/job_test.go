@@ -96,14 +96,19 @@ func submitHold(t *testing.T, user, opts, then string) (id int64, release func()
 	return id, func() { t.Helper(); sh(t, user, "touch ~/end") }
 }
 
+// ask returns the JSON document that a command prints.
+func ask[T any](t *testing.T, user, command string) (r T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(sh(t, user, command)), &r); err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return r
+}
+
 // show returns a job as the given user sees it.
 func show(t *testing.T, user string, id int64) api.Job {
 	t.Helper()
-	var r api.JobReply
-	if err := json.Unmarshal([]byte(sh(t, user, fmt.Sprintf("gpusched show --json %d", id))), &r); err != nil {
-		t.Fatalf("show %d: %v", id, err)
-	}
-	return r.Job
+	return ask[api.JobReply](t, user, fmt.Sprintf("gpusched show --json %d", id)).Job
 }
 
 // wait waits until a job has ended and returns the job.

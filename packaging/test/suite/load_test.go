@@ -5,7 +5,6 @@ package suite
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -235,9 +234,5 @@ func allJobs(t *testing.T) []api.Job { t.Helper(); return list(t, "-a --ended 10
 // list returns the jobs that 'gpusched list' prints with the given options.
 func list(t *testing.T, options string) []api.Job {
 	t.Helper()
-	var r api.ListReply
-	if err := json.Unmarshal([]byte(sh(t, "", "gpusched list --json "+options)), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r.Jobs
+	return ask[api.ListReply](t, "", "gpusched list --json "+options).Jobs
 }

@@ -53,11 +53,7 @@ func mailsAbout(mails []string, id int64) (list []string) {
 // messages returns the messages about a job, as the user sees them.
 func messages(t *testing.T, user string, id int64) []api.Message {
 	t.Helper()
-	var r api.JobReply
-	if err := json.Unmarshal([]byte(sh(t, user, fmt.Sprintf("gpusched show --json %d", id))), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r.Messages
+	return ask[api.JobReply](t, user, fmt.Sprintf("gpusched show --json %d", id)).Messages
 }
 
 // TestMail: the mail program runs as the job's user, once for a start, once for an end, and only

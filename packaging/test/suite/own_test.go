@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,11 +29,7 @@ func ownScheduler(t *testing.T) {
 // ownJob returns a job of alice's own scheduler.
 func ownJob(t *testing.T, id int64) api.Job {
 	t.Helper()
-	var r api.JobReply
-	if err := json.Unmarshal([]byte(sh(t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user show --json %d", id))), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r.Job
+	return ask[api.JobReply](t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user show --json %d", id)).Job
 }
 
 // ownSubmit submits a job to alice's own scheduler.
