@@ -22,7 +22,7 @@ func compatVariables(j *job.Job, p *job.Payload) []string {
 	return slurmVariables(j, p, host)
 }
 
-// tasksOf returns how many Slurm tasks a job's script asked for, 1 by default.
+// tasksOf returns how many Slurm tasks a job's script asked for, or 0 if it named no number.
 func tasksOf(p *job.Payload) int {
 	for _, entry := range p.Env {
 		text, is := strings.CutPrefix(entry, contract.TasksVariable+"=")
@@ -30,7 +30,7 @@ func tasksOf(p *job.Payload) int {
 			return n
 		}
 	}
-	return 1
+	return 0
 }
 
 // slurmVariables returns the SLURM_ variables of a job on one node. As in Slurm, a variable is
@@ -57,8 +57,9 @@ func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	set(j.Owner.User, "JOB_ACCOUNT")
 	set("normal", "JOB_QOS")
 	set(strconv.Itoa(j.Owner.UID), "JOB_UID")
-	tasks := tasksOf(p)
-	set(strconv.Itoa(tasks), "NTASKS", "NPROCS", "TASKS_PER_NODE")
+	number(int64(tasksOf(p)), "NTASKS", "NPROCS") // PyTorch Lightning takes them for a sign of srun
+	tasks := max(tasksOf(p), 1)
+	set(strconv.Itoa(tasks), "TASKS_PER_NODE")
 	set("1", "NNODES", "JOB_NUM_NODES")
 	set("0", "PROCID", "LOCALID", "NODEID")
 	if j.Task != nil {

@@ -20,7 +20,7 @@ func TestSlurmVariables(t *testing.T) {
 	got := slurmVariables(j, &job.Payload{Program: contract.Program{Dir: "/home/alice"}}, "gpubox")
 	for _, want := range []string{
 		"SLURM_JOB_ID=42", "SLURM_JOBID=42", "SLURM_JOB_NAME=train", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=5", "SLURM_CPUS_PER_TASK=8",
-		"SLURM_GPUS=2", "SLURM_JOB_GPUS=1,3", "SLURM_SUBMIT_DIR=/home/alice", "SLURM_NTASKS=1", "SLURM_PROCID=0", "SLURM_LOCALID=0",
+		"SLURM_GPUS=2", "SLURM_JOB_GPUS=1,3", "SLURM_SUBMIT_DIR=/home/alice", "SLURM_TASKS_PER_NODE=1", "SLURM_PROCID=0", "SLURM_LOCALID=0",
 		"SLURM_NODEID=0", "SLURM_JOB_NODELIST=gpubox", "SLURM_MEM_PER_NODE=32768", "SLURM_RESTART_COUNT=2",
 		"SLURMD_NODENAME=gpubox", "SLURM_SUBMIT_HOST=gpubox", "SLURM_JOB_ACCOUNT=alice", "SLURM_JOB_PARTITION=gpu",
 		"SLURM_CPUS_ON_NODE=8", "SLURM_JOB_CPUS_PER_NODE=8",
@@ -30,7 +30,7 @@ func TestSlurmVariables(t *testing.T) {
 		}
 	}
 	small := slurmVariables(&job.Job{ID: 1, Attempt: &job.Attempt{Number: 1}}, &job.Payload{}, "h")
-	if text := strings.Join(small, " "); strings.Contains(text, "CPUS_PER_TASK") || strings.Contains(text, "ARRAY") || strings.Contains(text, "GPUS") ||
+	if text := strings.Join(small, " "); strings.Contains(text, "CPUS_PER_TASK") || strings.Contains(text, "ARRAY") || strings.Contains(text, "NTASKS") || strings.Contains(text, "GPUS") ||
 		strings.Contains(text, "MEM") || strings.Contains(text, "RESTART") {
 		t.Errorf("what was not asked is said: %s", text)
 	}

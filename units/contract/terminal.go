@@ -59,8 +59,8 @@ const (
 	SandboxAllowed  = "allowed"
 )
 
-// TasksVariable is in the submitted environment of a Slurm script that asks for several tasks. Its
-// value is the number of tasks, which the job gets in Slurm's variables.
+// TasksVariable is in the submitted environment of a Slurm script that asks for tasks. Its value
+// is the number of tasks, which the job gets in Slurm's variables.
 const TasksVariable = "GPUSCHED_TASKS"
 
 // SandboxHint tells people what to do after a sandboxed process was refused.

@@ -165,7 +165,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	words, err := b.Words()
 	const want = "--name=train --chdir=/work --env=inherit --comment=mine [.log=%2Fout%2F%25A-%25a] --mem=34360786944B --time=93603s " +
 		"--priority=-5 --hold --after=7 --after-ok=8 --after-fail=9 --after-any=10 --signal=main:10@90s --array=0-8:4%2 --requeue " +
-		"--log=/out/%A-%a --log-truncate --notify=start,end,fail --notify-to=a@b.org --set-env=SLURM_OPEN_MODE=t --cpus=8 --gpus=2 --gpu-type=a100"
+		"--log=/out/%A-%a --log-truncate --notify=start,end,fail --notify-to=a@b.org --set-env=GPUSCHED_TASKS=1 --set-env=SLURM_OPEN_MODE=t " +
+		"--cpus=8 --gpus=2 --gpu-type=a100"
 	if got := strings.Join(words, " "); err != nil || got != want {
 		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}

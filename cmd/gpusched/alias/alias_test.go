@@ -19,7 +19,7 @@ func TestTranslate(t *testing.T) {
 		"sbatch -Wt5 ./job.sh":                             "submit --compat=slurm --wait --time=300s -- ./job.sh",
 		"sbatch --wrap=ls job.sh":                          "! there is a script and --wrap",
 		"sbatch --test-only /a/b":                          "submit --compat=slurm --dry-run -- /a/b",
-		"srun -n1 --pty bash -l":                           "run --compat=slurm --tty -- bash -l",
+		"srun -n1 --pty bash -l":                           "run --compat=slurm --tty --set-env=GPUSCHED_TASKS=1 -- bash -l",
 		"srun -- -x":                                       "run --compat=slurm -- -x",
 		"srun -n 4 true":                                   "! -n: a new job here is one task, not 4",
 		"srun --jobid 7 true":                              "exec 7 -- true",

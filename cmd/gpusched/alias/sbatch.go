@@ -102,7 +102,7 @@ func (c *Call) execInside(command []string) error {
 		return fmt.Errorf("--jobid: the command runs once, not %d times", c.StepTasks)
 	}
 	for _, w := range c.Words[1:] {
-		if !slices.Contains([]string{"--compat=slurm", "--tty", "--quiet", "--gpus=0"}, w) {
+		if !slices.Contains([]string{"--compat=slurm", "--tty", "--quiet", "--gpus=0", slurm.OneTask}, w) {
 			name, _, _ := strings.Cut(w, "=")
 			return fmt.Errorf("--jobid: the command runs beside job %s, on all of its GPUs: %s can't be set", c.inside, name)
 		}

@@ -236,7 +236,7 @@ func (b *Batch) Words() ([]string, error) {
 		cpus, cpusAsked = b.cpusPerGPU*gpus, true
 	}
 	words := slices.Concat(b.words, b.logWords(), b.mailWords())
-	if several && !b.Step {
+	if b.TasksAsked() > 0 && !b.ForSlurm && !b.Step {
 		words = append(words, "--set-env="+contract.TasksVariable+"="+strconv.Itoa(tasks))
 	}
 	if !b.ForSlurm && !b.Step {

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // As in sbatch, these variables pass --gpu-bind, --gpus-per-task and --open-mode from a script to its
@@ -14,6 +16,12 @@ const (
 	PerTaskVariable  = "SLURM_GPUS_PER_TASK"
 	OpenModeVariable = "SLURM_OPEN_MODE"
 )
+
+// tasksPerNodeVariable is only there with --ntasks-per-node. PyTorch Lightning compares its value.
+const tasksPerNodeVariable = "SLURM_NTASKS_PER_NODE"
+
+// OneTask is the option of a job that asks for a single task.
+const OneTask = "--set-env=" + contract.TasksVariable + "=1"
 
 // maxBound is the largest number in a --gpu-bind, and the largest length of its lists.
 const maxBound = 1024
@@ -137,10 +145,14 @@ func (b *Batch) Bind() string {
 	return ""
 }
 
-// stepWords returns options that pass on to the steps how they bind GPUs and open their files.
+// stepWords returns options that pass on to the steps how many tasks there are on the machine, how
+// they bind GPUs and how they open their files.
 func (b *Batch) stepWords(several bool) (words []string) {
 	if b.openMode != "" {
 		words = append(words, "--set-env="+OpenModeVariable+"="+b.openMode[:1])
+	}
+	if n := b.tasks["--ntasks-per-node"]; n > 0 {
+		words = append(words, "--set-env="+tasksPerNodeVariable+"="+strconv.Itoa(n))
 	}
 	if b.gpusPerTask > 0 && several {
 		words = append(words, "--set-env="+PerTaskVariable+"="+strconv.Itoa(b.gpusPerTask))

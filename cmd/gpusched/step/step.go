@@ -68,7 +68,12 @@ func Run(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if err != nil {
 		return err
 	}
-	return syscall.Exec(path, call.Step, environs[0])
+	return syscall.Exec(path, call.Step, jobenv.WithVars(environs[0], taskVariables("0", "1")))
+}
+
+// taskVariables returns what tells a task of a step its place among the others.
+func taskVariables(rank, count string) []string {
+	return []string{"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count}
 }
 
 // passedOn lists the signals that a step forwards to its tasks.
@@ -129,8 +134,8 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		if failed == nil {
 			out, errs, failed = stepFiles(a, call, rank, out, errs)
 		}
-		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: jobenv.WithVars(environ, []string{
-			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
+		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs,
+			Env: jobenv.WithVars(environ, taskVariables(rank, count))}
 		if failed == nil {
 			var more []*labelled
 			more, failed = connect(a, call, cmd, i, len(environs))
