@@ -32,7 +32,7 @@ func control(kind job.CommandKind, next func(*Server, *request) (any, error)) fu
 		c := job.Command{Kind: kind}
 		in, keeps := r.body.(*api.PauseRequest)
 		if all, is := r.body.(*api.DrainRequest); is {
-			if err := rebootProblem(all, time.Now()); err != nil {
+			if err := rebootProblem(all, s.opt.Own != nil, time.Now()); err != nil {
 				return nil, err
 			}
 			if in, keeps = &all.PauseRequest, true; all.Reboot {
@@ -62,9 +62,12 @@ func control(kind job.CommandKind, next func(*Server, *request) (any, error)) fu
 	}
 }
 
-// rebootProblem returns what is wrong with a request to drain the machine for a reboot, or nil.
-func rebootProblem(in *api.DrainRequest, now time.Time) error {
+// rebootProblem returns what is wrong with a request to drain the machine for a reboot, or nil. The
+// argument own says whether this is a user's own scheduler.
+func rebootProblem(in *api.DrainRequest, own bool, now time.Time) error {
 	switch {
+	case in.Reboot && own:
+		return usagef("a user's own scheduler can't reboot the machine: leave out --then reboot")
 	case !in.Reboot && (in.Force || !in.By.IsZero()):
 		return usagef("--by and --force are about a reboot: add --then reboot")
 	case in.Reboot && !in.Until.IsZero():

@@ -34,6 +34,12 @@ func TestOwnScheduler(t *testing.T) {
 	if status, body := ask(s, root, "POST", "/v1/jobs", "{}"); status != http.StatusForbidden || !strings.Contains(body, "submitted by nobody else") {
 		t.Errorf("root submits: %d %s", status, body)
 	}
+	if status, body := ask(s, alice, "POST", "/v1/drain", `{"reboot":true}`); status != http.StatusBadRequest || !strings.Contains(body, "can't reboot the machine") {
+		t.Errorf("alice drains for a reboot: %d %s", status, body)
+	}
+	if status, body := ask(s, alice, "POST", "/v1/drain", `{}`); status != http.StatusOK {
+		t.Errorf("alice drains: %d %s", status, body)
+	}
 	status, body := ask(s, root, "GET", "/v1/jobs", "")
 	var list api.ListReply
 	if err := json.Unmarshal([]byte(body), &list); err != nil || status != http.StatusOK || len(list.Jobs) != 2 {
