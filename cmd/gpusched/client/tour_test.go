@@ -117,6 +117,32 @@ func TestExamplesParse(t *testing.T) {
 	}
 }
 
+// typed matches a command line in a document, without options that choose the scheduler.
+var typed = regexp.MustCompile("`gpusched (?:--hosts [^\\s`]+ |--on \\S+ |--user )?([a-z][^`…]* [^`…]+)`")
+
+// The commands in the documents can be parsed.
+func TestCommandsOfTheDocumentsParse(t *testing.T) {
+	commands := 0
+	for _, file := range []string{"README.md", "contrib/COMING-FROM.md", "contrib/SCALE.md", "contrib/examples/README.md"} {
+		text, err := os.ReadFile("../../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range typed.FindAllStringSubmatch(string(text), -1) {
+			if strings.HasPrefix(m[1], "help ") {
+				continue
+			}
+			for _, args := range shellCalls(t, "gpusched "+m[1]) {
+				commands++
+				checkParse(t, file, args)
+			}
+		}
+	}
+	if commands < 40 {
+		t.Errorf("there are %d commands only", commands)
+	}
+}
+
 func TestHelpTopics(t *testing.T) {
 	for words, want := range map[string]string{
 		"notebook": "NOTEBOOKS (JUPYTER)", "jupyter": "NOTEBOOKS (JUPYTER)", "sweep": "SWEEPS", "limits": "LIMITS", "time limits": "TIME LIMITS AND RETRIES",
