@@ -37,3 +37,12 @@ func Tasks(a *job.Array) (*job.Array, error) {
 	}
 	return out, err
 }
+
+// Faults reports all faults in the form of a request that a client has prepared. Its array has only
+// the text that was typed.
+func (r SubmitRequest) Faults() (err error) {
+	if r.Request.Array, err = Tasks(r.Request.Array); err != nil {
+		return err
+	}
+	return r.Request.Err()
+}

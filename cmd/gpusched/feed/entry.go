@@ -244,7 +244,7 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 	if err := c.CheckProgram(mine, &req); err != nil {
 		return req, nil, err
 	}
-	if err := req.Request.Err(); err != nil {
+	if err := req.Faults(); err != nil {
 		return req, nil, cli.Usagef("%s", words.Error(err))
 	}
 	req.Key = e.key

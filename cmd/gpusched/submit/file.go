@@ -258,7 +258,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	if err := l.cmd.CheckProgram(mine, &l.req); err != nil {
 		return nil, err
 	}
-	if err := l.req.Request.Err(); err != nil {
+	if err := l.req.Faults(); err != nil {
 		return nil, cli.Usagef("%s", words.Error(err))
 	}
 	return l, nil
