@@ -91,7 +91,7 @@ func (s *scriptFile) read(file io.Reader) (bool, error) {
 		case number == 1:
 			s.readInterpreter(text)
 		case strings.TrimSpace(text) == "":
-		case text[0] != '#':
+		case strings.TrimLeft(text, " \t")[0] != '#':
 			return true, nil
 		default:
 			s.addLine(number, text)
@@ -108,7 +108,7 @@ func (s *scriptFile) hasMore(file io.Reader) bool {
 func (s *scriptFile) addLine(number int, text string) {
 	for _, mark := range marks {
 		rest, ok := strings.CutPrefix(text, mark)
-		if ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
+		if ok && (rest == "" || strings.IndexByte(" \t-", rest[0]) >= 0) {
 			s.lines = append(s.lines, scriptLine{number: number, mark: mark, text: rest})
 		}
 	}

@@ -42,6 +42,8 @@ func TestReadingAnyScriptEnds(t *testing.T) {
 		write("utf8", "#!/bin/sh\n\n#GPUSCHED -n \xff"):                                    "line 3: \"\\xff\" is not text in UTF-8",
 		write("windows", "#!/bin/sh\n#SBATCH -t 5\r\nls"):                                  "line 2: it has a Windows line ending",
 		write("command", "#!/bin/sh\n#GPUSCHED ls"):                                        "the command is the script itself",
+		write("indented", "#!/bin/sh\n  # a comment\n \n#GPUSCHED ls"):                     "line 4: ",
+		write("close", "#!/bin/sh\n#SBATCH--bogus"):                                        "line 2: ",
 		write("plain", "#!/bin/sh\nls"):                                                    "",
 		write("noend", "#!/bin/sh"):                                                        "",
 	} {
