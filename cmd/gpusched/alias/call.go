@@ -35,9 +35,10 @@ type Call struct {
 	Lane     *Lane    // the queue that the job is put into; nil means none
 	Script   *Script  // the script, if the job's command may be one
 	Keeps    bool     // the job runs a copy of its script, since the file may be edited later
-	// FromInput is called with the path of the saved script if standard input was a script. It is
-	// nil if there is no script on standard input.
+	// FromInput is called with the path of the saved script if the script is read from a pipe. It is
+	// nil if the script is a file, or there is none.
 	FromInput func(path string) error
+	Pipe      string // the pipe, such as /dev/fd/63; "" means standard input
 	// Strict suppresses messages that the other tool does not print, since programs read the
 	// output.
 	Strict bool

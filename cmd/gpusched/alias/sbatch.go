@@ -66,8 +66,11 @@ func readSbatch(c *Call, t tool, args []string) error {
 	case wrap != "":
 		c.Words = append([]string{"submit", "--name=wrap"}, c.Words[1:]...)
 		return c.addCommand([]string{"/bin/sh", "-c", wrap})
-	case len(rest) == 0 || rest[0] == "/dev/stdin":
+	case len(rest) == 0 || rest[0] == "/dev/stdin" || strings.HasPrefix(rest[0], "/dev/fd/"):
 		c.Keeps = true
+		if len(rest) > 0 {
+			c.Pipe = rest[0]
+		}
 		c.FromInput = func(path string) error { return c.addCommand(append([]string{path}, rest[min(1, len(rest)):]...)) }
 		return nil
 	case !strings.Contains(rest[0], "/"):

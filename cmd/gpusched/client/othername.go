@@ -136,16 +136,27 @@ func printNotes(a *cli.App, name string, call *alias.Call) {
 	}
 }
 
-// scriptFromInput saves the script from standard input and makes it the command that the call runs.
+// scriptFromInput saves the script from a pipe and makes it the command that the call runs.
 func scriptFromInput(a *cli.App, call *alias.Call) error {
-	if a.Interactive {
+	in := os.Stdin
+	switch {
+	case strings.HasPrefix(call.Pipe, "/dev/fd/"):
+		f, err := os.Open(call.Pipe)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	case a.Interactive:
 		return errNoScript
 	}
-	text, err := jobenv.ReadKept(os.Stdin)
-	if err != nil {
+	text, err := jobenv.ReadKept(in)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !bytes.HasPrefix(text, []byte("#!")) {
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf#!")):
+		return errors.New("the script begins with a byte order mark, so neither its first line nor its options can be read")
+	case !bytes.HasPrefix(text, []byte("#!")):
 		return errNoScript
 	}
 	path, err := jobenv.KeepText(a, "sbatch", text)
