@@ -8,9 +8,9 @@ import (
 
 // TypeMatches reports whether the device is of the wanted type. Both the type and Name are split at
 // everything except letters and digits, and compared regardless of case. The device matches if
-// every word of the type is a word of Name. "a100" and "A100-SXM4" match "NVIDIA A100-SXM4-80GB";
-// "a10" and "a100-40gb" do not. An empty type matches every device. A type without letters and
-// digits matches no device.
+// every word of the type is a word of Name, or two that follow each other, as in "rtx4090". "a100"
+// and "A100-SXM4" match "NVIDIA A100-SXM4-80GB"; "a10" and "a100-40gb" do not. An empty type
+// matches every device. A type without letters and digits matches no device.
 func (d Device) TypeMatches(want string) bool {
 	if strings.TrimSpace(want) == "" {
 		return true
@@ -20,6 +20,9 @@ func (d Device) TypeMatches(want string) bool {
 		return false
 	}
 	has := typeWords(d.Name)
+	for i := range len(has) - 1 {
+		has = append(has, has[i]+has[i+1])
+	}
 	return !slices.ContainsFunc(asked, func(w string) bool { return !slices.Contains(has, w) })
 }
 
