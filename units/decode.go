@@ -118,6 +118,9 @@ func launchOf(s Status) contract.Step {
 		}
 		return ""
 	}
+	if s.StatusText == contract.StatusLogin && s.MainCode == CLDExited {
+		return contract.StepShell
+	}
 	word, ok := strings.CutPrefix(s.StatusText, contract.StatusPrefix)
 	if step := contract.Step(word); ok && s.MainCode == CLDExited && int(s.MainStatus) == step.ExitStatus() {
 		return step

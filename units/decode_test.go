@@ -85,6 +85,8 @@ func TestDecode(t *testing.T) {
 		{"the command fails after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(1, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 1}},
 		{"the command exits as for limits after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 227}},
 		{"killed after the set-up", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(223)(s); s.StatusText = contract.StatusSetup }), PhaseExited, contract.Exit{Signal: 223}},
+		{"the login shell ends", loaded(ActiveFailed, SubFailed, ResultExitCode, said(3, contract.StatusLogin)), PhaseExited, contract.Exit{Code: 3, Launch: contract.StepShell, Errno: 2}},
+		{"killed in the login shell", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.StatusText = contract.StatusLogin }), PhaseExited, contract.Exit{Signal: 9}},
 		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusBegun)), PhaseExited, contract.Exit{Code: 203}},
 
 		{"so fast that it never was active", loaded(ActiveFailed, SubFailed, ResultExitCode, early(1, "")), PhaseExited, contract.Exit{Code: 1}},

@@ -47,7 +47,7 @@ func TestResult(t *testing.T) {
 		{job.Result{Outcome: job.Failed, Launch: contract.StepSpec, ExitCode: 225}, 125, "could not start: the instructions for it could not be written or read"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepChdir, Errno: 13, ExitCode: 200}, 125, "could not start: its working directory could not be entered: permission denied"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepShell, Errno: 2, ExitCode: 203}, 125,
-			"could not start: its user's login shell, which --env login needs, could not be run: no such file or directory"},
+			"could not start: its user's login shell, which --env login needs, could not be run, or exited before the command: no such file or directory"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepExec, Errno: 2, ExitCode: 203}, 127, "could not start: its command could not be run: no such file or directory"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or GPUs of other jobs could"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepScratch, Errno: 28, ExitCode: 238}, 125, "could not start: its scratch directory could not be made: no space left on device"},

@@ -322,7 +322,7 @@ var sentences = map[job.Code]sentence{
 	"detail/launch-spec":    {"the instructions for it could not be written or read", ""},
 	"detail/launch-chdir":   {"its working directory could not be entered", ""},
 	"detail/launch-exec":    {"its command could not be run", ""},
-	"detail/launch-shell":   {"its user's login shell, which --env login needs, could not be run", ""},
+	"detail/launch-shell":   {"its user's login shell, which --env login needs, could not be run, or exited before the command", ""},
 	"detail/launch-filter":  {"its GPUs could not be opened, or GPUs of other jobs could", ""},
 	"detail/launch-limits":  {"its resource limits could not be set", ""},
 	"detail/launch-setup":   {"its set-up failed (see its output)", ""},

@@ -61,6 +61,10 @@ const (
 	StatusBegun      = "gpusched: the job's command has been started"                // the launch succeeded
 	StatusUnfiltered = StatusBegun + ", without a device filter"
 
+	// StatusLogin is the status line while the user's login shell reads its files. If the unit ends
+	// with it, the shell ended instead of running the launcher again.
+	StatusLogin = "gpusched: the user's login shell has been started, the job's command follows"
+
 	// StatusSetup is the last status line of a launcher that runs the submitter's set-up. A later
 	// failure is reported by the exit status alone.
 	StatusSetup = "gpusched: the job's set-up has been started, its command follows"

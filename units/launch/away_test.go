@@ -118,7 +118,7 @@ func TestAway(t *testing.T) {
 	s.Argv = s.Argv[:1]
 	s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=" + filepath.Join(dir, "none", "zsh")}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
-	checkFailure(t, l, 200, "away\nERRNO=2", []string{"the login shell", "the home directory"}, "STATUS="+contract.StatusBegun)
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"the login shell", "the home directory"}, "STATUS="+contract.StatusLogin)
 	s.EnvMode, s.Dir = contract.EnvInherit, filepath.Join(dir, "gone")
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -98,6 +99,27 @@ func outerHints(env []string) []string {
 	part, _ := strconv.ParseFloat(valueOf(env, contract.FractionVariable), 64)
 	return contract.Hints([]contract.GPU{{HintMilli: int(part*1000 + 0.5)}}, true, func(string) bool { return false })
 }
+
+// siteVariables returns the variables that a file sets for all logins, such as proxies. It reads the
+// file as pam_env does.
+func siteVariables(file string) (list []string) {
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+		name, value, ok := strings.Cut(line, "=")
+		if ok && name != "" && !strings.ContainsFunc(name, notInName) {
+			if n := len(value); n > 1 && value[0] == value[n-1] && (value[0] == '"' || value[0] == '\'') {
+				value = value[1 : n-1]
+			}
+			list = append(list, name+"="+value)
+		}
+	}
+	return list
+}
+
+// notInName reports whether pam_env allows a character in no variable's name.
+func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // afterShell returns the environment that a login shell left for the job.
 func afterShell(environ []string) []string {

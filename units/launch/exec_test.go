@@ -217,10 +217,10 @@ func TestFilterDecidesNaming(t *testing.T) {
 		notes    []string
 	}{
 		{"filtered", contract.EnvClean, true, "0", []string{lastWord}},
-		{"filtered", contract.EnvLogin, true, "0", []string{"STATUS=" + contract.StatusBegun, silence}},
+		{"filtered", contract.EnvLogin, true, "0", []string{"STATUS=" + contract.StatusLogin, lastWord}},
 		{"filtered", contract.EnvClean, false, "0", []string{lastWord}},
 		{"exposed", contract.EnvInherit, false, "6", []string{"STATUS=" + contract.StatusUnfiltered, silence}},
-		{"exposed", contract.EnvLogin, false, "6", []string{"STATUS=" + contract.StatusBegun, "STATUS=" + contract.StatusUnfiltered, silence}},
+		{"exposed", contract.EnvLogin, false, "6", []string{"STATUS=" + contract.StatusLogin, "STATUS=" + contract.StatusUnfiltered, silence}},
 		{"exposed", contract.EnvClean, true, "", []string{"STATUS=" + contract.StatusPrefix + "filter"}},
 	} {
 		t.Run(c.world+" "+string(c.mode), func(t *testing.T) {

@@ -104,14 +104,14 @@ func TestFailures(t *testing.T) {
 		case c.note == lateErrorReport:
 			said = []string{lastWord} // a service manager that obeys NOTIFYACCESS=none gets only the exit status
 		case strings.Contains(strings.Join(c.stderr, ""), "login shell"):
-			said = []string{"STATUS=" + contract.StatusBegun}
+			said = []string{"STATUS=" + contract.StatusLogin}
 		}
 		checkFailure(t, launch(t, world, c.spec), c.status, c.note, c.stderr, said...)
 	}
 	// After the login shell the launcher still reports its own failures.
 	s := argv("no-such-program")
 	s.EnvMode = contract.EnvLogin
-	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"}, "STATUS="+contract.StatusBegun)
+	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"}, "STATUS="+contract.StatusLogin)
 	// A missing spec.
 	for _, name := range []string{"77", "77.2"} {
 		checkFailure(t, launchPath(t, "closed", filepath.Join(dir, name)), 225, "spec\nERRNO=2", []string{"job 77 ", "submit the job again"})

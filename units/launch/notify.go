@@ -29,7 +29,7 @@ const silence = "NOTIFYACCESS=none"
 // systemd reserves. The argument text goes into the same message, because each message costs the
 // service manager some work and wakes everybody who watches the unit.
 func (r *run) reportBegun(text string) {
-	if r.stage == first && !r.notify.said {
+	if (r.stage == first || r.stage == afterLogin) && !r.notify.said {
 		text = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+text, "\n")
 	}
 	if text != "" {

@@ -198,7 +198,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 				Err: unix.EINVAL}
 		}
 	}
-	env := Environment(s, filtered, r.base)
+	env := Environment(s, filtered, slices.Concat(r.base, siteVariables("/etc/environment")))
 	login := s.Shell
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, "SHELL="); ok {
@@ -216,7 +216,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	if takesLoginFlag(name) {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
-	r.reportBegun("")
+	r.notify.send("STATUS=" + contract.StatusLogin)
 	err := tryExec(login, argv, env, r.exec)
 	return &Failure{Step: contract.StepShell, What: "the login shell " + strconv.Quote(login) + " could not be run",
 		Err: err, path: login,

@@ -116,7 +116,7 @@ func TestSetupShell(t *testing.T) {
 			})
 			want := []string{"STATUS=" + contract.StatusSetup, silence}
 			if mode == contract.EnvLogin {
-				want = append([]string{"STATUS=" + contract.StatusBegun}, want...) // sent before the login shell
+				want = append([]string{"STATUS=" + contract.StatusLogin}, want...)
 			}
 			if !slices.Equal(l.notes, want) {
 				t.Errorf("notes %q", l.notes)

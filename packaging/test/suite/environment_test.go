@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // makeEnvironments creates a Python virtual environment for alice, as 'python3 -m venv' would, and
@@ -39,7 +41,20 @@ func TestEnvironments(t *testing.T) {
 			t.Errorf("%s: %q, want %q", words, got, want)
 		}
 	}
-	id := submit(t, "alice", `-g 0 --setup 'echo before; exit 4' -- echo not this`)
+	for _, ends := range []string{"exit 0", "exit 3", "exec true"} {
+		sh(t, "alice", "echo '"+ends+"' >~/.bash_profile")
+		mustEnd(t, wait(t, submit(t, "alice", "-g 0 --env login -- echo not this")), job.Failed, "exited before the command")
+	}
+	sh(t, "alice", "rm ~/.bash_profile; mkdir -m 0 ~/closed")
+	sh(t, "", "echo 'SITE_PROXY=\"a b\" # all' >>/etc/environment")
+	t.Cleanup(func() { try(t, "", "sed -i /SITE_PROXY/d /etc/environment; rmdir ~alice/closed") })
+	id := submit(t, "alice", `-g 0 --env login -e TMPDIR=$HOME/closed -- sh -c 'echo "$SITE_PROXY,$TMPDIR,"'`)
+	wait(t, id)
+	if got := output(t, "alice", id); !strings.Contains(got, "closed is left out: the directory can't be written to\na b,,") {
+		t.Errorf("variables: %q", got)
+	}
+	mustFail(t, "alice", "gpusched submit -g 0 --chdir ~/closed -- true", 2, "you can't enter the directory")
+	id = submit(t, "alice", `-g 0 --setup 'echo before; exit 4' -- echo not this`)
 	wait(t, id)
 	if got := output(t, "alice", id); !strings.HasPrefix(got, "before\n") || strings.Contains(got, "not this") || !strings.Contains(got, "its set-up failed: exit status 4") {
 		t.Errorf("a set-up that fails: %q", got)
