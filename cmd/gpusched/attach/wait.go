@@ -42,6 +42,9 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
+	if len(c.IDs) == 0 && !c.Quiet {
+		a.Note("waiting for your last job, %s", ids[0])
+	}
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		late := cli.Refuse(api.CodeWaitTimeout, "the jobs go on, see 'gpusched list'", "not ended after %s", c.Timeout)
