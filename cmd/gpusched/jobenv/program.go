@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -22,8 +23,8 @@ func ForceHint(a *cli.App) string {
 	return "--force queues the job anyway"
 }
 
-// CheckDirectory returns an error if a directory does not exist or is not a directory. It accepts
-// "", which means that the directory is not known yet.
+// CheckDirectory returns an error if a directory does not exist, is not a directory, or is closed to
+// the user. It accepts "", which means that the directory is not known yet.
 func CheckDirectory(dir, hint string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -31,6 +32,8 @@ func CheckDirectory(dir, hint string) error {
 		return cli.Refuse(api.CodeUsage, hint, "there is no directory %q", dir)
 	case err == nil && !info.IsDir():
 		return cli.Refuse(api.CodeUsage, hint, "%q is not a directory", dir)
+	case dir != "" && syscall.Access(dir, 1) == syscall.EACCES:
+		return cli.Refuse(api.CodeUsage, hint, "you can't enter the directory %q", dir)
 	}
 	return nil
 }
