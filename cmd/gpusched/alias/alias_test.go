@@ -94,7 +94,7 @@ func TestTranslate(t *testing.T) {
 		"scontrol update JobId=7 gres=gres/gpu:2":          "update 7 --gpus=2",
 		"scontrol update jobid=7 ArrayTaskThrottle=3":      "update 7 --array-limit=3",
 		"scontrol update jobid=7 Dependency=":              "update 7 --after=none",
-		"scontrol update jobid=7 Dependency=afterok:5:6":   "update 7 --after-ok=5,6",
+		"scontrol update jobid=7 Dependency=afterok:5:6":   "update 7 --after-ok=5 --after-ok=6",
 		"scontrol update jobid=7 MinMemoryNode=1G Nice=10": "update 7 --mem=1073741824B --priority=-10",
 		"scontrol update jobid=7 Partition=x":              "! Partition can't be changed here: there are JobId, TimeLimit",
 		"scontrol update jobid=7 TimeLimit=+5":             "! TimeLimit: --time: \"+5\" is not a time as Slurm writes it",

@@ -52,7 +52,7 @@ func TestOptions(t *testing.T) {
 		"--cpus-per-gpu=4 -G2":         "--cpus=8 --gpus=2",
 		"--cpus-per-task=8":            "--cpus=8",
 		"--array=0-9%2":                "--array=0-9%2",
-		"-d afterok:7:8,afterany:9,after:1,afternotok:2": "--after-ok=7,8 --after-any=9 --after=1 --after-fail=2",
+		"-d afterok:7_1:8,afterany:9,after:1,afternotok:2": "--after-ok=7_1 --after-ok=8 --after-any=9 --after=1 --after-fail=2",
 		"--begin=now+1hour":                  "--begin=+3600s",
 		"--begin=now+90":                     "--begin=+90s",
 		"--begin=now+2weeks":                 "--begin=+1209600s",

@@ -269,7 +269,9 @@ func (b *Batch) dependency(_, value string) error {
 		if strings.Contains(ids, "+") {
 			return fmt.Errorf("%q has a delay, which is not known here", item)
 		}
-		b.words = append(b.words, "--"+string(ours)+"="+strings.ReplaceAll(ids, ":", ","))
+		for id := range strings.SplitSeq(ids, ":") { // one by one, since 7_1,8 means 7_1 and 7_8
+			b.words = append(b.words, "--"+string(ours)+"="+id)
+		}
 	}
 	return nil
 }
