@@ -104,8 +104,9 @@ func fields(node string) []field {
 		{"C", "CPUS", "AllocCPUS", withoutNow(cpusOf)},
 		{"c", "MIN_CPUS", "NCPUS", withoutNow(cpusOf)},
 		{"m", "MIN_MEMORY", "ReqMem", withoutNow(func(j api.Job) string { return formatSize(j.MemBytes) })},
-		{"", "", "MaxRSS", withoutNow(func(j api.Job) string { return formatSize(j.PeakMemBytes) })},
-		{"", "", "TotalCPU", withoutNow(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
+		{"", "", "MaxRSS", withoutNow(peakMem)}, {"", "", "AveRSS", withoutNow(peakMem)},
+		{"", "", "MaxVMSize", same("")}, {"", "", "AveVMSize", same("")}, {"", "", "ConsumedEnergy", same("")},
+		{"", "", "TotalCPU", withoutNow(usedCPU)}, {"", "", "AveCPU", withoutNow(usedCPU)},
 		{"b", "TRES_PER_NODE", "AllocGRES", withoutNow(gresOf)},
 		{"Q", "PRIORITY", "Priority", withoutNow(func(j api.Job) string { return j.Priority.String() })},
 		{"V", "SUBMIT_TIME", "Submit", timeField(func(j api.Job) time.Time { return j.SubmittedAt })},
@@ -358,6 +359,11 @@ func gresOf(j api.Job) string {
 	}
 	return "gres/gpu:" + job.FormatGPUs(j.GPUMilli)
 }
+
+func peakMem(j api.Job) string { return formatSize(j.PeakMemBytes) }
+
+// usedCPU formats the CPU time that the job's processes have used.
+func usedCPU(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) }
 
 func cpusOf(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) }
 

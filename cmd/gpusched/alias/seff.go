@@ -47,12 +47,11 @@ func efficiency(j api.Job, now time.Time) []string {
 		}
 		return fmt.Sprintf("%.2f%%", 100*part/whole)
 	}
-	used, memory := time.Duration(j.CPUSeconds*float64(time.Second)), formatSize(j.PeakMemBytes)
 	lines := []string{
 		"Job ID: " + rawID(j), "Cluster: localhost", "User/Group: " + j.User + "/" + j.User, "State: " + state,
-		"Nodes: 1", "Cores per node: " + cpusOf(j), "CPU Utilized: " + longSpan(used),
-		"CPU Efficiency: " + percent(used.Seconds(), has.Seconds()) + " of " + longSpan(has) + " core-walltime",
-		"Job Wall-clock time: " + longSpan(j.Elapsed(now)), "Memory Utilized: " + memory,
+		"Nodes: 1", "Cores per node: " + cpusOf(j), "CPU Utilized: " + usedCPU(j),
+		"CPU Efficiency: " + percent(j.CPUSeconds, has.Seconds()) + " of " + longSpan(has) + " core-walltime",
+		"Job Wall-clock time: " + longSpan(j.Elapsed(now)), "Memory Utilized: " + peakMem(j),
 	}
 	if j.MemBytes > 0 {
 		lines = append(lines, "Memory Efficiency: "+percent(float64(j.PeakMemBytes), float64(j.MemBytes))+" of "+formatSize(j.MemBytes))
