@@ -59,6 +59,7 @@ type Call struct {
 	// input of the step. "" means that the first task does.
 	StepInput  string
 	StepLabels bool                       // lines begin with the number of their task
+	StepKills  bool                       // a task that fails ends the others
 	StepTasks  int                        // copies of Step that run at once; 0 means one for each task of the job
 	StepDir    string                     // the working directory; "" means the current one
 	StepSet    []string                   // variables for the step, as in --set-env

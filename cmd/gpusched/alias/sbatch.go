@@ -31,7 +31,6 @@ var srunOptions = []option{
 		}
 		return nil
 	}},
-	{"-K --kill-on-bad-exit", false, ignore},
 	{"-Q --quiet", false, flagged("--quiet")},
 	{"-W --wait", true, ignore}, // how long to wait for the other tasks once one has ended
 	{"--overlap", false, func(c *Call, _ string) error { c.StepOverlaps = true; return nil }},
@@ -152,7 +151,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	}
 	words, err := b.Words()
 	c.StepTasks, c.StepPerTask, c.StepBind = b.TasksAsked(), b.GPUsPerTask(), b.Bind()
-	c.StepMode, c.StepInput = b.OpenMode(), b.Input()
+	c.StepMode, c.StepInput, c.StepKills = b.OpenMode(), b.Input(), b.Kills()
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {

@@ -38,6 +38,7 @@ type Batch struct {
 	tasks                   map[string]int // number of tasks, by the option that set it
 	outFile, errorFile      string
 	inputFile               string // only of a step
+	kills                   bool   // the same
 	openMode                string // value of --open-mode
 	mailOn                  []string
 	mailTo                  string

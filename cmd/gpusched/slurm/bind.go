@@ -133,6 +133,15 @@ func (b *Batch) OpenMode() string { return b.openMode }
 // Input returns the value of a step's --input, or "" if not given.
 func (b *Batch) Input() string { return b.inputFile }
 
+// Kills reports whether a task of the step that fails ends the others.
+func (b *Batch) Kills() bool { return b.kills }
+
+func (b *Batch) killOnBadExit(name, value string) error {
+	b.addNative(name, value)
+	b.kills = value != "0"
+	return nil
+}
+
 // Bind returns how tasks are bound to GPUs, as in --gpu-bind, or "" if not given. GPUsPerTask also
 // binds tasks to GPUs.
 func (b *Batch) Bind() string {

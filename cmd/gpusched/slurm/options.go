@@ -79,6 +79,7 @@ var options = []option{
 	{"error", 'e', required, (*Batch).outputFile, "file for standard error alone"},
 	{"open-mode", 0, required, (*Batch).outputFile, "append or truncate"},
 	{"input", 'i', required, (*Batch).input, "/dev/null; inside a job, a file for srun"},
+	{"kill-on-bad-exit", 'K', optional, (*Batch).killOnBadExit, "for srun inside a job: a task that fails ends the others"},
 	{"mail-type", 0, required, (*Batch).mailType, "when mail is sent"},
 	{"mail-user", 0, required, (*Batch).mailUser, "to whom"},
 

@@ -53,6 +53,9 @@ func Run(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if label := a.Getenv("SLURM_LABELIO"); label != "" && label != "0" {
 		call.StepLabels = true
 	}
+	if kill := a.Getenv("SLURM_KILL_BAD_EXIT"); kill != "" && kill != "0" {
+		call.StepKills = true
+	}
 	if tasks > 1 || call.StepLabels || call.StepInput != "" {
 		return stepTasks(a, call, path, environs)
 	}
@@ -156,7 +159,7 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		passOn(signals, pass)
 		close(ended)
 	}()
-	worst := await(tasks)
+	worst := await(tasks, call.StepKills)
 	for _, l := range labels {
 		l.end()
 	}
@@ -169,15 +172,31 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 	return cli.ExitStatus(worst)
 }
 
-// await waits for the processes, and returns the highest exit status.
-func await(tasks []*exec.Cmd) (worst int) {
+// await waits for the processes, and returns the highest exit status. If a task that fails ends the
+// others, await returns the status of that task.
+func await(tasks []*exec.Cmd, kills bool) (worst int) {
+	codes := make(chan int)
 	for _, cmd := range tasks {
-		cmd.Wait()
-		code := cmd.ProcessState.ExitCode()
-		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			code = 128 + int(status.Signal())
+		go func() {
+			cmd.Wait()
+			code := cmd.ProcessState.ExitCode()
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+				code = 128 + int(status.Signal())
+			}
+			codes <- code
+		}()
+	}
+	killed := false
+	for range tasks {
+		code := <-codes
+		if !killed {
+			worst = max(worst, code)
 		}
-		worst = max(worst, code)
+		if killed = kills && worst > 0; killed {
+			for _, cmd := range tasks {
+				cmd.Process.Kill()
+			}
+		}
 	}
 	return worst
 }
