@@ -75,6 +75,7 @@ func TestTranslate(t *testing.T) {
 		"sacct":                                            "list --waiting=0 --ended=10000 --all --mine",
 		"sacct -j 7":                                       "list --waiting=0 --ended=10000 7",
 		"sacct -S now-2days -u a":                          "list --waiting=0 --ended=10000 --all --user=a",
+		"sacct -S now-20000weeks":                          "! \"now-20000weeks\" is not a time",
 		"sacct -S now-2fortnights":                         "! \"now-2fortnights\" is not a time",
 		"sacct -o JobID%0":                                 "! \"0\" is not the width",
 		"sinfo -Nl":                                        "",

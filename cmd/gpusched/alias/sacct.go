@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // sacctFormat is sacct's default format.
@@ -197,7 +198,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 		digits := strings.TrimRight(back, "abcdefghijklmnopqrstuvwxyz")
 		n, err := strconv.Atoi(digits)
 		unit, known := units[strings.TrimSuffix(back[len(digits):], "s")]
-		if err == nil && known && n >= 0 && n < 100_000 {
+		if err == nil && known && n >= 0 && time.Duration(n) <= 10*job.MaxDuration/unit {
 			return now.Add(-time.Duration(n) * unit), nil
 		}
 	}

@@ -121,6 +121,7 @@ func TestOptions(t *testing.T) {
 		"--dependency=after:1+5":                                              "error",
 		"--signal=USR1@soon":                                                  "error",
 		"--begin=now+never":                                                   "error",
+		"--begin=now+1000000weeks":                                            "error",
 		"--hold=yes":                                                          "error",
 		"--wrap=ls":                                                           "error",
 		"--frobnicate":                                                        "error",

@@ -328,8 +328,8 @@ func span(s string) (time.Duration, error) {
 		"": time.Second, "second": time.Second, "minute": time.Minute, "hour": time.Hour,
 		"day": 24 * time.Hour, "week": 7 * 24 * time.Hour,
 	}[strings.TrimSuffix(s[len(number):], "s")]
-	if err != nil || unit == 0 || n == 0 {
-		return 0, fmt.Errorf("%q is not a time from now: use now+1hour and the like", s)
+	if err != nil || unit == 0 || n == 0 || time.Duration(n) > job.MaxDuration/unit {
+		return 0, fmt.Errorf("%q is not a time from now within 10 years: use now+1hour and the like", s)
 	}
 	return time.Duration(n) * unit, nil
 }
