@@ -35,11 +35,6 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	}
 	background := verb == "start" && isScheduler(name) && slices.Contains(args, "--daemon")
 	args = slices.DeleteFunc(args, func(w string) bool { return background && w == "--daemon" })
-	format := a.Getenv(formatVariables[name])
-	preset := format != "" && !slices.ContainsFunc(args, isOwn)
-	if preset {
-		args = slices.Insert(args, 0, "--format="+format)
-	}
 	node, err := os.Hostname()
 	if err != nil {
 		node = "localhost"
@@ -48,12 +43,7 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	if args, err = withVariables(a, name, within, args); err != nil {
 		return nil, err
 	}
-	call, err := alias.Translate(name, args, within, node)
-	if err != nil && preset {
-		if _, otherwise := alias.Translate(name, args[1:], within, node); otherwise == nil {
-			err = fmt.Errorf("the variable %s: %w", formatVariables[name], err)
-		}
-	}
+	call, err := withFormat(a, name, within, node, args)
 	if err != nil || len(call.Words) == 0 {
 		return call, err
 	}
@@ -87,6 +77,23 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 
 // formatVariables are variables that set the default format of Slurm's tools.
 var formatVariables = map[string]string{"squeue": "SQUEUE_FORMAT", "sacct": "SACCT_FORMAT", "sinfo": "SINFO_FORMAT"}
+
+// withFormat translates a command line whose default format may be in the environment. An error
+// because of that format names the variable.
+func withFormat(a *cli.App, name, within, node string, args []string) (*alias.Call, error) {
+	format := a.Getenv(formatVariables[name])
+	if format == "" || slices.ContainsFunc(args, isOwn) {
+		return alias.Translate(name, args, within, node)
+	}
+	call, err := alias.Translate(name, append([]string{"--format=" + format}, args...), within, node)
+	if err == nil {
+		return call, nil
+	}
+	if _, otherwise := alias.Translate(name, args, within, node); otherwise == nil {
+		err = fmt.Errorf("the variable %s: %w", formatVariables[name], err)
+	}
+	return call, err
+}
 
 // isOwn reports whether a word asks about the tool itself.
 func isOwn(w string) bool { return slices.Contains([]string{"--version", "-V", "--help"}, w) }
