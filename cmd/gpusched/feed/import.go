@@ -323,6 +323,7 @@ func (q *fileQueue) queueOne(ctx context.Context, e *fileEntry) error {
 		}
 		return err
 	}
+	submit.HintCommand(q.a, req)
 	own := reply.Job.Comment == req.Comment
 	switch {
 	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the second case: the first answer was lost

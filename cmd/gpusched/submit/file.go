@@ -74,6 +74,7 @@ func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs
 		switch {
 		case err == nil:
 			jobs = append(jobs, reply.Job)
+			HintCommand(a, l.req)
 		case !errors.As(err, &refused) || refused.Code == api.CodeUnreachable:
 			l.printProgress(a, len(jobs), len(list), i, asked)
 			return jobs, err

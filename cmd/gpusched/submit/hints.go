@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -46,35 +47,62 @@ func hintIgnored(a *cli.App, req api.SubmitRequest) {
 	}
 }
 
+// These match what a command says about GPUs to CUDA: one device, and the list of visible devices.
+var (
+	oneDevice = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`cuda:([0-9]+)(?:$|[\s'";,)\]])`)
+	})
+	deviceList = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(visible + `['"]?([0-9,]+)`) })
+)
+
+const visible = "CUDA_VISIBLE_DEVICES="
+
 // hintDevices prints a warning if the user selects GPUs in a way that only CUDA knows. A job sees
 // only its own GPUs, numbered from 0.
 func hintDevices(a *cli.App, req api.SubmitRequest) {
-	const devices = "CUDA_VISIBLE_DEVICES="
 	chosen := ""
 	for _, v := range req.Env {
-		if value, is := strings.CutPrefix(v, devices); is {
+		if value, is := strings.CutPrefix(v, visible); is {
 			chosen = value
 		}
 	}
+	instead := "--gpu-ids " + chosen + " asks for these"
 	list, err := job.ParseGPUList(chosen)
 	switch {
 	case req.GPUMilli == 0 || len(req.GPUIDs) > 0:
-	case chosen != "" && err == nil && len(list) > 0:
-		a.Note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees only the GPUs that it gets (--gpu-ids %s asks for these)", chosen, chosen)
-	default:
-		for _, arg := range req.Argv {
-			_, n, found := strings.Cut(arg, "cuda:")
-			ids, err := job.ParseGPUList(n)
-			one := found && err == nil && len(ids) == 1
-			if one && ids[0]*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
-				a.Note("warning: a job's GPUs are numbered from cuda:0, so it has no cuda:%s (for that GPU: --gpu-ids %s, and cuda:0 in the command)", n, n)
-			}
-			if n, is := strings.CutPrefix(arg, devices); is {
-				ids, err := job.ParseGPUList(n)
-				if err == nil && len(ids) > 0 && slices.Max(ids)*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
-					a.Note("warning: CUDA numbers a job's GPUs from 0, so %s hides some or all of them (use --gpu-ids %s instead of the variable)", arg, n)
-				}
-			}
+		return
+	case strings.HasPrefix(chosen, "GPU-") || strings.HasPrefix(chosen, "MIG-"):
+		instead = "--gpu-ids asks for GPUs by number"
+	case chosen == "-1":
+		instead = "-g 0 asks for none"
+	case err != nil || len(list) == 0:
+		HintCommand(a, req)
+		return
+	}
+	a.Note("warning: %s%s makes no difference: the job sees only the GPUs that it gets (%s)", visible, chosen, instead)
+}
+
+// HintCommand prints a warning if a command names a GPU that CUDA does not show to the job. The
+// name may be in the text of a shell.
+func HintCommand(a *cli.App, req api.SubmitRequest) {
+	lacks := func(list string) bool {
+		ids, err := job.ParseGPUList(list)
+		return err == nil && len(ids) > 0 && slices.Max(ids)*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU)
+	}
+	if req.GPUMilli == 0 || len(req.GPUIDs) > 0 {
+		return
+	}
+	for _, arg := range req.Argv {
+		if !strings.Contains(arg, "cuda:") && !strings.Contains(arg, visible) {
+			continue
+		}
+		if n := oneDevice().FindStringSubmatch(arg); n != nil && lacks(n[1]) {
+			a.NoteOnce(fmt.Sprintf("warning: a job's GPUs are numbered from cuda:0, so it has no cuda:%[1]s "+
+				"(for that GPU: --gpu-ids %[1]s, and cuda:0 in the command)", n[1]))
+		}
+		if n := deviceList().FindStringSubmatch(arg); n != nil && lacks(n[1]) {
+			a.NoteOnce(fmt.Sprintf("warning: CUDA numbers a job's GPUs from 0, so %s%[2]s hides some or all of them "+
+				"(use --gpu-ids %[2]s instead of the variable)", visible, n[1]))
 		}
 	}
 }
