@@ -112,10 +112,13 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Form() == "table" && !c.Quiet && a.As.Submitted == "" {
 		jobenv.HintMemory(a, reply.Job)
 	}
-	if err := c.report(ctx, a, reply); err != nil || !c.Wait || c.DryRun || a.Documents() {
+	err = c.report(ctx, a, reply)
+	if lost := a.Out.W.Flush(); lost != nil && !c.DryRun { // such as a full disk: nobody must queue the job again
+		return cli.Refuse(api.CodeInternal, "", "job %s is queued, but this could not be written: %v", cli.NumberOfJob(reply.Job), lost)
+	}
+	if err != nil || !c.Wait || c.DryRun || a.Documents() {
 		return err
 	}
-	a.Out.W.Flush()
 	if c.Quiet || a.As.Submitted != "" || c.Form() != "table" || reply.Job.Array != nil {
 		return attach.Follow(ctx, a, reply.Job.ID, c.Quiet || a.As.Submitted != "" || c.Form() != "table")
 	}
