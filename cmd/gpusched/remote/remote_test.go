@@ -129,7 +129,10 @@ func TestAnAnswerLeavesOutStartupOutput(t *testing.T) {
 	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
 		t.Errorf("%+v, %q, %v", a, a.Doc, err)
 	}
-	ssh(t, `echo "gpusched begins"; echo '{}'; sleep 1000 & exit 0`) // the sleep acts as a shared connection
+	pid := filepath.Join(t.TempDir(), "pid")
+	t.Cleanup(func() { _ = exec.Command("sh", "-c", "kill $(cat "+pid+")").Run() })
+	// The sleep acts as a shared connection.
+	ssh(t, `echo "gpusched begins"; echo '{}'; sleep 1000 & echo $! >`+pid+`; exit 0`)
 	if a, err := Ask(t.Context(), "a", Typed{}, 1); err != nil || string(a.Doc) != "{}" {
 		t.Errorf("a master is left behind: %+v, %v", a, err)
 	}
