@@ -72,6 +72,7 @@ func catchUp(c *Core, e *Listed, units map[job.ID]Unit, now time.Time) {
 			c.editAttempt(l, func(a *job.Attempt) { a.GPUs = refs })
 			l.Suspension, l.Parking, l.MovedMemory = found.Suspension, found.Parking, found.MovedMemory
 			l.Request.TimeLimit, l.Request.MemBytes = found.Request.TimeLimit, found.Request.MemBytes
+			l.Owed = l.Owed && l.ParkWants
 		}, now)
 	}
 }

@@ -486,9 +486,10 @@ func TestRecoveredJobMovesToAHeldGPU(t *testing.T) {
 	}
 }
 
-// By an older copy of the state file, a job runs on GPU 0. It was parked since, or moved to GPU 1, and a
-// job that the copy does not have runs on GPU 0 now. Each job has the GPUs that it uses. If the record is
-// the later one, because the daemon died before it wrote the other file, the record counts.
+// By an older copy of the state file, a job runs on GPU 0 or is parked there. It was parked since, or
+// moved to GPU 1, and a job that the copy does not have runs on GPU 0 now. Each job has the GPUs that
+// it uses. If the record is the later one, because the daemon died before it wrote the other file, the
+// record counts.
 func TestOldCopyOfAJobThatWasParked(t *testing.T) {
 	for name, c := range map[string]struct {
 		since func(j *job.Job, at time.Time)
@@ -507,12 +508,14 @@ func TestOldCopyOfAJobThatWasParked(t *testing.T) {
 			a.GPUs = []job.Allocation{has}
 			return &a
 		}
-		now := ran
+		old, now := ran, ran
 		c.since(&now, w.now)
-		if c.gpus != nil {
+		if c.gpus != nil { // it was parked when the copy was made, and waited for its GPU
 			now.Attempt = on(c.gpus[0])
+			old.Park, old.ParkWants, old.Owed = job.IsParked, true, true
+			old.ParkProcs, old.SuspendedAt, old.Endless = []job.ParkedProcess{{PID: 9, Start: 9}}, w.now, true
 		}
-		w.jobs[1], w.payloads[1] = ran, true
+		w.jobs[1], w.payloads[1] = old, true
 		w.units[1].gpus = c.gpus
 		w.units[1].Frozen = now.IsSuspended()
 		w.drop(0, func(gpu.Process) bool { return true })
