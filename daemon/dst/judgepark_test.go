@@ -19,8 +19,9 @@ func (w *World) liveRun(n *job.Job) *run {
 }
 
 // judgePark checks invariant 23 for a decision about a job. The mirror does not have the decision
-// yet. It reports whether the decision gives a parked job its GPUs again.
-func (w *World) judgePark(n *job.Job) (returns bool) {
+// yet. The argument listing says whether the step handles a listing of the units. judgePark reports
+// whether the decision gives a parked job its GPUs again.
+func (w *World) judgePark(n *job.Job, listing bool) (returns bool) {
 	old, r := w.tracked.mirror.jobs[n.ID], w.liveRun(n)
 	if n.Park == old.Park {
 		return false
@@ -33,8 +34,8 @@ func (w *World) judgePark(n *job.Job) (returns bool) {
 	case n.Park == job.NotParked && (r.parked.state != onGPU || r.parked.closed):
 		w.breach(23, "%v is recorded as not parked, and the driver's state is %d, closed %t", r, r.parked.state, r.parked.closed)
 	}
-	if old.Park != job.IsParked || n.Park != job.ParkGives {
-		return false
+	if old.Park != job.IsParked || n.Park != job.ParkGives || w.tracked.lost && listing {
+		return false // a file beside an older state file may have shown what was decided before
 	}
 	for _, ref := range n.Attempt.GPUs {
 		if d := w.toldOf(ref.UUID); d != nil {
@@ -64,7 +65,8 @@ func (w *World) judgeProcesses(r *run, a *core.Park) {
 func (w *World) judgeGPUs(r *run) {
 	milli, bytes := map[string]int{}, map[string]int64{}
 	for _, o := range w.runs {
-		if o.began == 0 || o.gone || o.stale || o != r && (w.isSpent(o) && o.job != r.job || o.parked.state == checkpointed) {
+		away := o.parked.state == checkpointed || len(o.parked.saved) > 0 // even if the copies are lost
+		if o.began == 0 || o.gone || o.stale || o != r && (w.isSpent(o) && o.job != r.job || away) {
 			continue
 		}
 		for _, g := range o.gpus {

@@ -14,7 +14,8 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	if w.tracing {
 		w.tellStep(ev, &eff)
 	}
-	placed, back := w.judgeDecided(&eff)
+	_, listing := ev.(core.Listed)
+	placed, back := w.judgeDecided(&eff, listing)
 	w.noteActions(&eff)
 	w.judgeReplay(&eff, c)
 	for _, n := range back {
@@ -59,13 +60,13 @@ func (w *World) noteEvent(ev core.Event, eff *core.Effects) {
 
 // judgeDecided judges the records of a step. It returns the jobs that it placed, and the parked jobs
 // that it gave their GPUs back.
-func (w *World) judgeDecided(eff *core.Effects) (placed, back []*job.Job) {
+func (w *World) judgeDecided(eff *core.Effects, listing bool) (placed, back []*job.Job) {
 	for _, r := range eff.Records {
 		switch {
 		case r.GPU != nil:
 			w.tracked.controls[r.GPU.UUID] = *r.GPU
 		case r.Job != nil:
-			if w.judgePark(r.Job) {
+			if w.judgePark(r.Job, listing) {
 				back = append(back, r.Job)
 			}
 			if w.judgeJob(r.Job) {

@@ -186,7 +186,7 @@ func (w *World) endHelper(x *helper, r *run, a *core.Park, unpark bool, bytes in
 		w.count("driver lost the memory")
 		p.state = broken
 		x.end, x.says = core.ParkBroken, "cuCheckpointProcess: 719 CUDA_ERROR_LAUNCH_FAILED"
-	case unpark && len(a.From) > 0 && fault < 40:
+	case unpark && len(a.From) > 0 && (fault < 40 || r.trespassed): // nothing says where to move from another job's GPU
 		w.count("driver can't move")
 		x.end, x.says = core.ParkRefused, "cuCheckpointProcessRestore: 1 CUDA_ERROR_INVALID_VALUE"
 	case unpark:
