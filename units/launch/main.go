@@ -53,6 +53,10 @@ func start(args, environ []string, n nodes) int {
 	}
 	r.self, r.path = args[0], rest[0]
 	r.notify = newNotifier(environ)
+	if runtimeDir, _, ok := strings.Cut(r.path, "/gpusched/"); ok && r.stage != first && r.notify.fd < 0 {
+		// A file of the login shell has removed the variable. Without a message, the shell would seem to have exited.
+		r.notify = newNotifier([]string{notifySocket + "=" + runtimeDir + "/systemd/notify"})
+	}
 	f := r.run()
 	r.blameFileSystem(f)
 	code := tellFailure(f, r.path)

@@ -45,6 +45,8 @@ func TestEnvironments(t *testing.T) {
 		sh(t, "alice", "echo '"+ends+"' >~/.bash_profile")
 		mustEnd(t, wait(t, submit(t, "alice", "-g 0 --env login -- echo not this")), job.Failed, "exited before the command")
 	}
+	sh(t, "alice", "echo unset NOTIFY_SOCKET >~/.bash_profile")
+	mustEnd(t, wait(t, submit(t, "alice", "-g 0 --env login -- true")), job.Completed, "")
 	sh(t, "alice", "rm ~/.bash_profile; mkdir -m 0 ~/closed")
 	sh(t, "", "echo 'SITE_PROXY=\"a b\" # all' >>/etc/environment")
 	t.Cleanup(func() { try(t, "", "sed -i /SITE_PROXY/d /etc/environment; rmdir ~alice/closed") })
