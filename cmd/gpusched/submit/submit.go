@@ -305,6 +305,12 @@ func hint(a *cli.App, req api.SubmitRequest) {
 		for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
 			a.Note("warning: the command does not use {%s}, so its values make no difference", name)
 		}
+		for _, p := range req.Array.Params {
+			mark := "{" + p.Name + "}"
+			if strings.Contains(req.Name+" "+req.Log.Path, mark) && !strings.Contains(req.Argv[0], mark) {
+				a.Note("warning: %s is replaced in the command alone, not in --name or --log (there, %%a is the task's number)", mark)
+			}
+		}
 	}
 	dir := string(req.Dir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
