@@ -126,6 +126,7 @@ func fields(node string) []field {
 		{"", "", "AllocNodes", withoutNow(func(api.Job) string { return "1" })},
 		{"", "", "Restarts", withoutNow(func(j api.Job) string { return strconv.Itoa(j.Requeues) })},
 		{"p", "PRIORITY", "", withoutNow(func(j api.Job) string { return j.Priority.String() })},
+		{"y", "NICE", "", withoutNow(func(j api.Job) string { return strconv.Itoa(-j.Priority.Number) })},
 		{"Z", "WORK_DIR", "WorkDir", withoutNow(func(j api.Job) string { return private(j, func(p *api.Private) string { return string(p.Dir) }) })},
 		{"o", "COMMAND", "", withoutNow(func(j api.Job) string { return private(j, func(p *api.Private) string { return p.Command }) })},
 		{"", "", "Cluster", same("localhost")}, {"", "", "NTasks", same("1")},
