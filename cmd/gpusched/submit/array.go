@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
@@ -35,4 +36,17 @@ func arraySpec(text string, params []string) (*job.Array, error) {
 		spec.Params = append(spec.Params, p)
 	}
 	return spec, look.UsageOf(job.SweepArray(spec.Params, 0))
+}
+
+// arrayVariables returns Slurm's variables about all of an array, whose form is right.
+func arrayVariables(text string) []string {
+	array, _ := job.ParseArray(text)
+	least, most := array.At(0), array.At(0)
+	for i := range array.Size() {
+		least, most = min(least, array.At(i)), max(most, array.At(i))
+	}
+	return []string{
+		"SLURM_ARRAY_TASK_COUNT=" + strconv.Itoa(array.Size()),
+		"SLURM_ARRAY_TASK_MIN=" + strconv.Itoa(least), "SLURM_ARRAY_TASK_MAX=" + strconv.Itoa(most),
+	}
 }

@@ -165,6 +165,9 @@ func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, e
 	}
 	req.DryRun, req.Brief = c.DryRun || req.DryRun, c.numberOnly(a)
 	req.Array, err = arraySpec(c.Tasks, c.Param)
+	if err == nil && c.Compat == string(contract.CompatSlurm) && c.Tasks != "" && len(c.Param) == 0 {
+		req.Env = jobenv.WithVars(req.Env, arrayVariables(c.Tasks))
+	}
 	return req, err
 }
 
