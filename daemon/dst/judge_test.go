@@ -259,11 +259,11 @@ func (w *World) whyUnusable(ref job.Allocation) string {
 }
 
 // ownerUnknown reports whether nobody can know the owner of a process: the process is dead, its job
-// did not have the GPU, and no sample showed the process alive on that GPU. Or else the job's record
-// is lost, and its unit vanished before a daemon saw it.
+// did not have the GPU, and no sample showed the process alive on that GPU. Or else the record of
+// the attempt is lost, and its unit vanished before a daemon saw it.
 func (w *World) ownerUnknown(r *run, p gpu.Process, uuid string) bool {
-	_, onRecord := w.tracked.mirror.jobs[r.job]
-	return !onRecord || p.Dead && !r.hasGPU(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
+	n := w.tracked.mirror.jobs[r.job]
+	return n.Attempt == nil || n.Attempt.Number < r.attempt || p.Dead && !r.hasGPU(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
 // toldOf returns a GPU as it is in the last sample that the daemon got, or nil.
