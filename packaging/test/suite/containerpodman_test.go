@@ -99,12 +99,13 @@ func TestInContainerPodmanKilled(t *testing.T) {
 	nothingLeft(t, "sleep 1719")
 }
 
-// TestInContainerPodmanTerminal: a job with a terminal has one in the container. script(1), whose
-// input has ended here, types NUL until its command ends, and the terminal may echo one as ^@ before
-// any line.
+// TestInContainerPodmanTerminal: a job with a terminal has one in the container. Nothing is typed, and
+// the input does not end, since script(1) would then type NUL: Podman 4.3 may lose the output of a
+// short command if something is typed meanwhile, without gpusched too.
 func TestInContainerPodmanTerminal(t *testing.T) {
 	beginContainer(t, "podman")
-	out := sh(t, "alice", "script -qec \"gpusched run --tty --image box -- sh -c 'tty; cat /etc/image; exit 3'\" /dev/null </dev/null; echo status $?")
+	out := sh(t, "alice", "rm -f silence; mkfifo silence; "+
+		"script -qec \"gpusched run --tty --image box -- sh -c 'tty; cat /etc/image; exit 3'\" /dev/null <>silence; echo status $?; rm silence")
 	if !strings.Contains(out, "/dev/pts/0") || !strings.Contains(out, "box\r\n") || !strings.Contains(out, "status 3") {
 		t.Errorf("it printed %q, its log has %q", out, sh(t, "alice", "gpusched logs"))
 	}
