@@ -58,7 +58,7 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return scratchPath(&c.Jobs.Scratch) }},
 		{section: in, name: "scratch_keep", doc: "How long the scratch directory of a job that failed is kept, for its user to look into. Empty: it is removed at once.",
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.ScratchKeep, second, longest) }},
-		{section: in, name: "framework_hints", doc: "Whether a job with a part of a GPU gets variables that keep JAX and TensorFlow within its part of the GPU's memory, see VARIABLES in gpusched-submit(1). Otherwise JAX takes 75 % of the GPU.",
+		{section: in, name: "framework_hints", doc: "Whether a job with a part of a GPU gets variables that keep JAX and TensorFlow within its part of the GPU's memory, see ENVIRONMENT OF A JOB in gpusched(1). Otherwise JAX takes 75 % of the GPU.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.FrameworkHints) }},
 	}
 }

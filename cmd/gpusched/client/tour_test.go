@@ -11,9 +11,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
+	"github.com/gpusched/gpusched/daemon/config"
 )
 
 // shellCalls runs a script in a shell and returns the words of each gpusched call in it. The shell
@@ -157,5 +160,42 @@ func TestHelpTopics(t *testing.T) {
 		if got := strings.Join(titles, ", "); got != want {
 			t.Errorf("%q finds %q, want %q", words, got, want)
 		}
+	}
+}
+
+// reference matches a reference to a section of a manual page.
+var reference = regexp.MustCompile(`([A-Z][A-Z', ]+[A-Z]) in (gpusched\S*?|gpuschedd)(?: ?)\((\d)\)`)
+
+// A page has each heading of options once, and a section to which a page refers exists.
+func TestPagesAreWhole(t *testing.T) {
+	pages := manual.Source{Grammar: model(t), OnSlurm: onSlurm(&cli.App{}), Besides: func(n *kong.Node) func() manual.Section { return parse.AboutNode(n).Section }}.Pages()
+	pages["the settings"] = strings.ReplaceAll(config.Sample(), "\n#", "\n")
+	for _, name := range []string{"gpusched-admin.7", "gpuschedd.8"} {
+		text, err := os.ReadFile("../../../packaging/man/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = string(text)
+	}
+	plain := strings.NewReplacer(`\-`, "-", `\(aq`, "'", `\fB`, "", `\fP`, "", "\n.BR ", "\n", "\n.B ", "\n")
+	for name, text := range pages {
+		pages[name] = plain.Replace(text)
+		for heading := range strings.Lines(text) {
+			if strings.HasPrefix(heading, ".SS ") && strings.Count(text, heading) > 1 {
+				t.Errorf("%s has %q more than once", name, heading)
+			}
+		}
+	}
+	references := 0
+	for name, text := range pages {
+		for _, m := range reference.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
+			references++
+			if page := m[2] + "." + m[3]; !strings.Contains(pages[page], "\n.SH "+m[1]) && !strings.Contains(pages[page], "\n.SS "+m[1]) {
+				t.Errorf("%s refers to %s in %s, which is not there", name, m[1], page)
+			}
+		}
+	}
+	if references < 20 {
+		t.Errorf("there are %d references only", references)
 	}
 }

@@ -133,18 +133,28 @@ func synopsis(n *kong.Node) string {
 	return fmt.Sprintf("\\fB%s\\fP %s", Roff(CommandPath(n)), Roff(n.Tag.Get("usage")))
 }
 
-// flags writes the options in groups, each group under its heading.
+// flags writes the options in groups, each group under its heading. Options without a group come
+// first.
 func (p *page) flags(n *kong.Node) {
-	group := ""
+	groups := []string{""}
+	in := map[string][]*kong.Flag{}
 	for _, f := range n.Flags {
-		if f.Hidden {
-			continue
+		title := ""
+		if f.Group != nil {
+			title = f.Group.Title
 		}
-		if f.Group != nil && f.Group.Key != group {
-			group = f.Group.Key
-			fmt.Fprintf(p, ".SS %s\n", Roff(f.Group.Title))
+		if !f.Hidden {
+			groups, in[title] = append(groups, title), append(in[title], f)
 		}
-		fmt.Fprintf(p, ".TP\n%s\n%s\n", flagTerm(f), emphasised(f.Help))
+	}
+	for _, title := range groups {
+		if title != "" && in[title] != nil {
+			fmt.Fprintf(p, ".SS %s\n", Roff(title))
+		}
+		for _, f := range in[title] {
+			fmt.Fprintf(p, ".TP\n%s\n%s\n", flagTerm(f), emphasised(f.Help))
+		}
+		delete(in, title)
 	}
 }
 
