@@ -23,6 +23,7 @@ struct options {
 	unsigned long long mem, host;
 	double hold;
 	int orphan, ignore_term, print, oom, forks, exit, util, sum;
+	const char *until;
 };
 
 static struct fake_gpu gpus[FAKE_MAX_GPUS];
@@ -38,6 +39,7 @@ static const char usage_text[] =
 	"  --mem SIZE       take so much memory on each visible GPU (512M, 2G)\n"
 	"  --util PERCENT   keep each visible GPU so busy (default 90 with --mem)\n"
 	"  --hold SECONDS   hold what was taken for so long, and compute a step every 50 ms\n"
+	"  --until FILE     end the first of these steps once there is such a file\n"
 	"  --sum            print what all steps have computed\n"
 	"  --orphan         leave a detached child behind that holds as much, for an hour\n"
 	"  --ignore-term    ignore SIGTERM, SIGINT and SIGHUP\n"
@@ -87,7 +89,7 @@ static struct options parse(int argc, char **argv)
 	static const struct option longs[] = {
 		{"mem", 1, 0, 'm'}, {"hold", 1, 0, 'h'}, {"orphan", 0, 0, 'o'}, {"ignore-term", 0, 0, 'i'}, {"print", 0, 0, 'p'},
 		{"oom", 0, 0, 'O'}, {"alloc-host", 1, 0, 'a'}, {"fork-bomb", 1, 0, 'f'}, {"exit", 1, 0, 'e'}, {"util", 1, 0, 'u'},
-		{"sum", 0, 0, 's'},
+		{"sum", 0, 0, 's'}, {"until", 1, 0, 'U'},
 		{"help", 0, 0, '?'}, {0}};
 	struct options o = {.util = 90};
 	for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
@@ -103,6 +105,7 @@ static struct options parse(int argc, char **argv)
 		case 'p': o.print = 1; break;
 		case 'O': o.oom = 1; break;
 		case 's': o.sum = 1; break;
+		case 'U': o.until = optarg; break;
 		default: fputs(usage_text, stderr); exit(2);
 		}
 	}
@@ -268,9 +271,9 @@ static void stand_still(void)
 	free(copy);
 }
 
-// Holds for so long, not counting the time for which this process is parked, and computes meanwhile.
-// Returns a checksum of all steps.
-static unsigned long long compute(double seconds)
+// Holds for so long, not counting the time for which this process is parked or waits for the file until,
+// and computes meanwhile. Returns a checksum of all steps.
+static unsigned long long compute(double seconds, const char *until)
 {
 	unsigned long long sum = 0;
 	if (!claimed)
@@ -278,8 +281,10 @@ static unsigned long long compute(double seconds)
 	for (unsigned step = 0; claimed && step * STEP_SECONDS < seconds; step++) {
 		for (unsigned i = 0; i < WORDS; i++)
 			words[i] = words[i] * 1664525 + step + i;
-		hold(STEP_SECONDS);
-		stand_still();
+		do {
+			hold(STEP_SECONDS);
+			stand_still();
+		} while (until && access(until, F_OK));
 	}
 	for (unsigned i = 0; i < WORDS; i++)
 		sum = (sum ^ words[i]) * 1099511628211ULL;
@@ -307,7 +312,7 @@ static void leave_orphan(const struct options *o)
 		printf("orphan pid %d\n", getpid());
 		fflush(stdout);
 		close(ready[1]);
-		compute(ORPHAN_SECONDS);
+		compute(ORPHAN_SECONDS, NULL);
 		_exit(0);
 	}
 	close(ready[1]);
@@ -366,7 +371,7 @@ int main(int argc, char **argv, char **environ)
 		claim(o.mem, o.util);
 	if (o.orphan)
 		leave_orphan(&o);
-	unsigned long long sum = compute(o.hold);
+	unsigned long long sum = compute(o.hold, o.until);
 	if (o.sum)
 		printf("sum %016llx\n", sum);
 	release();

@@ -15,8 +15,12 @@ import (
 )
 
 // summing is a command that has 40 GiB on its GPU and computes for some seconds. The sum that it
-// prints depends on every step, and is lost if its GPU memory is.
-const summing = "simcuda --mem 40G --hold %d --sum"
+// prints depends on every step, and is lost if its GPU memory is. The first step of staying lasts
+// until alice has the file ~/finish.
+const (
+	summing = "simcuda --mem 40G --hold %d --sum"
+	staying = summing + " --until ~/finish"
+)
 
 // parks lets the site park jobs, with further settings. The machine seems to have 256 GiB of memory.
 func parks(t *testing.T, lines string) {
@@ -27,6 +31,7 @@ func parks(t *testing.T, lines string) {
 	})
 	sh(t, "", "sed 's/^MemTotal:.*/MemTotal: 268435456 kB/' /proc/meminfo > /run/meminfo; mkdir -p "+dir+
 		"; printf '[Service]\\nBindReadOnlyPaths=/run/meminfo:/proc/meminfo\\n' > "+dir+"/memory.conf; systemctl daemon-reload")
+	sh(t, "alice", "rm -f ~/finish")
 	settings(t, quickSampling+"\n[park]\nallow = true\n"+lines)
 	driver(t, "")
 	gpusSeen(t)
@@ -102,7 +107,7 @@ func opensGPU0(t *testing.T, id int64) bool {
 func TestPark(t *testing.T) {
 	begin(t)
 	parks(t, "")
-	command := fmt.Sprintf(summing, 2)
+	command := fmt.Sprintf(staying, 2)
 	alone := submit(t, "alice", "--gpu-ids 3 -- "+command)
 	id := submit(t, "alice", "--gpu-ids 0 -t 1h -- "+command)
 	waitUses(t, id)
@@ -129,6 +134,7 @@ func TestPark(t *testing.T) {
 	if j := show(t, "", id); !opensGPU0(t, id) || j.SuspendedTime == 0 || j.Parked != nil {
 		t.Errorf("it has its GPU again: %+v", j)
 	}
+	sh(t, "alice", "touch ~/finish")
 	sameSum(t, id, alone)
 }
 
@@ -137,16 +143,17 @@ func TestPark(t *testing.T) {
 func TestParkMakesRoom(t *testing.T) {
 	begin(t)
 	parks(t, "preempt = true\n[scheduling]\nslice = \"1s\"")
-	command := fmt.Sprintf(summing, 3)
+	command := fmt.Sprintf(staying, 3)
 	alone := submit(t, "alice", "--gpu-ids 3 -- "+command)
 	id := submit(t, "alice", "-p low --gpu-ids 0 -- "+command)
 	waitUses(t, id)
-	other := submit(t, "bob", "--gpu-ids 0 -- simcuda --mem 60G --hold 1")
-	waitRun(t, other)
+	other, release := submitHold(t, "bob", "--gpu-ids 0", "simcuda --mem 60G --hold 0.1")
 	if out := sh(t, "bob", fmt.Sprintf("gpusched list %d", id)); !strings.Contains(out, fmt.Sprintf("parked for job %d since", other)) {
 		t.Errorf("list: %s", out)
 	}
+	release()
 	mustEnd(t, wait(t, other), "completed", "exit code 0")
+	sh(t, "alice", "touch ~/finish")
 	sameSum(t, id, alone)
 	events := sh(t, "", "gpusched events -o jsonl --since 0 || true")
 	if text := strings.Join(strings.Fields(fmt.Sprint(kindsOf(eventsIn(t, events+"\n"), id))), " "); !strings.Contains(text, "job-parked") || strings.Contains(text, "requeue") {
@@ -160,10 +167,9 @@ func TestParkMakesRoom(t *testing.T) {
 func TestParkMoves(t *testing.T) {
 	begin(t)
 	parks(t, "")
-	sh(t, "alice", "rm -f ~/finish")
-	sum := fmt.Sprintf(summing, 2)
+	sum := fmt.Sprintf(staying, 2)
 	alone := submit(t, "alice", "--gpu-ids 3 -- "+sum)
-	id := submit(t, "alice", "--gpus-from 0,1 -- bash -c '"+sum+"; until [ -e ~/finish ]; do sleep 0.1; done; "+sum+"'")
+	id := submit(t, "alice", "--gpus-from 0,1 -- bash -c '"+sum+"; "+sum+"'")
 	waitUses(t, id)
 	own := show(t, "alice", id).GPUs[0].Index
 	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
@@ -183,7 +189,7 @@ func TestParkMoves(t *testing.T) {
 	sameSum(t, id, alone)
 
 	sh(t, "alice", "rm -f ~/finish")
-	id = submit(t, "alice", "--gpus-from 0,1 -- bash -c '"+sum+"; until [ -e ~/finish ]; do sleep 0.1; done; "+sum+"'")
+	id = submit(t, "alice", "--gpus-from 0,1 -- bash -c '"+sum+"; "+sum+"'")
 	waitUses(t, id)
 	own = show(t, "alice", id).GPUs[0].Index
 	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
@@ -215,7 +221,6 @@ func TestParkKills(t *testing.T) {
 	parks(t, "")
 	random := chance(t)
 	one := fmt.Sprintf(summing, 1)
-	sh(t, "alice", "rm -f ~/finish")
 	alone := submit(t, "alice", "--gpu-ids 3 -- "+one)
 	id := submit(t, "alice", "--gpu-ids 0 -- bash -c 'until [ -e ~/finish ]; do "+one+" || exit; done'")
 	waitUses(t, id)
@@ -263,8 +268,8 @@ func TestParkKills(t *testing.T) {
 func TestParkRefused(t *testing.T) {
 	begin(t)
 	parks(t, "")
-	alone := submit(t, "alice", "--gpu-ids 3 -- "+fmt.Sprintf(summing, 1))
-	id := submit(t, "alice", "--gpu-ids 0 -- "+fmt.Sprintf(summing, 1))
+	alone := submit(t, "alice", "--gpu-ids 3 -- "+fmt.Sprintf(staying, 1))
+	id := submit(t, "alice", "--gpu-ids 0 -- "+fmt.Sprintf(staying, 1))
 	waitUses(t, id)
 	driver(t, "fail=checkpoint:801")
 	sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
@@ -273,10 +278,12 @@ func TestParkRefused(t *testing.T) {
 		return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched show %d", id)), word)
 	})
 	mustFail(t, "alice", fmt.Sprintf("gpusched park %d", id), 1, word)
+	sh(t, "alice", "touch ~/finish")
 	sameSum(t, id, alone)
 	for _, again := range []bool{true, false} {
 		driver(t, "hang=checkpoint")
-		id := submit(t, "alice", fmt.Sprintf("--requeue=%t --gpu-ids 0 -- %s", again, fmt.Sprintf(summing, 1)))
+		sh(t, "alice", "rm -f ~/finish")
+		id := submit(t, "alice", fmt.Sprintf("--requeue=%t --gpu-ids 0 -- %s", again, fmt.Sprintf(staying, 1)))
 		waitUses(t, id)
 		sh(t, "alice", fmt.Sprintf("gpusched park %d", id))
 		waitParked(t, id, job.ParkTakes)
@@ -285,6 +292,7 @@ func TestParkRefused(t *testing.T) {
 		waitParked(t, id, job.IsParked)
 		sh(t, "alice", fmt.Sprintf("gpusched unpark %d", id))
 		if again {
+			sh(t, "alice", "touch ~/finish")
 			j := wait(t, id)
 			mustEnd(t, j, "completed", "exit code 0")
 			if j.Attempt != 2 {
