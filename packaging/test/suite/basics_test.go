@@ -65,7 +65,7 @@ func TestEndings(t *testing.T) {
 		{"--force -- no-such-program", "failed", "could not start: its command could not be run: no such file or directory", 127},
 		{"--force -- /etc/passwd", "failed", "could not start: its command could not be run: permission denied", 126},
 		{"-C ~/gone -- bash -c 'true'", "completed", "exit code 0", 0},
-		{"-C /root -- true", "failed", "could not start: its working directory could not be entered: permission denied", 125},
+		{"--force -C /root -- true", "failed", "could not start: its working directory could not be entered: permission denied", 125},
 		{"--force -C /no/such/dir -- true", "failed", "could not start: its working directory could not be entered: no such file or directory", 125},
 		{"--time 1s -- sleep 60", "timed-out", "stopped at its time limit of 1s", 124},
 	} {
