@@ -148,6 +148,29 @@ func TestInContainerDockerRestarted(t *testing.T) {
 	mustBeGone(t, "sleep 1715")
 }
 
+// TestInContainerDockerStopped: a stop of Docker, whose unit is not enabled here, ends the containers,
+// too. A job that is to start meanwhile waits, says why, and starts when Docker is back.
+func TestInContainerDockerStopped(t *testing.T) {
+	beginContainer(t, "docker")
+	settings(t, onlyDocker)
+	gpusSeen(t)
+	const back = "systemctl start docker.socket docker"
+	t.Cleanup(func() { try(t, "", back) })
+	lost := submit(t, "alice", "-g 1 --no-requeue --image box -- sleep 1719")
+	poll(t, "the container runs", func() bool { return try(t, "", "pgrep -fx 'sleep 1719'").Code == 0 })
+	waits := submit(t, "alice", "--hold -g 1 --image box -- sleep 1720")
+	sh(t, "", "systemctl stop docker.socket docker")
+	mustEnd(t, wait(t, lost), "lost", "Docker was stopped or restarted while the job ran")
+	sh(t, "alice", fmt.Sprintf("gpusched release %d", waits))
+	poll(t, "the job says why it waits", func() bool {
+		return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched list -o cols=why %d", waits)), "the daemon of Docker, which runs its container, is stopped")
+	})
+	sh(t, "", back)
+	poll(t, "the job runs", func() bool { return try(t, "", "pgrep -fx 'sleep 1720'").Code == 0 })
+	cancel(t, "alice", waits)
+	mustBeGone(t, "sleep 1720")
+}
+
 // TestInContainerDockerSlices: alice made a slice that has the name of a later job's slice. GPU use
 // in it is not the job's. The processes in it are ended before the job starts.
 func TestInContainerDockerSlices(t *testing.T) {
