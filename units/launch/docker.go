@@ -142,18 +142,19 @@ func (b *box) prepareDocker(run runner) *Failure {
 		return f
 	}
 	status, printed, err := run(b.dockerCommand("info", "--format={{.CgroupDriver}} {{.CgroupVersion}}"), b.outside, true)
+	answer := lastLine(printed, status)
 	switch {
 	case err != nil:
 		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, does not work here", Err: err,
 			Next: "'gpusched doctor' tells what Docker needs; try 'docker info'"}
-	case status != 0 && isStopped(b.docker.socket):
+	case (status != 0 || answer != "systemd 2") && isStopped(b.docker.socket): // Docker 26 exits with 0 all the same
 		return &Failure{Step: contract.StepEngine, What: "the daemon of Docker, which runs its container, is stopped", Next: triedAgain}
 	case status != 0:
 		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, did not answer",
-			Err:  errors.New(lastLine(printed, status)),
+			Err:  errors.New(answer),
 			Next: "try 'docker info'"}
-	case lastLine(printed, status) != "systemd 2":
-		f.What += ": its control groups are '" + shorten(lastLine(printed, status)) + "', not 'systemd 2'"
+	case answer != "systemd 2":
+		f.What += ": its control groups are '" + shorten(answer) + "', not 'systemd 2'"
 		return f
 	}
 	status, _, err = run(b.dockerCommand("image", "inspect", "--format={{.Id}}", b.Image), b.outside, true)

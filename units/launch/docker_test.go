@@ -98,6 +98,7 @@ func TestPrepareDocker(t *testing.T) {
 		"cgroup v1":      {info: "systemd 1\n", calls: 1},
 		"not allowed":    {info: "permission denied\n", status: 1, calls: 1, step: contract.StepContainer},
 		"stopped":        {info: "Cannot connect\n", status: 1, calls: 1, socket: "/nowhere", step: contract.StepEngine},
+		"stopped, 0":     {info: "Cannot connect\n", calls: 1, socket: "/nowhere", step: contract.StepEngine},
 		"not installed":  {err: errors.New("not found"), calls: 1},
 		"no slice":       {group: "/gpujobs.slice/gpujobs-u1000.slice/gpujob-17.service"},
 		"another's":      {group: "/gpujobs.slice/gpujobs-u1000.slice/gpujobs-u1000-j7.slice/gpujob-17.service"},

@@ -245,13 +245,10 @@ func ofSlice(s *units.Status, slice string) {
 // microseconds of the monotonic clock: the begin and the end of the main process of a job that needs
 // the unit. An upgrade of Docker restarts its daemon, and that ends its containers. A container that
 // Docker can still stop ends by SIGTERM or SIGKILL, and any other with Docker's own exit status 125.
-// When a unit stops that nothing refers to, such as a docker.service that is not enabled, systemd
-// forgets its times. Then it counts as ended as long as it is not started again.
 func (l *link) endedBetween(ctx context.Context, unit string, begin, end uint64) bool {
-	p, err := l.properties(ctx, objectPath(unit), unitIface, "ActiveExitTimestampMonotonic", "LoadState", "ActiveState")
+	p, err := l.properties(ctx, objectPath(unit), unitIface, "ActiveExitTimestampMonotonic")
 	at := get[uint64](p, "ActiveExitTimestampMonotonic")
-	isDown := get[string](p, "LoadState") == units.LoadLoaded && get[string](p, "ActiveState") == units.ActiveInactive
-	return err == nil && (at == 0 && isDown || at > begin && at < end)
+	return err == nil && at > begin && at < end
 }
 
 // noticeTime is enough time for systemd to notice the end of Docker's daemon, which may be a little
