@@ -58,7 +58,7 @@ var rooms = map[string]importRule{
 	"daemon/words":             {internal: []string{"daemon/job", "units/contract"}, banned: slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "syscall" }), why: "sentences are text; syscall serves for the names of error numbers"},
 	"daemon/report":            {internal: []string{"daemon/job"}, banned: impure, why: "sums of what it is given; time is a value"},
 	"daemon/report/chart":      {banned: impure, why: "figures to text: three pages draw with it"},
-	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
+	"daemon/store":             {internal: []string{"daemon/job"}, external: []string{"golang.org/x/sys/unix", "modernc.org/sqlite"}, banned: []string{"os/exec"}, why: "the store decides nothing"},
 	"daemon/config":            {internal: []string{"daemon/job", "gpu", "units/contract"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"os/exec", "net"}},
 	"daemon/api":               {internal: []string{"daemon/job", "daemon/words", "units/contract"}, banned: []string{"os/exec"}, why: "the CLI links it"},
 	"daemon/server":            {internal: []string{"daemon/api", "daemon/job", "daemon/metrics", "daemon/words", "daemon/config", "daemon/report", "daemon/slots", "units/contract", "units/sandbox"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reaches the daemon through Backend alone"},

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // disk makes the store's own file system calls. SQLite makes its calls itself.
@@ -128,6 +130,19 @@ func (d disk) syncDir(dir string) error {
 	}
 	if err = d.ask("sync names", dir); err == nil {
 		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDisk makes everything durable that was written to the disk that has dir. A sync of the files
+// of SQLite would need a second descriptor of each, and closing it would release SQLite's locks.
+func (d disk) syncDisk(dir string) error {
+	f, err := d.open(dir, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	if err = d.ask("sync disk", dir); err == nil {
+		err = unix.Syncfs(int(f.Fd()))
 	}
 	return errors.Join(err, f.Close())
 }

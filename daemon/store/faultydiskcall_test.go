@@ -24,11 +24,12 @@ const (
 	opShmLock  diskOp = "shm lock" // locking a part of the log's index
 )
 
-// Calls that SQLite does not make, but other programs do. They sync a file, or the names in a
-// directory.
+// Calls that SQLite does not make, but other programs do. They sync a file, the names in a
+// directory, or a whole disk.
 const (
 	opSyncFile  diskOp = "sync file"
 	opSyncNames diskOp = "sync names"
+	opSyncDisk  diskOp = "sync disk"
 )
 
 // A diskCall is one call that is about to be made.
@@ -47,10 +48,12 @@ func (c diskCall) String() string {
 type diskFault int
 
 const (
-	noFault    diskFault = iota
-	faultIO              // EIO
-	faultFull            // ENOSPC; half of a write is done
-	faultShort           // half of a write is done, then EIO
+	noFault       diskFault = iota
+	faultIO                 // EIO
+	faultFull               // ENOSPC; half of a write is done
+	faultShort              // half of a write is done, then EIO
+	faultRefused            // EROFS
+	faultUnsynced           // a sync is reported as done, but is not
 )
 
 // A diskJudge decides how a call fails. It is called for one call at a time.

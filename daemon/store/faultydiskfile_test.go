@@ -1,7 +1,9 @@
 package store
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -61,6 +63,14 @@ func (d *faultyDisk) Ask(c diskCall) diskFault {
 	case c.Op == opSyncFile:
 		d.markSynced(c.Path, f == noFault)
 	case c.Op == opSyncNames && f == noFault:
+		d.namesSynced(c.Path)
+	case c.Op == opSyncDisk && f == noFault:
+		d.mu.Lock()
+		paths := slices.Collect(maps.Keys(d.files))
+		d.mu.Unlock()
+		for _, path := range paths {
+			d.markSynced(path, true)
+		}
 		d.namesSynced(c.Path)
 	}
 	return f
@@ -125,6 +135,9 @@ func (d *faultyDisk) xTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 
 func (d *faultyDisk) xSync(_ *libc.TLS, file uintptr, _ int32) int32 {
 	f := d.fault(opSync, file, 0, 0)
+	if f == faultUnsynced {
+		return sqlite.SQLITE_OK
+	}
 	path := d.pathOf(file)
 	d.markSynced(path, f == noFault)
 	if f != noFault {

@@ -51,7 +51,7 @@ func (p *play) judge(op, path string) error {
 	return errnos[p.disk.Ask(diskCall{Op: diskOp(op), Path: path})]
 }
 
-var errnos = map[diskFault]error{faultIO: syscall.EIO, faultFull: syscall.ENOSPC, faultShort: syscall.EIO}
+var errnos = map[diskFault]error{faultIO: syscall.EIO, faultFull: syscall.ENOSPC, faultShort: syscall.EIO, faultRefused: syscall.EROFS}
 
 func (p *play) shut() error {
 	s := p.s

@@ -58,6 +58,8 @@ type Store struct {
 	dirty int         // approximate number of pages written since the last checkpoint
 	past  historyUses // the sizes of ended jobs
 
+	unsynced bool // the disk was read-only, and may lack what was written meanwhile
+
 	damage atomic.Pointer[error] // the first damage that a read has found
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"syscall"
 )
 
@@ -12,7 +13,22 @@ import (
 // refuses changes some milliseconds before statfs shows that it is read-only: the journal of ext4
 // then accepts no changes. Therefore checkWritable changes the length of the file of the last ids.
 // If this change succeeds, all earlier syncs are on disk.
+//
+// A disk that is writable again may still lack what was written while it was not, in particular what
+// a checkpoint moved. Therefore checkWritable then syncs the disk.
 func (s *Store) checkWritable() error {
+	err := s.takesChanges()
+	if err == nil && s.unsynced {
+		if err = s.disk.syncDisk(filepath.Dir(s.path)); err == nil {
+			err = s.takesChanges()
+		}
+	}
+	s.unsynced = err != nil
+	return err
+}
+
+// takesChanges returns an error if the disk is read-only now.
+func (s *Store) takesChanges() error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t
 	if err := s.disk.statfs(s.path, &st); err != nil {

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// onReadOnlyDisk returns what a call does on a disk that the kernel has made read-only: ext4 still
+// accepts writes to open files, and reports syncs as done although they were not.
+func onReadOnlyDisk(c diskCall) diskFault {
+	switch c.Op {
+	case opSync, opSyncFile, opSyncNames, opSyncDisk:
+		return faultUnsynced
+	case opTruncate, opDelete, "statfs", "resize file", "rename", "remove":
+		return faultRefused
+	}
+	return noFault
+}
+
+// runReadOnly runs the stages. Before the call with the given number the disk becomes read-only, and
+// after that stage it is writable again. The power may fail at once, or after the next stage. It
+// returns all calls; the number -1 means that the disk stays writable.
+func (p *play) runReadOnly(t *testing.T, stages []stage, from int, states []contents) (calls []stageCall) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(from), 0))
+	at, readOnly, hit := 0, false, -1
+	p.disk.Judge(func(c diskCall) diskFault {
+		if len(calls) == from {
+			readOnly, hit = true, at
+		}
+		calls = append(calls, stageCall{c, at})
+		if readOnly {
+			return onReadOnlyDisk(c)
+		}
+		return noFault
+	})
+	for at = range stages {
+		st := stages[at]
+		err := st.do(p)
+		if readOnly {
+			if readOnly = false; err != nil {
+				err = st.do(p)
+			}
+		}
+		if err != nil {
+			t.Fatalf("%s, read-only from call %d: %v", st.name, from, err)
+		}
+		acked := at > hit || st.name != "forget" && st.name != closing.name // what is forgotten may come back
+		if hit >= 0 && acked {
+			p.dieEverywhere(t, fmt.Sprintf("%s, read-only from call %d (%v)", st.name, from, calls[from]), r, states[at])
+		}
+		if hit >= 0 && at > hit {
+			break
+		}
+	}
+	p.disk.Judge(nil)
+	return calls
+}
+
+// The disk may become read-only before any call, and writable again later. If the power then fails,
+// everything acknowledged is stored (invariant 1).
+func TestReadOnlyAtEveryCall(t *testing.T) {
+	l := lifetime{stages: lifeStages()}
+	disk := newDisk(t, "read-only")
+	states, _ := reference(t, disk, l)
+	for n, c := range newPlay(t, disk, l).runReadOnly(t, l.stages, -1, states) {
+		switch {
+		case l.stages[c.stage].name == opening.name: // it makes files, which such a disk refuses
+		case *everyCall, c.Op == opSync, c.Op == opWrite && n%(3*slower) == 0:
+			newPlay(t, disk, l).runReadOnly(t, l.stages, n, states)
+		}
+	}
+}
