@@ -58,7 +58,7 @@ type Store struct {
 	dirty int         // approximate number of pages written since the last checkpoint
 	past  historyUses // the sizes of ended jobs
 
-	unsynced bool // the disk was read-only, and may lack what was written meanwhile
+	unsynced bool // the last check of the disk failed: it may lack what was written since; guarded by mu, too
 
 	damage atomic.Pointer[error] // the first damage that a read has found
 }
@@ -172,6 +172,9 @@ func (s *Store) openReadOnly(ctx context.Context, known int) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.unsynced {
+		_ = s.checkWritable() // SQLite deletes the log at its end; a read-only disk refuses that
+	}
 	if err := s.release(); err != nil {
 		return fmt.Errorf("close the state file %q: %w", s.path, err)
 	}

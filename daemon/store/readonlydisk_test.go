@@ -1,9 +1,14 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"syscall"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // onReadOnlyDisk returns what a call does on a disk that the kernel has made read-only: ext4 still
@@ -55,6 +60,9 @@ func (p *play) runReadOnly(t *testing.T, stages []stage, from int, states []cont
 		}
 	}
 	p.disk.Judge(nil)
+	if from >= 0 && hit < 0 {
+		t.Errorf("there is no call %d", from)
+	}
 	return calls
 }
 
@@ -70,5 +78,32 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 		case *everyCall, c.Op == opSync, c.Op == opWrite && n%(3*slower) == 0:
 			newPlay(t, disk, l).runReadOnly(t, l.stages, n, states)
 		}
+	}
+}
+
+// A store that is closed after its disk was read-only syncs the disk before SQLite deletes the log.
+func TestCloseSyncsADiskThatWasReadOnly(t *testing.T) {
+	t.Parallel()
+	readOnly, synced := false, 0
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), Options{Judge: func(op, _ string) error {
+		if op == "sync disk" {
+			synced++
+		}
+		if op == "statfs" && readOnly {
+			return syscall.EROFS
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, job.Record{Job: queuedJob(1), Payload: payload()})
+	readOnly = true
+	if err := s.Commit(t.Context(), []job.Record{{Job: queuedJob(2), Payload: payload()}}); !errors.Is(err, syscall.EROFS) {
+		t.Fatal(err)
+	}
+	readOnly = false
+	if err := s.Close(); err != nil || synced != 1 {
+		t.Errorf("%v, synced %d times", err, synced)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // If this change succeeds, all earlier syncs are on disk.
 //
 // A disk that is writable again may still lack what was written while it was not, in particular what
-// a checkpoint moved. Therefore checkWritable then syncs the disk.
+// a checkpoint moved. Therefore the first check that succeeds again syncs the disk.
 func (s *Store) checkWritable() error {
 	err := s.takesChanges()
 	if err == nil && s.unsynced {
