@@ -10,6 +10,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // entry is one statement of a file.
@@ -62,6 +64,8 @@ func notTOML(data []byte, at Origin, err error) string {
 		return "it has bytes that are not UTF-8: save it as UTF-8"
 	case strings.ContainsRune("“”„‘’«»", r) && size > 1:
 		return fmt.Sprintf("%c is not a quotation mark here: write \"", r)
+	case size > 1 && !job.Printable(string(r)):
+		return fmt.Sprintf("unexpected character %U, which isn't visible: delete it", r)
 	case size > 1:
 		return fmt.Sprintf("unexpected character %c: text stands in \"quotes\"", r)
 	case slices.Contains([]string{"yes", "no", "on", "off"}, word):

@@ -157,6 +157,8 @@ f:2:1: scheduling.half_life is empty, so usage does not count, but quota.user.b.
 		{"Latin-1", "[jobs]\n# M\xfcller\n", `f:2:4: it is not TOML: it has bytes that are not UTF-8: save it as UTF-8`},
 		{"a quotation mark of a word processor", "[jobs]\nmax_time = “2h”\n", `f:2:12: it is not TOML: “ is not a quotation mark here: write "`},
 		{"a letter without quotes", "[jobs]\nmax_time = é\n", `f:2:12: it is not TOML: unexpected character é: text stands in "quotes"`},
+		{"a no-break space", "[jobs]\nrequeue =\u00a0true\n", `f:2:10: it is not TOML: unexpected character U+00A0, which isn't visible: delete it`},
+		{"a control code of two bytes", "\u0089", `f:1:1: it is not TOML: unexpected character U+0089, which isn't visible: delete it`},
 		{"yes", "[jobs]\r\nrequeue = yes\r\n", `f:2:11: it is not TOML: yes is not a value: write true or false, or text in "quotes"`},
 		{"a mistake after the mark of UTF-8", "\ufeff[jobs]\nrequeue = maybe\n", `f:2:11: it is not TOML: unexpected character U+006D 'm' at start of value`},
 		{"a key twice", "[jobs]\nrequeue = true\nrequeue = false\n", `f:3:1: it is not TOML: `},
