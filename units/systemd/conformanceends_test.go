@@ -120,6 +120,15 @@ func testFreeze(t *testing.T, s *stage) {
 		}
 	}
 	s.stop(9)
+	for range 5 { // a stop at once after a thaw, which systemd may not have noticed yet
+		s.start(9, unittest.Behaviour{})
+		for _, on := range []bool{true, false} {
+			if err := s.m.Freeze(s.ctx, units.Name(9), on); err != nil {
+				t.Fatalf("Freeze(%t): %v", on, err)
+			}
+		}
+		s.stop(9)
+	}
 }
 
 // testMemory: the memory limit of a running unit changes, and can be removed.

@@ -332,3 +332,45 @@ func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
 		}
 	})
 }
+
+// systemd refuses to stop a unit, or a slice, that it does not know to be thawed. Such a unit is
+// thawed and stopped again, for a few seconds.
+func TestStopOfWhatIsNotThawedYet(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		refused int // stops that systemd refuses
+		err     error
+	}{{"thawed a moment ago", 1, nil}, {"after a while", 4, nil}, {"never", 100, units.ErrProcesses}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var b *fakeBus
+				stops := 0
+				b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+					switch method {
+					case "StopUnit":
+						stops++
+						result := map[bool]string{true: "frozen", false: jobDone}[stops <= c.refused]
+						job := 10 + stops
+						time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, job1, job, result) })
+						return []any{jobPath(job)}, nil
+					case "ResetFailedUnit", "GetUnit":
+						if stops > c.refused {
+							return nil, noSuchUnit()
+						}
+						return []any{objectPath(job1)}, nil
+					case "GetAll":
+						return loadedUnit(units.ActiveActive, units.SubRunning, map[string]any{"ControlGroup": "/x", "FreezerState": "thawing"}), nil
+					case "ThawUnit":
+						return nil, errNoReply
+					}
+					return starter(method, args)
+				})
+				m := b.manager()
+				err := m.Stop(t.Context(), job1)
+				if !errors.Is(err, c.err) || c.err == nil && b.countCalls("ThawUnit") != c.refused {
+					t.Errorf("thawed %d times: %v", b.countCalls("ThawUnit"), err)
+				}
+			})
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -223,7 +224,7 @@ func (b *fakeBus) unitChanged(sender, unit, sub string) {
 }
 
 func jobPath(job int) dbus.ObjectPath {
-	return dbus.ObjectPath("/org/freedesktop/systemd1/job/" + string(rune('0'+job)))
+	return dbus.ObjectPath("/org/freedesktop/systemd1/job/" + strconv.Itoa(job))
 }
 
 func (b *fakeBus) note(method string) {

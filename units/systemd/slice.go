@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/godbus/dbus/v5"
+
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
 )
@@ -123,23 +125,15 @@ func (m *Manager) endSlice(ctx context.Context, l *link, slice string) error {
 	case err != nil && code(err) != errNoProcess:
 		return wrap("kill unit", slice, err)
 	}
-	_ = l.callWithoutReply(ctx, "ThawUnit", slice) // newer releases of systemd refuse to stop a frozen unit
 	return m.stopSlice(ctx, l, slice)
 }
 
 func (m *Manager) stopSlice(ctx context.Context, l *link, slice string) error {
 	w := m.waiters.enter(slice, false)
 	defer m.waiters.leave(slice, w)
-	job, err := stopJob(ctx, l, slice)
+	job, err := m.halt(ctx, l, slice, func(job dbus.ObjectPath) (string, error) { return m.awaitKilled(ctx, l, w, job) })
 	if err != nil || job == "" {
 		return err
-	}
-	err = m.awaitFor(ctx, killPatience, l, w, job)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("stop unit %q: %w", slice, units.ErrProcesses)
-	}
-	if err != nil {
-		return wrap("stop unit", slice, err)
 	}
 	if err := forgetFailed(ctx, l, slice); err != nil {
 		return err

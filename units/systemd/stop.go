@@ -36,8 +36,8 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// stopUnit is Stop without the message to journald. If a unit stays because it is frozen, stopUnit
-// thaws the unit: newer releases of systemd (257, not 252) refuse to stop a frozen unit.
+// stopUnit is Stop without the message to journald. If a unit has ended and stays because it is
+// frozen, stopUnit thaws the unit.
 func (m *Manager) stopUnit(ctx context.Context, name string) error {
 	err := m.endOnce(ctx, name)
 	if !errors.Is(err, units.ErrProcesses) {
@@ -58,17 +58,50 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	_, well := m.exited.Load(name)
-	job, err := stopJob(ctx, l, name)
+	job, err := m.halt(ctx, l, name, func(job dbus.ObjectPath) (string, error) { return m.awaitStop(ctx, l, w, name, job) })
 	if err != nil || job == "" {
 		return err
-	}
-	if err := m.awaitStop(ctx, l, w, name, job); err != nil {
-		return wrap("stop unit", name, err)
 	}
 	if well && awaitGone(ctx, l, w, job) {
 		return nil
 	}
 	return m.collect(ctx, l, w, name)
+}
+
+// jobFrozen is the result of a systemd job that stops a unit which, as far as systemd knows, is not
+// thawed yet.
+const jobFrozen = "frozen"
+
+// thawPatience limits the pause before halt tries again. The pauses add up to twice as much.
+const thawPatience = time.Second
+
+// halt queues a stop of a unit or slice, waits for its end and returns systemd's job; "" if there
+// is no such unit. Newer releases of systemd (257, not 252) refuse to stop a unit that is frozen, or
+// that was thawed a moment ago. halt thaws such a unit and tries again.
+func (m *Manager) halt(ctx context.Context, l *link, name string, await func(job dbus.ObjectPath) (string, error)) (
+	dbus.ObjectPath, error) {
+	for wait := collectPause; ; wait *= 2 {
+		job, err := stopJob(ctx, l, name)
+		if err != nil || job == "" {
+			return "", err
+		}
+		result, err := await(job)
+		if errors.Is(err, units.ErrProcesses) {
+			return "", fmt.Errorf("stop unit %q: %w", name, err)
+		}
+		if err != nil {
+			return "", wrap("stop unit", name, err)
+		}
+		if result != jobFrozen || wait > thawPatience {
+			return job, nil
+		}
+		for _, one := range append(m.slices.of(name), name) {
+			if err := l.callWithoutReply(ctx, "ThawUnit", one); err != nil {
+				return "", wrap("thaw unit", one, err)
+			}
+		}
+		sleep(ctx, wait)
+	}
 }
 
 // stopJob queues a stop, and returns systemd's job; "" if there is no such unit.
@@ -95,35 +128,40 @@ func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) boo
 	return true
 }
 
-// awaitStop waits for the end of the stop, whatever its result is: collect checks what remains.
-func (m *Manager) awaitStop(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) error {
-	err := m.awaitFor(ctx, stopPatience, l, w, job)
+// awaitStop waits for the end of the stop and returns its result: collect checks what remains.
+func (m *Manager) awaitStop(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string, error) {
+	result, err := m.awaitFor(ctx, stopPatience, l, w, job)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-		return err
+		return result, err
 	}
 	grace, err := graceOf(ctx, l, name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	err = m.awaitFor(ctx, grace+stopSlack, l, w, job)
+	result, err = m.awaitFor(ctx, grace+stopSlack, l, w, job)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-		return err
+		return result, err
 	}
 	if err := m.Kill(ctx, name, int(syscall.SIGKILL), units.All); err != nil && !errors.Is(err, units.ErrAbsent) {
-		return err
+		return "", err
 	}
-	err = m.awaitFor(ctx, killPatience, l, w, job)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return units.ErrProcesses
-	}
-	return err
+	return m.awaitKilled(ctx, l, w, job)
 }
 
-func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *waiter, job dbus.ObjectPath) error {
+// awaitKilled waits for the end of a stop whose processes have been sent SIGKILL. The error is
+// units.ErrProcesses if they live on.
+func (m *Manager) awaitKilled(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) (string, error) {
+	result, err := m.awaitFor(ctx, killPatience, l, w, job)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return "", units.ErrProcesses
+	}
+	return result, err
+}
+
+func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *waiter, job dbus.ObjectPath) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	_, err := m.await(ctx, l, w, job)
-	return err
+	return m.await(ctx, l, w, job)
 }
 
 // maxGrace limits the grace that a unit may have according to its properties.
