@@ -141,25 +141,51 @@ func (b *box) prepareDocker(run runner) *Failure {
 		f.What += ": the job has no slice"
 		return f
 	}
-	status, printed, err := run(b.dockerCommand("info", "--format={{.CgroupDriver}} {{.CgroupVersion}}"), b.outside, true)
-	answer := lastLine(printed, status)
-	switch {
-	case err != nil:
-		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, does not work here", Err: err,
-			Next: "'gpusched doctor' tells what Docker needs; try 'docker info'"}
-	case (status != 0 || answer != "systemd 2") && isStopped(b.docker.socket): // Docker 26 exits with 0 all the same
-		return &Failure{Step: contract.StepEngine, What: "the daemon of Docker, which runs its container, is stopped", Next: triedAgain}
-	case status != 0:
+	var status int
+	var answer string
+	for range 2 { // a stopped Docker may be back before isStopped looks
+		var err error
+		status, answer, err = b.askDocker(run)
+		switch {
+		case err != nil:
+			return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, does not work here", Err: err,
+				Next: "'gpusched doctor' tells what Docker needs; try 'docker info'"}
+		case answer == wantedAnswer:
+			return b.pullWithDocker(run)
+		case isStopped(b.docker.socket): // Docker 26 exits with 0 even then
+			return dockerStopped()
+		}
+	}
+	if _, version, _ := strings.Cut(answer, " "); status != 0 || len(version) != 1 {
 		return &Failure{Step: contract.StepContainer, What: "Docker, which runs its container, did not answer",
 			Err:  errors.New(answer),
 			Next: "try 'docker info'"}
-	case answer != "systemd 2":
-		f.What += ": its control groups are '" + shorten(answer) + "', not 'systemd 2'"
-		return f
 	}
-	status, _, err = run(b.dockerCommand("image", "inspect", "--format={{.Id}}", b.Image), b.outside, true)
+	f.What += ": its control groups are '" + answer + "', not '" + wantedAnswer + "'"
+	return f
+}
+
+// wantedAnswer is the answer to askDocker of a Docker that can keep a container in a job's slice.
+const wantedAnswer = "systemd 2"
+
+// askDocker returns Docker's driver and version of control groups, or an error message of Docker.
+func (b *box) askDocker(run runner) (status int, answer string, err error) {
+	status, printed, err := run(b.dockerCommand("info", "--format={{.CgroupDriver}} {{.CgroupVersion}}"), b.outside, true)
+	return status, lastLine(printed, status), err
+}
+
+func (b *box) pullWithDocker(run runner) *Failure {
+	status, _, err := run(b.dockerCommand("image", "inspect", "--format={{.Id}}", b.Image), b.outside, true)
 	if err == nil && status == 0 {
 		return nil
 	}
-	return b.pull(run, b.dockerCommand("pull", b.Image), b.outside)
+	f := b.pull(run, b.dockerCommand("pull", b.Image), b.outside)
+	if f != nil && isStopped(b.docker.socket) {
+		return dockerStopped()
+	}
+	return f
+}
+
+func dockerStopped() *Failure {
+	return &Failure{Step: contract.StepEngine, What: "the daemon of Docker, which runs its container, is stopped", Next: triedAgain}
 }

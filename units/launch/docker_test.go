@@ -71,7 +71,7 @@ func TestDockerCommands(t *testing.T) {
 }
 
 // If Docker would put the container outside the job, the container does not start. If the image is
-// not there, it is pulled.
+// not there, it is pulled. A job that meets a stopped Docker is tried again, whichever command failed.
 func TestPrepareDocker(t *testing.T) {
 	defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
 	os.Stderr, _ = os.Open(os.DevNull)
@@ -83,8 +83,10 @@ func TestPrepareDocker(t *testing.T) {
 	defer l.Close()
 	for name, c := range map[string]struct {
 		group, info     string
+		first           string // what 'docker info' prints before info
 		socket          string
 		step            contract.Step
+		what            string
 		status          int
 		err             error
 		inspect, pulled int
@@ -94,11 +96,14 @@ func TestPrepareDocker(t *testing.T) {
 		"all is there":   {info: "systemd 2\n", calls: 2, ok: true},
 		"a pull":         {info: "systemd 2\n", inspect: 1, calls: 3, ok: true},
 		"no such image":  {info: "systemd 2\n", inspect: 1, pulled: 1, calls: 3},
-		"another driver": {info: "cgroupfs 2\n", calls: 1},
-		"cgroup v1":      {info: "systemd 1\n", calls: 1},
-		"not allowed":    {info: "permission denied\n", status: 1, calls: 1, step: contract.StepContainer},
+		"another driver": {info: "cgroupfs 2\n", calls: 2},
+		"cgroup v1":      {info: "systemd 1\n", calls: 2},
+		"not allowed":    {info: "permission denied\n", status: 1, calls: 2, step: contract.StepContainer},
+		"not allowed, 0": {info: "\npermission denied: socket\n", calls: 2, step: contract.StepContainer, what: "did not answer"},
 		"stopped":        {info: "Cannot connect\n", status: 1, calls: 1, socket: "/nowhere", step: contract.StepEngine},
 		"stopped, 0":     {info: "Cannot connect\n", calls: 1, socket: "/nowhere", step: contract.StepEngine},
+		"back already":   {first: "Cannot connect\n", info: "systemd 2\n", calls: 3, ok: true},
+		"stops later":    {info: "systemd 2\n", inspect: 1, pulled: 1, calls: 3, socket: "/nowhere", step: contract.StepEngine},
 		"not installed":  {err: errors.New("not found"), calls: 1},
 		"no slice":       {group: "/gpujobs.slice/gpujobs-u1000.slice/gpujob-17.service"},
 		"another's":      {group: "/gpujobs.slice/gpujobs-u1000.slice/gpujobs-u1000-j7.slice/gpujob-17.service"},
@@ -112,6 +117,9 @@ func TestPrepareDocker(t *testing.T) {
 			calls++
 			switch argv[2] {
 			case "info":
+				if c.first != "" && calls == 1 {
+					return c.status, c.first, c.err
+				}
 				return c.status, c.info, c.err
 			case "image":
 				return c.inspect, "", nil
@@ -124,7 +132,8 @@ func TestPrepareDocker(t *testing.T) {
 			t.Errorf("%s: %q", name, argv)
 			return 0, "", nil
 		})
-		if (f == nil) != c.ok || calls != c.calls || c.step != "" && f.Step != c.step {
+		if (f == nil) != c.ok || calls != c.calls || c.step != "" && f.Step != c.step ||
+			f != nil && !strings.Contains(f.What, c.what) {
 			t.Errorf("%s: %v after %d calls", name, f, calls)
 		}
 	}
