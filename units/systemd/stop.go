@@ -58,7 +58,9 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	_, well := m.exited.Load(name)
-	job, err := m.halt(ctx, l, name, func(job dbus.ObjectPath) (string, error) { return m.awaitStop(ctx, l, w, name, job) })
+	job, err := m.halt(ctx, l, name, func(job dbus.ObjectPath) (string, error) {
+		return m.awaitStop(ctx, l, w, name, job)
+	})
 	if err != nil || job == "" {
 		return err
 	}
@@ -158,7 +160,8 @@ func (m *Manager) awaitKilled(ctx context.Context, l *link, w *waiter, job dbus.
 	return result, err
 }
 
-func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *waiter, job dbus.ObjectPath) (string, error) {
+func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *waiter, job dbus.ObjectPath) (string,
+	error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	return m.await(ctx, l, w, job)
