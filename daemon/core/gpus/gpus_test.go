@@ -440,3 +440,22 @@ func TestManyStrangers(t *testing.T) {
 		t.Errorf("%d are remembered after ten minutes", len(b.strangers.of))
 	}
 }
+
+// A lost GPU whose memory nobody has read says nothing about the memory of the others: parked jobs
+// return to these only if their copies fit.
+func TestMemoryBesideALostGPU(t *testing.T) {
+	own, lost := gpu.Device{UUID: "a", MemTotalBytes: 80 << 30}, gpu.Device{Index: 1, Health: gpu.HealthLost}
+	onHost, node := gpu.Device{UUID: "a"}, own
+	node.MemIsNode = true
+	for i, c := range []struct {
+		first gpu.Device
+		want  bool
+	}{{own, true}, {onHost, false}, {node, false}} {
+		b := bookOf(site.Policy{})
+		c.first.Health = gpu.HealthOK
+		b.Sampled(&Sample{Snap: gpu.Snapshot{Devices: []gpu.Device{c.first, lost}}}, midday)
+		if HaveMemory(b) != c.want {
+			t.Errorf("machine %d: %v", i, !c.want)
+		}
+	}
+}

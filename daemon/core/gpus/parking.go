@@ -113,9 +113,12 @@ func Alike(b *Book, j *job.Job) (list []int) {
 	return list
 }
 
-// HaveMemory reports whether the GPUs have memory of their own, and do not use the host's.
+// HaveMemory reports whether the GPUs have memory of their own, and do not use the host's. The memory
+// of a GPU that was lost from the beginning is unknown.
 func HaveMemory(b *Book) bool {
-	return !slices.ContainsFunc(b.devices, func(d *device) bool { return d.MemIsNode || d.MemTotalBytes == 0 })
+	return !slices.ContainsFunc(b.devices, func(d *device) bool {
+		return d.MemIsNode || d.MemTotalBytes == 0 && d.Health == gpu.HealthOK
+	})
 }
 
 // AreFree reports whether a parked job can get its GPUs back at once: nobody holds them, and what is
