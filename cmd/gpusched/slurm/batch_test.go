@@ -218,6 +218,8 @@ func TestErrorFile(t *testing.T) {
 	}{
 		{"-e new/it's-%j.err", "new/it's-9.err", []string{"GPUSCHED_JOB_ID=9"}, "old\nbad\n"},
 		{"-e %x.%j.%%.%N", "a b.7_3.%.n1", append(array, "SLURM_JOB_NAME=a b"), "old\nbad\n"},
+		{"-e ~/%x-%3j.err", "a_b-7_3.err", append(array, "SLURM_JOB_NAME=a/b"), "old\nbad\n"},
+		{"-e %04j%2a", "0009", []string{"GPUSCHED_JOB_ID=9"}, "old\nbad\n"},
 		{"-e $(x)-%A-%4a --open-mode=truncate", "$(x)-7-0003", array, "bad\n"},
 		{"-e x --open-mode=truncate", "x", []string{"GPUSCHED_ATTEMPT=2"}, "old\nbad\n"},
 	} {
@@ -233,8 +235,8 @@ func TestErrorFile(t *testing.T) {
 		file := filepath.Join(dir, c.file)
 		os.MkdirAll(filepath.Dir(file), 0o700)
 		os.WriteFile(file, []byte("old\n"), 0o600)
-		cmd := exec.Command("bash", "-c", `eval "$1"; exec sh -c 'echo good; echo bad >&2'`, "bash", setup)
-		cmd.Dir, cmd.Env = dir, append(c.environ, "PATH="+os.Getenv("PATH"))
+		cmd := exec.Command("bash", "-c", `eval "$1"; exec perl -e 'print "good\n"; warn "bad\n"; 1 while wait() != -1'`, "bash", setup)
+		cmd.Dir, cmd.Env = dir, append(c.environ, "PATH="+os.Getenv("PATH"), "HOME="+dir)
 		out, err := cmd.CombinedOutput() // ends when the copy has ended, too
 		text, _ := os.ReadFile(file)
 		if err != nil || string(text) != c.want || !strings.Contains(string(out), "bad\n") || !strings.Contains(string(out), "good\n") {

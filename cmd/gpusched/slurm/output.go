@@ -64,15 +64,21 @@ func (b *Batch) logWords() (words []string) {
 
 // shellValues are the values of the sequences in a log's path, for a shell in the job's unit.
 var shellValues = map[byte]string{
-	'%': "%", 'A': "${GPUSCHED_ARRAY_JOB:-$GPUSCHED_JOB_ID}", 'a': "$GPUSCHED_ARRAY_TASK", 'n': "${SLURM_JOB_NAME:-job}", 'u': "$USER",
+	'%': "%", 'A': "${GPUSCHED_ARRAY_JOB:-$GPUSCHED_JOB_ID}", 'a': "$GPUSCHED_ARRAY_TASK", 'u': "$USER",
+	'n': `$(printf %s "${SLURM_JOB_NAME:-job}" | tr / _)`,
 	'j': "${GPUSCHED_ARRAY_JOB:+${GPUSCHED_ARRAY_JOB}_}${GPUSCHED_ARRAY_TASK:-$GPUSCHED_JOB_ID}",
 }
 
 // errorSetup returns the command that copies the job's standard error to a file of its own. The copy
 // continues until the last process of the job has closed it, so it ignores the signals for the job.
+// It is no child of the job's command, which may wait for all of its children.
 func (b *Batch) errorSetup() string {
 	var path strings.Builder
-	for rest := b.errorFile; rest != ""; {
+	rest, home := job.InHome(b.errorFile)
+	if home {
+		path.WriteString(`"$HOME"/`)
+	}
+	for rest != "" {
 		text, sequence, found := strings.Cut(rest, "%")
 		if text != "" {
 			path.WriteString("'" + strings.ReplaceAll(text, "'", `'\''`) + "'")
@@ -82,8 +88,8 @@ func (b *Batch) errorSetup() string {
 		}
 		after := strings.TrimLeft(sequence, "0123456789")
 		digits, value := sequence[:len(sequence)-len(after)], shellValues[after[0]]
-		if digits != "" {
-			value = "$(printf %0" + digits + `d "` + value + `")`
+		if n, _ := strconv.Atoi(digits); n > 0 { // as in job.FillLog, 7_3 gets no zeros
+			value = fmt.Sprintf(`$(case "%[1]s" in ("" | *[!0-9]*) echo "%[1]s";; (*) printf %%0%[2]dd "%[1]s"; esac)`, value, min(n, 10))
 		}
 		path.WriteString(`"` + value + `"`)
 		rest = after[1:]
@@ -93,7 +99,7 @@ func (b *Batch) errorSetup() string {
 		empty = `[ "$GPUSCHED_ATTEMPT" != 1 ] || : >"$1"; `
 	}
 	return "set -- " + path.String() + `; mkdir -p -- "$(dirname -- "$1")"; ` + empty +
-		`exec 2> >(trap '' HUP INT QUIT TERM USR1 USR2; exec tee -a -- "$1" >&2)`
+		`exec 2> >(trap '' HUP INT QUIT TERM USR1 USR2; tee -a -- "$1" >&2 <&0 &)`
 }
 
 // patterns translates the placeholders in Slurm's file names.
