@@ -8,10 +8,14 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
+
+// leftOver is the time for which the output of processes that a task leaves running is still printed.
+const leftOver = time.Second
 
 // connect labels the output of a task if --label is given, and connects the task's standard input, as
 // --input says. Without --input, the first task reads that of the step.
@@ -21,6 +25,7 @@ func connect(a *cli.App, call *alias.Call, cmd *exec.Cmd, task, tasks int) (labe
 		label := fmt.Sprintf("%*d: ", len(strconv.Itoa(tasks-1)), task)
 		out, errs := &labelled{to: cmd.Stdout, label: label}, &labelled{to: cmd.Stderr, label: label}
 		labels, cmd.Stdout, cmd.Stderr = []*labelled{out, errs}, out, errs
+		cmd.WaitDelay = leftOver
 	}
 	switch in := call.StepInput; {
 	case in == rank, rank == "0" && (in == "" || in == "all"):

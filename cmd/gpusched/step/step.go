@@ -149,7 +149,7 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 		}
 		if failed != nil {
 			failed = fmt.Errorf("task %d of the step could not start, so the tasks before it were killed: %w", i, failed)
-			pass(syscall.SIGKILL)
+			killAll(tasks)
 			break
 		}
 		tasks = append(tasks, cmd)
@@ -193,9 +193,7 @@ func await(tasks []*exec.Cmd, kills bool) (worst int) {
 			worst = max(worst, code)
 		}
 		if killed = kills && worst > 0; killed {
-			for _, cmd := range tasks {
-				cmd.Process.Kill()
-			}
+			killAll(tasks)
 		}
 	}
 	return worst
