@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +17,9 @@ import (
 
 const keptSuffix = ".kept"
 
-// maxKept limits the number of bytes that Kept reads.
-const maxKept = 4 << 10
+// maxKept limits the number of bytes that Kept reads. A parked job with many GPUs, or with many
+// processes on them, has several KiB.
+const maxKept = 1 << 20
 
 // Keep stores data about a job's attempt in a file in the directory dir. The data replaces what was
 // stored before.
@@ -48,13 +50,9 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	defer unix.Close(fd)
-	data := make([]byte, maxKept)
-	n, err := unix.Read(fd, data)
-	if err != nil {
-		return nil, &os.PathError{Op: "read", Path: path, Err: err}
-	}
-	return data[:n], nil
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxKept))
 }
 
 // SweepKept removes what Keep stored about those attempts for which the function keep returns

@@ -3,6 +3,7 @@ package launch
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -15,11 +16,15 @@ func TestKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Keep(dir, 7, 2, []byte("of the second")); err != nil {
-		t.Fatal(err)
-	}
 	if data, err := Kept(dir, 7, 1); err != nil || string(data) != "short" {
 		t.Errorf("%q, %v", data, err)
+	}
+	most := strings.Repeat("decisions about a parked job with many GPUs\n", 1000)
+	if err := Keep(dir, 7, 2, []byte(most)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := Kept(dir, 7, 2); err != nil || string(data) != most {
+		t.Errorf("%d bytes of %d, %v", len(data), len(most), err)
 	}
 	if data, err := Kept(dir, 8, 1); err != nil || data != nil {
 		t.Errorf("of another job: %q, %v", data, err)
