@@ -12,7 +12,7 @@
 //
 //  1. Only units named by units.Name, slices named by units.JobSlice and the scopes of containers in
 //     such slices are touched. A unit named by units.MPSName is made together with the first unit that
-//     requires it. Every other name is refused before it reaches the bus.
+//     requires it. Docker's unit is only read. Every other name is refused before it reaches the bus.
 //  2. A signal is a hint that a unit may have changed. The unit is then read, with two exceptions:
 //     if the signal says that a unit which was just started is running, nothing is read; if the
 //     signal says that a unit is active and exited, only the end of its command is read. Only

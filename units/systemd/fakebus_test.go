@@ -169,7 +169,7 @@ func (b *fakeBus) reply(c net.Conn, msg *dbus.Message) {
 		values = []any{b.lingers > 0}
 		b.lingers--
 		b.mu.Unlock()
-	case "AddMatch":
+	case "AddMatch", "Ref":
 	case "GetNameOwner":
 		values = []any{systemdName}
 	default:

@@ -120,10 +120,17 @@ func (l *link) setUp(ctx context.Context, last string) error {
 		return fmt.Errorf("systemd on the bus: %w", err)
 	}
 	l.owner.CompareAndSwap("", owner) // a newer owner may have been announced meanwhile
-	if err := l.manager(ctx, "Subscribe").Err; err != nil {
+	if err := l.subscribe(ctx); err != nil {
 		return fmt.Errorf("subscription: %w", err)
 	}
 	return nil
+}
+
+// subscribe makes systemd send its signals, and keep Docker's unit loaded. When a unit stops that
+// nothing refers to, such as a docker.service that is not enabled, systemd forgets its times.
+func (l *link) subscribe(ctx context.Context) error {
+	_ = l.call(ctx, objectPath(dockerUnit), unitIface+".Ref").Err // only endedBetween needs it
+	return l.manager(ctx, "Subscribe").Err
 }
 
 // nudgeEvery is the time between messages to a systemd without a bus, until the systemd answers.

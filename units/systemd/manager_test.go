@@ -219,8 +219,10 @@ func TestNewOwner(t *testing.T) {
 		if c := <-m.Changes(); !c.Resync {
 			t.Errorf("told %+v", c)
 		}
-		if n := b.countCalls("Subscribe"); n != 2 {
-			t.Errorf("subscribed %d times", n)
+		for _, method := range []string{"Subscribe", "Ref"} {
+			if n := b.countCalls(method); n != 2 {
+				t.Errorf("%s was called %d times", method, n)
+			}
 		}
 		b.unitChanged(systemdName, units.Name(1), units.SubExited)
 		b.unitChanged(renewed, units.Name(2), units.SubExited)

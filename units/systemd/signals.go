@@ -40,7 +40,7 @@ func (l *link) busSignal(member string, body []any) {
 		return
 	}
 	go func() { // ends with its call, or with the connection
-		_ = l.manager(l.conn.Context(), "Subscribe").Err // if it fails, systemd is gone again and will announce itself again
+		_ = l.subscribe(l.conn.Context()) // if it fails, systemd is gone again and will announce itself again
 		l.to.reloaded()
 	}()
 }

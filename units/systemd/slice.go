@@ -245,6 +245,9 @@ func (l *link) endedBetween(ctx context.Context, unit string, begin, end uint64)
 	return err == nil && at > begin && at < end
 }
 
+// dockerUnit is the unit of Docker's daemon.
+const dockerUnit = "docker.service"
+
 // noticeTime is enough time for systemd to notice the end of Docker's daemon, which may be a little
 // later than Docker's client notices it.
 const noticeTime = 5 * time.Second

@@ -66,7 +66,7 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 	s := p.status(name)
 	begin, end := get[uint64](p, "ExecMainStartTimestampMonotonic"), get[uint64](p, "ExecMainExitTimestampMonotonic")
 	if s.MainCode == units.CLDExited && s.MainStatus != 0 && isJobSlice(get[string](p, "Slice")) {
-		s.EngineEnded = l.endedBetween(ctx, "docker.service", begin, end+uint64(noticeTime/time.Microsecond))
+		s.EngineEnded = l.endedBetween(ctx, dockerUnit, begin, end+uint64(noticeTime/time.Microsecond))
 	}
 	requires := get[[]string](p, "Requires")
 	if at := slices.IndexFunc(requires, units.IsMPS); at >= 0 && s.MainCode != 0 && s.MainStatus != 0 && !s.Stopped {
