@@ -37,6 +37,8 @@ func TestTranslate(t *testing.T) {
 		"sbatch -C a100 x":                                 "submit --compat=slurm -- ./x",
 		"squeue -O JobID:8,Bogus":                          "! there is no field \"Bogus\" here: there are account, arrayjobid",
 		"squeue --json":                                    "! --json: 'gpusched list --json' prints JSON",
+		"squeue -O JobID,WorkDir":                          "list --waiting=0 --output=cols=command",
+		"sacct -j 7 -o WorkDir":                            "list --waiting=0 --ended=10000 7 --output=cols=command",
 		"squeue -t XX":                                     "! there is no state \"XX\": there are SUSPENDED, S, PENDING, PD, RUNNING, R, CONFIGURING, CF, COMPLETING",
 		"sacct -e":                                         "",
 		"seff":                                             "! name one job, such as seff 7",

@@ -76,6 +76,7 @@ func readSacct(c *Call, t tool, args []string) error {
 		return err
 	}
 	v.choose(c)
+	c.lookUp(columns)
 	c.Table = func(jobs []api.Job, now time.Time) []string { return v.tableLines(columns, jobs, now) }
 	return nil
 }

@@ -80,6 +80,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 	for _, id := range v.ids {
 		c.add(jobName(id))
 	}
+	c.lookUp(columns)
 	if len(v.ids) == 1 {
 		c.Check = func(jobs []api.Job, now time.Time) error {
 			if !slices.ContainsFunc(jobs, func(j api.Job) bool { return !isForgotten(j, now) }) {
@@ -103,6 +104,13 @@ func readSqueue(c *Call, t tool, args []string) error {
 		return lines
 	}
 	return nil
+}
+
+// lookUp makes gpusched look up each of the caller's jobs if a column is private.
+func (c *Call) lookUp(columns []formatColumn) {
+	if slices.ContainsFunc(columns, func(q formatColumn) bool { return q.field.letter == "Z" || q.field.letter == "o" }) {
+		c.add("--output=cols=command")
+	}
 }
 
 // wantsEnded reports whether the user asked for ended jobs.
@@ -156,6 +164,7 @@ var longFields = map[string]string{
 	"numnodes": "D", "nodelist": "N", "batchhost": "B", "reasonlist": "R", "reason": "r", "numcpus": "C", "mincpus": "c",
 	"minmemory": "m", "tres-per-node": "b", "gres": "b", "prioritylong": "Q", "submittime": "V", "starttime": "S", "endtime": "e",
 	"comment": "k", "qos": "q", "feature": "f", "dependency": "E",
+	"command": "o", "workdir": "Z", "nice": "y",
 }
 
 // chosenColumns parses the format of -o, or that of -O, such as JobID:8,Name:.20.

@@ -53,6 +53,9 @@ func (a *App) addCommands(ctx context.Context, jobs []api.Job) {
 			return
 		case reply.Job.Private != nil:
 			jobs[i].Command = reply.Job.Private.Command
+			if a.As.Table != nil {
+				jobs[i].Private = reply.Job.Private
+			}
 		}
 	}
 }
