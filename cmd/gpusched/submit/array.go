@@ -45,8 +45,12 @@ func arrayVariables(text string) []string {
 	for i := range array.Size() {
 		least, most = min(least, array.At(i)), max(most, array.At(i))
 	}
+	step := 1
+	if array.Size() > 1 {
+		step = array.At(1) - array.At(0)
+	}
 	return []string{
-		"SLURM_ARRAY_TASK_COUNT=" + strconv.Itoa(array.Size()),
+		"SLURM_ARRAY_TASK_COUNT=" + strconv.Itoa(array.Size()), "SLURM_ARRAY_TASK_STEP=" + strconv.Itoa(step),
 		"SLURM_ARRAY_TASK_MIN=" + strconv.Itoa(least), "SLURM_ARRAY_TASK_MAX=" + strconv.Itoa(most),
 	}
 }
