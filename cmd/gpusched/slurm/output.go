@@ -98,9 +98,13 @@ func (b *Batch) errorSetup() string {
 	if b.openMode == "truncate" {
 		empty = `[ "$GPUSCHED_ATTEMPT" != 1 ] || : >"$1"; `
 	}
-	return "set -- " + path.String() + `; mkdir -p -- "$(dirname -- "$1")"; ` + empty +
-		`exec 2> >(trap '' HUP INT QUIT TERM USR1 USR2; tee -a -- "$1" >&2 <&0 &)`
+	return "set -- " + path.String() + `; mkdir -p -- "$(dirname -- "$1")"; ` + empty + copyErrors
 }
+
+const copyErrors = `exec 2> >(trap '' HUP INT QUIT TERM USR1 USR2; tee -a -- "$1" >&2 <&0 &)`
+
+// CopiesErrors reports whether --error made a set-up that only copies standard error.
+func CopiesErrors(setup string) bool { return strings.HasSuffix(setup, copyErrors) }
 
 // patterns translates the placeholders in Slurm's file names.
 var patterns = map[byte]string{

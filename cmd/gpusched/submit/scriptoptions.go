@@ -47,6 +47,9 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 		asks.GPUMilli = 0
 		o.notes = append(o.notes, "its #SBATCH lines ask for no GPU, so it gets none (-g 1 asks for one)")
 	}
+	if whole.Options().copyErrors(o.errors) {
+		o.notes = append(o.notes, "in an image, standard error goes to the file of --output")
+	}
 	for _, text := range o.notes {
 		a.NoteOnce(s.name + ": " + text)
 	}
@@ -56,11 +59,26 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 	return whole, &this, nil
 }
 
+// copyErrors adds the script's command that copies standard error to a file of its own, unless the
+// command line has another such file. It reports whether there is no such file, because of an image.
+func (c *JobOptions) copyErrors(command string) (none bool) {
+	typed := slurm.CopiesErrors(c.Setup)
+	switch {
+	case c.IsContainer() && typed:
+		c.Setup = ""
+		return true
+	case command != "" && !typed && !c.IsContainer():
+		c.Setup = strings.TrimSuffix(command+"\n"+c.Setup, "\n")
+	}
+	return command != "" && c.IsContainer()
+}
+
 // scriptOptions are the options that the lines of a script contain.
 type scriptOptions struct {
-	words []string // the options, those of #SBATCH lines first
-	notes []string // notes about options that have a different meaning here, or none
-	noGPU bool     // the script has #SBATCH lines that request no GPU
+	words  []string // the options, those of #SBATCH lines first
+	errors string   // the set-up that copies standard error, of #SBATCH lines
+	notes  []string // notes about options that have a different meaning here, or none
+	noGPU  bool     // the script has #SBATCH lines that request no GPU
 
 	native []string // options that Slurm gets unchanged
 }
@@ -102,6 +120,13 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 		if !forSlurm { // Slurm sends mail itself
 			o.words, lost = WithoutMail(o.words)
 		}
+		o.words = slices.DeleteFunc(o.words, func(w string) bool {
+			setup, is := strings.CutPrefix(w, "--setup=")
+			if is {
+				o.errors = setup
+			}
+			return is
+		})
 		err = checkOwn(p, o.words)
 	}
 	if err != nil {
