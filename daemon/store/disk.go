@@ -114,7 +114,7 @@ func (d disk) remove(path string) error {
 	return err
 }
 
-// statfs returns the state of the disk that has the file at path.
+// statfs returns the state of the file system of the file at path.
 func (d disk) statfs(path string, st *syscall.Statfs_t) error {
 	if err := d.ask("statfs", path); err != nil {
 		return err
@@ -134,15 +134,11 @@ func (d disk) syncDir(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDisk makes everything durable that was written to the disk that has dir. A sync of the files
+// syncDisk makes everything durable that was written to the file system of dir. A sync of the files
 // of SQLite would need a second descriptor of each, and closing it would release SQLite's locks.
-func (d disk) syncDisk(dir string) error {
-	f, err := d.open(dir, os.O_RDONLY)
-	if err != nil {
+func (d disk) syncDisk(dir *os.File) error {
+	if err := d.ask("sync disk", dir.Name()); err != nil {
 		return err
 	}
-	if err = d.ask("sync disk", dir); err == nil {
-		err = unix.Syncfs(int(f.Fd()))
-	}
-	return errors.Join(err, f.Close())
+	return unix.Syncfs(int(dir.Fd()))
 }

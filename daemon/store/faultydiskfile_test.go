@@ -64,14 +64,16 @@ func (d *faultyDisk) Ask(c diskCall) diskFault {
 		d.markSynced(c.Path, f == noFault)
 	case c.Op == opSyncNames && f == noFault:
 		d.namesSynced(c.Path)
-	case c.Op == opSyncDisk && f == noFault:
+	case c.Op == opSyncDisk && f != faultUnsynced:
 		d.mu.Lock()
 		paths := slices.Collect(maps.Keys(d.files))
 		d.mu.Unlock()
 		for _, path := range paths {
-			d.markSynced(path, true)
+			d.markSynced(path, f == noFault)
 		}
-		d.namesSynced(c.Path)
+		if f == noFault {
+			d.namesSynced(c.Path)
+		}
 	}
 	return f
 }

@@ -168,6 +168,9 @@ func (p *play) writeEnd(t *testing.T, e ending) string {
 	return filepath.Join(to, filepath.Base(p.path))
 }
 
+// namesAlone is a power cut after which all changes of names are on disk, and no unsynced sector is.
+var namesAlone = ending{"the power goes, with only names written", func(int) bool { return true }, func(int64) bool { return false }}
+
 // endings returns a death of the process and a death of the machine. After the death of the
 // process, all unsynced changes are on disk. After the death of the machine, half of these changes
 // are on disk, or none.

@@ -61,6 +61,11 @@ func migrate(ctx context.Context, s *Store, known []string) error {
 	if have > len(known) {
 		return newerError(path, have, len(known))
 	}
+	if s.unsynced { // what follows writes to the file
+		if err := s.checkWritable(); err != nil {
+			return err
+		}
+	}
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return fmt.Errorf("switch on the log: %w", err)
 	}

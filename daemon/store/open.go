@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"modernc.org/sqlite"
 )
 
 // Options changes how a store is opened.
@@ -39,6 +41,7 @@ type Store struct {
 	opts Options
 	disk disk
 	lock *os.File // nil if read-only
+	dir  *os.File // the directory of the state file; nil if read-only
 	read *sql.DB  // connections that cannot write
 
 	urgent  *sql.DB // connections that cannot write, for submissions and starts
@@ -58,7 +61,8 @@ type Store struct {
 	dirty int         // approximate number of pages written since the last checkpoint
 	past  historyUses // the sizes of ended jobs
 
-	unsynced bool // the last check of the disk failed: it may lack what was written since; guarded by mu, too
+	unsynced bool  // the disk may lack data that a checkpoint moved, see checkWritable; guarded by mu, too
+	lost     error // a sync of such a disk failed, and nothing more is written; guarded by mu, too
 
 	damage atomic.Pointer[error] // the first damage that a read has found
 }
@@ -91,6 +95,15 @@ func (s *Store) open(ctx context.Context, known []string) error {
 		return err
 	}
 	if err := s.disk.prepareFile(s.path); err != nil {
+		return err
+	}
+	if s.dir, err = s.disk.open(filepath.Dir(s.path), os.O_RDONLY); err != nil {
+		return err
+	}
+	// A daemon that died leaves the log's index behind. While another process has the index open,
+	// SQLite does not make it anew, and it may say that the log was moved although that was not
+	// synced.
+	if s.unsynced, err = s.disk.exists(s.path + "-shm"); err != nil {
 		return err
 	}
 	if s.write, err = connect(ctx, s.path, s.opts.FileSystem, writing); err != nil {
@@ -168,17 +181,32 @@ func (s *Store) openReadOnly(ctx context.Context, known int) error {
 	return s.prepareReads(ctx)
 }
 
-// Close moves the rest of the log into the file and releases the file.
+// Close moves the rest of the log into the file and releases the file. The log is deleted, unless
+// the file may lack what was moved.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.unsynced {
-		_ = s.checkWritable() // SQLite deletes the log at its end; a read-only disk refuses that
+	var err error
+	if s.unsynced && s.checkWritable() != nil {
+		err = s.keepLog()
 	}
-	if err := s.release(); err != nil {
+	if err := errors.Join(err, s.release()); err != nil {
 		return fmt.Errorf("close the state file %q: %w", s.path, err)
 	}
 	return nil
+}
+
+// keepLog makes SQLite keep the log when it closes the file.
+func (s *Store) keepLog() error {
+	c, err := s.write.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Raw(func(driver any) error {
+		_, err := driver.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+		return err
+	})
 }
 
 // release closes everything that is open. It closes the writer last: SQLite then moves the log into
@@ -195,6 +223,9 @@ func (s *Store) release() error {
 	}
 	if s.copy != nil {
 		_ = s.disk.closeLast(s.copy)
+	}
+	if s.dir != nil {
+		errs = append(errs, s.dir.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, unlock(s.lock))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -78,6 +79,80 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 		case *everyCall, c.Op == opSync, c.Op == opWrite && n%(3*slower) == 0:
 			newPlay(t, disk, l).runReadOnly(t, l.stages, n, states)
 		}
+	}
+}
+
+// afterLostCheckpoint returns a play whose last checkpoint was made on a read-only disk, so that
+// nothing of it is on disk although SQLite believes it. The disk is writable again.
+func afterLostCheckpoint(t *testing.T, name string) (p *play, want contents) {
+	t.Helper()
+	p = newPlay(t, newDisk(t, name), lifetime{})
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, p.s, job.Record{Job: queuedJob(1), Payload: payload()})
+	want, err := dump(p.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, p.s, job.Record{Reservation: &job.Reservation{ID: 1, From: epoch, To: epoch.Add(time.Hour)}}) // Open removes it
+	p.disk.Judge(onReadOnlyDisk)
+	if err := p.s.checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.s.Commit(t.Context(), []job.Record{{Job: queuedJob(2), Payload: payload()}}); !errors.Is(err, syscall.EROFS) {
+		t.Fatal(err)
+	}
+	p.disk.Judge(nil)
+	return p, want
+}
+
+// If the sync of a disk that was read-only fails, a later sync would succeed without the lost data.
+// The store then takes no more commits, and keeps its log. Once it is opened again, everything
+// acknowledged is stored (invariant 1).
+func TestFailedSyncOfADiskThatWasReadOnly(t *testing.T) {
+	p, want := afterLostCheckpoint(t, "lost-sync")
+	fails := func(c diskCall) diskFault {
+		if c.Op == opSyncDisk {
+			return faultIO
+		}
+		return noFault
+	}
+	for _, judge := range []diskJudge{fails, nil} {
+		p.disk.Judge(judge)
+		if err := p.s.Commit(t.Context(), []job.Record{{Job: queuedJob(2), Payload: payload()}}); !errors.Is(err, syscall.EIO) {
+			t.Fatal(err)
+		}
+	}
+	if err := p.shut(); err != nil {
+		t.Fatal(err)
+	}
+	p.requireWhole(t, p.writeEnd(t, namesAlone), "closed", want)
+	err := errors.Join(p.open(), foldingStage("start", job.Record{Job: runningJob(1)}).do(p))
+	want, err2 := dump(p.s)
+	if err := errors.Join(err, err2, p.shut()); err != nil {
+		t.Fatal(err)
+	}
+	p.requireWhole(t, p.writeEnd(t, namesAlone), "opened and closed again", want)
+}
+
+// The daemon dies after a checkpoint on a read-only disk, and another process keeps the index of the
+// log. Open then syncs the disk before it writes to the log.
+func TestOpenSyncsADiskThatWasReadOnly(t *testing.T) {
+	p, want := afterLostCheckpoint(t, "dead-daemon")
+	other, err := Open(t.Context(), p.path, Options{ReadOnly: true, FileSystem: p.disk.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.s.release(); err != nil { // the daemon dies: it does not sync
+		t.Fatal(err)
+	}
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	p.requireWhole(t, p.writeEnd(t, namesAlone), "opened", want)
+	if err := errors.Join(p.shut(), other.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"syscall"
 )
 
@@ -15,13 +14,22 @@ import (
 // If this change succeeds, all earlier syncs are on disk.
 //
 // A disk that is writable again may still lack what was written while it was not, in particular what
-// a checkpoint moved. Therefore the first check that succeeds again syncs the disk.
+// a checkpoint moved. Therefore the first check that succeeds again syncs the disk. If this sync
+// fails, all later checks fail: the kernel reports data that it could not write only once, so that a
+// second sync would succeed without that data. The data is still in the log. Close then keeps the
+// log, and all of it is moved again once the file is opened again, unless another process had it
+// open in between.
 func (s *Store) checkWritable() error {
+	if s.lost != nil {
+		return s.lost
+	}
 	err := s.takesChanges()
 	if err == nil && s.unsynced {
-		if err = s.disk.syncDisk(filepath.Dir(s.path)); err == nil {
-			err = s.takesChanges()
+		if err = s.disk.syncDisk(s.dir); err != nil {
+			s.lost = fmt.Errorf("sync the disk of %q: %w (check the disk, then run: systemctl restart gpusched; jobs go on)", s.path, err)
+			return s.lost
 		}
+		err = s.takesChanges()
 	}
 	s.unsynced = err != nil
 	return err
