@@ -60,7 +60,7 @@ func (d *faultyDisk) Ask(c diskCall) diskFault {
 		f = d.judge(c)
 	}
 	switch {
-	case c.Op == opSyncFile:
+	case c.Op == opSyncFile && f != faultUnsynced:
 		d.markSynced(c.Path, f == noFault)
 	case c.Op == opSyncNames && f == noFault:
 		d.namesSynced(c.Path)

@@ -172,14 +172,15 @@ func (p *play) writeEnd(t *testing.T, e ending) string {
 var namesAlone = ending{"the power goes, with only names written", func(int) bool { return true }, func(int64) bool { return false }}
 
 // endings returns a death of the process and a death of the machine. After the death of the
-// process, all unsynced changes are on disk. After the death of the machine, half of these changes
-// are on disk, or none.
+// process, all unsynced changes are on disk. After the death of the machine, half of the names are
+// on disk, or none, or all, and independently half of the sectors, or none.
 func endings(r *rand.Rand) []ending {
-	cut := func(name string, percent int) ending {
-		return ending{name, func(int) bool { return r.IntN(100) < percent }, func(int64) bool { return r.IntN(100) < percent }}
+	cut := func(name string, names, sectors int) ending {
+		return ending{name, func(int) bool { return r.IntN(100) < names }, func(int64) bool { return r.IntN(100) < sectors }}
 	}
-	share := []int{0, 50}[r.IntN(2)]
-	return []ending{cut("the process dies", 100), cut(fmt.Sprintf("the power goes, with %d %% written", share), share)}
+	names, sectors := 50*r.IntN(3), 50*r.IntN(2)
+	power := fmt.Sprintf("the power goes, with %d %% of names and %d %% of sectors written", names, sectors)
+	return []ending{cut("the process dies", 100, 100), cut(power, names, sectors)}
 }
 
 // requireWhole opens the files after a death. Their content must be one of the states. requireWhole
