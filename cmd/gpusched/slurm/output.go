@@ -41,14 +41,15 @@ func (b *Batch) outputFile(name, value string) error {
 // only if the script says so, since tasks of an array may share them.
 func (b *Batch) logWords() (words []string) {
 	file := b.outFile
+	single := b.ForSlurm || slices.ContainsFunc(b.words, func(w string) bool { return strings.HasPrefix(w, "--image=") })
 	switch {
 	case b.errorFile == "":
 	case b.Step:
 		words = append(words, "--error="+b.errorFile)
-	case file == "" || file == job.NoLog:
+	case single && (file == "" || file == job.NoLog):
 		file = b.errorFile
 	case file == b.errorFile:
-	case b.ForSlurm || slices.ContainsFunc(b.words, func(w string) bool { return strings.HasPrefix(w, "--image=") }):
+	case single:
 		b.note("--error=%s: standard error goes to the file of --output", b.errorFile)
 	default:
 		words = append(words, "--setup="+b.errorSetup())

@@ -48,7 +48,7 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 		o.notes = append(o.notes, "its #SBATCH lines ask for no GPU, so it gets none (-g 1 asks for one)")
 	}
 	if whole.Options().copyErrors(o.errors) {
-		o.notes = append(o.notes, "in an image, standard error goes to the file of --output")
+		o.notes = append(o.notes, "in an image, standard error has no file of its own")
 	}
 	for _, text := range o.notes {
 		a.NoteOnce(s.name + ": " + text)
