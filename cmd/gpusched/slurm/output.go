@@ -66,7 +66,7 @@ func (b *Batch) logWords() (words []string) {
 // shellValues are the values of the sequences in a log's path, for a shell in the job's unit.
 var shellValues = map[byte]string{
 	'%': "%", 'A': "${GPUSCHED_ARRAY_JOB:-$GPUSCHED_JOB_ID}", 'a': "$GPUSCHED_ARRAY_TASK", 'u': "$USER",
-	'n': `$(printf %s "${SLURM_JOB_NAME:-job}" | tr / _)`,
+	'n': `$(printf %s ` + NameInSetup + ` | tr / _)`,
 	'j': "${GPUSCHED_ARRAY_JOB:+${GPUSCHED_ARRAY_JOB}_}${GPUSCHED_ARRAY_TASK:-$GPUSCHED_JOB_ID}",
 }
 
@@ -103,6 +103,9 @@ func (b *Batch) errorSetup() string {
 }
 
 const copyErrors = `exec 2> >(trap '' HUP INT QUIT TERM USR1 USR2; tee -a -- "$1" >&2 <&0 &)`
+
+// NameInSetup is the job's name in such a set-up. Only jobs with the variables of Slurm have it.
+const NameInSetup = `"${SLURM_JOB_NAME:-job}"`
 
 // CopiesErrors reports whether --error made a set-up that only copies standard error.
 func CopiesErrors(setup string) bool { return strings.HasSuffix(setup, copyErrors) }

@@ -36,7 +36,8 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 	moved := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
 	this := *a
 	typed := a.Words[1 : len(a.Words)-len(c.Command)]
-	this.Words = slices.Concat(a.Words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], moved))
+	command := s.command(argv[1:], moved)
+	this.Words = slices.Concat(a.Words[:1], o.words, typed, []string{"--"}, command)
 	k, err := p.Parse(this.Words)
 	if err != nil {
 		return nil, a, s.addPlace("", parse.Misused(err))
@@ -47,7 +48,8 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 		asks.GPUMilli = 0
 		o.notes = append(o.notes, "its #SBATCH lines ask for no GPU, so it gets none (-g 1 asks for one)")
 	}
-	if whole.Options().copyErrors(o.errors) {
+	name := cli.ShellWord(cmp.Or(whole.Options().Label.Name, DefaultName(command)))
+	if whole.Options().copyErrors(strings.ReplaceAll(o.errors, slurm.NameInSetup, name)) {
 		o.notes = append(o.notes, "in an image, standard error has no file of its own")
 	}
 	for _, text := range o.notes {
