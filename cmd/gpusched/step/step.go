@@ -76,7 +76,10 @@ func Run(ctx context.Context, a *cli.App, call *alias.Call) error {
 
 // taskVariables returns what tells a task of a step its place among the others.
 func taskVariables(rank, count string) []string {
-	return []string{"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count}
+	return []string{
+		"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank,
+		"SLURM_NTASKS=" + count, "SLURM_NPROCS=" + count, "SLURM_STEP_NUM_TASKS=" + count,
+	}
 }
 
 // passedOn lists the signals that a step forwards to its tasks.
