@@ -99,6 +99,9 @@ func (c *Call) showJobs(ids []string, oneLine bool) {
 			return nil
 		}
 	}
+	if len(ids) > 0 {
+		c.add(lookUp)
+	}
 	c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
 		for _, j := range jobs {
 			if len(ids) > 0 || !isForgotten(j, now) && !shownByTasks(j) {
@@ -184,6 +187,12 @@ func (c *Call) jobDetails(j api.Job, now time.Time, oneLine bool) (lines []strin
 		"Partition=" + of("Partition") + " NodeList=" + of("NodeList") + " BatchHost=" + of("EXEC_HOST"),
 		"NumNodes=1 NumCPUs=" + of("NCPUS") + " MinMemoryNode=" + of("ReqMem") + " TresPerNode=" + of("AllocGRES"),
 		"Comment=" + of("Comment"),
+	}
+	if p := j.Private; p != nil {
+		lines = append(lines, "WorkDir="+string(p.Dir))
+		if p.Log.Path != "" && p.Log.Path != job.NoLog {
+			lines = append(lines, "StdOut="+p.Log.Path)
+		}
 	}
 	if oneLine {
 		return []string{strings.Join(lines, " ")}

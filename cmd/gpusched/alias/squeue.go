@@ -106,10 +106,13 @@ func readSqueue(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// lookUp makes gpusched look up each of the caller's jobs if a column is private.
+// lookUp is the option with which gpusched looks up what the caller's jobs keep private.
+const lookUp = "--output=cols=command"
+
+// lookUp makes gpusched look up the caller's jobs if a column is private.
 func (c *Call) lookUp(columns []formatColumn) {
 	if slices.ContainsFunc(columns, func(q formatColumn) bool { return q.field.letter == "Z" || q.field.letter == "o" }) {
-		c.add("--output=cols=command")
+		c.add(lookUp)
 	}
 }
 
