@@ -49,7 +49,7 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 		o.notes = append(o.notes, "its #SBATCH lines ask for no GPU, so it gets none (-g 1 asks for one)")
 	}
 	name := cli.ShellWord(cmp.Or(whole.Options().Label.Name, DefaultName(command)))
-	if whole.Options().copyErrors(strings.ReplaceAll(o.errors, slurm.NameInSetup, name)) {
+	if whole.Options().copyErrors(strings.ReplaceAll(o.errors, slurm.NameInSetup, name), o.setup) {
 		o.notes = append(o.notes, "in an image, standard error has no file of its own")
 	}
 	for _, text := range o.notes {
@@ -62,14 +62,17 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 }
 
 // copyErrors adds the script's command that copies standard error to a file of its own, unless the
-// command line has another such file. It reports whether there is no such file, because of an image.
-func (c *JobOptions) copyErrors(command string) (none bool) {
+// command line has another such file. Then the script's own set-up follows. copyErrors reports whether
+// there is no such file, because of an image.
+func (c *JobOptions) copyErrors(command, setup string) (none bool) {
 	typed := slurm.CopiesErrors(c.Setup)
 	switch {
 	case c.IsContainer() && typed:
 		c.Setup = ""
 		return true
-	case command != "" && !typed && !c.IsContainer():
+	case typed:
+		c.Setup = strings.TrimSuffix(c.Setup+"\n"+setup, "\n")
+	case command != "" && !c.IsContainer():
 		c.Setup = strings.TrimSuffix(command+"\n"+c.Setup, "\n")
 	}
 	return command != "" && c.IsContainer()
@@ -79,6 +82,7 @@ func (c *JobOptions) copyErrors(command string) (none bool) {
 type scriptOptions struct {
 	words  []string // the options, those of #SBATCH lines first
 	errors string   // the set-up that copies standard error, of #SBATCH lines
+	setup  string   // that of #GPUSCHED lines
 	notes  []string // notes about options that have a different meaning here, or none
 	noGPU  bool     // the script has #SBATCH lines that request no GPU
 
@@ -108,14 +112,18 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 			err = batch.Add(words)
 		} else if err == nil {
 			own = append(own, words...)
-			err = checkOwn(p, words)
+			var line *Cmd
+			if line, err = ParseOwn(p, words); err == nil {
+				o.setup = cmp.Or(line.Setup, o.setup)
+			}
 		}
 		if err != nil {
 			return o, s.addPlace(" line "+strconv.Itoa(l.number), err)
 		}
 	}
 	if batch == nil {
-		return scriptOptions{words: own}, nil
+		o.words = own
+		return o, nil
 	}
 	lost := ""
 	if o.words, err = batch.Words(); err == nil {
